@@ -1,0 +1,1 @@
+"""Contraction: merge operators that never gain from running on different executors."""

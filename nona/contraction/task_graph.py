@@ -1,0 +1,91 @@
+"""The task graph as arrays: what decomposition, placement and simulation compute on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.contraction.contracted import ContractedGraph
+from nona.graph.dag import Dag
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGraph:
+    """Tasks 0…T−1 in a topological order, their times, and the tensors between them.
+
+    Attributes
+    ----------
+    name, task_ids
+        Names for people.
+    compute_s : (classes, T)
+        Seconds of each task on each executor class of the cluster.
+    weight_bytes : (T,)
+        Bytes of parameters that each task reads.
+    edge_source, edge_target, edge_tensor : (E,)
+        Task, task and tensor index of every edge; ordered by source, then target, then tensor.
+    tensor_source, tensor_bytes : (S,)
+        The task that makes each tensor, and its size. A tensor goes once to each server that
+        needs it, however many edges carry it.
+    """
+
+    name: str
+    task_ids: tuple[str, ...]
+    compute_s: NDArray[np.float64]
+    weight_bytes: NDArray[np.float64]
+    edge_source: NDArray[np.int64]
+    edge_target: NDArray[np.int64]
+    edge_tensor: NDArray[np.int64]
+    tensor_source: NDArray[np.int64]
+    tensor_bytes: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.task_ids)
+
+    @cached_property
+    def dag(self) -> Dag:
+        """The graph on task indices."""
+        pairs = zip(self.edge_source.tolist(), self.edge_target.tolist(), strict=True)
+        return Dag.from_edges(len(self), pairs, self.name)
+
+    @classmethod
+    def from_contracted(
+        cls,
+        contracted: ContractedGraph,
+        operator_s: Sequence[Sequence[float]],
+        weight_bytes: Sequence[float],
+    ) -> TaskGraph:
+        """Arrays of a contracted graph.
+
+        Parameters
+        ----------
+        operator_s
+            For each executor class, the seconds of every operator, in the model graph's order.
+        weight_bytes
+            Parameter bytes of every operator, in the same order.
+        """
+        index = contracted.index
+        tensors: dict[tuple[int, str], int] = {}
+        sizes: list[float] = []
+        triples = []
+        for e in contracted.edges:
+            key = (index[e.source], e.tensor)
+            if key not in tensors:
+                tensors[key] = len(sizes)
+                sizes.append(e.size_bytes)
+            triples.append((index[e.source], index[e.target], tensors[key]))
+        columns = np.array(triples, dtype=np.int64).reshape(-1, 3)
+        return cls(
+            name=contracted.graph.name,
+            task_ids=tuple(t.id for t in contracted.tasks),
+            compute_s=np.array([contracted.sum_over_tasks(row) for row in operator_s], dtype=float),
+            weight_bytes=np.array(contracted.sum_over_tasks(weight_bytes), dtype=float),
+            edge_source=columns[:, 0].copy(),
+            edge_target=columns[:, 1].copy(),
+            edge_tensor=columns[:, 2].copy(),
+            tensor_source=np.array([t for t, _ in tensors], dtype=np.int64),
+            tensor_bytes=np.array(sizes, dtype=float),
+        )

@@ -1,0 +1,1 @@
+"""Cost: model graph × device → seconds and bytes, with provenance."""

@@ -1,0 +1,162 @@
+"""The model graph: what a reader hands over. Operators, the tensors between them, and no times.
+
+A :class:`ModelGraph` holds only operators that run (constants are parameters, not operators) and
+one :class:`Edge` for every (producer, consumer, tensor). A tensor with many consumers is one
+tensor: it is sent once to each server that needs it, so edges that share it carry its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nona.errors import GraphError
+from nona.graph.dag import Dag
+
+AttributeValue = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+ANY_DEVICE = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A value between operators; ``size_bytes`` is that of one query at the bound shape."""
+
+    name: str
+    size_bytes: float
+    shape: tuple[int, ...] | None = None
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work of an operator stated by the file itself, in place of shapes: FLOPs and bytes."""
+
+    flops: float = 0.0
+    macs: float = 0.0
+    read_bytes: float = 0.0
+    write_bytes: float = 0.0
+    weight_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A node of the model graph.
+
+    ``inputs`` and ``outputs`` name tensors in the order of the operator's definition; an absent
+    optional one is ``""``. ``compute_s`` gives times (device name → seconds, ``"*"`` for any
+    device) where the file states them; ``work`` gives FLOPs and bytes where the file states those.
+    """
+
+    id: str
+    kind: str = "Task"
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    compute_s: Mapping[str, float] | None = None
+    work: Work | None = None
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``target`` consumes ``tensor``, which ``source`` makes."""
+
+    source: str
+    target: str
+    tensor: str
+    size_bytes: float
+
+
+@dataclass(frozen=True)
+class ModelGraph:
+    """A validated DAG of operators.
+
+    Attributes
+    ----------
+    operators
+        In a topological order.
+    edges
+        One per (producer, consumer, tensor), ordered by producer, then consumer, then tensor.
+    tensors
+        Every tensor an operator names, parameters and graph inputs among them.
+    parameters
+        Names of the stored weights; each counts once, however many operators use it.
+    static
+        Names of all tensors that depend on constants only (parameters and what is made of them).
+    source_format
+        The reader that made the graph (``"onnx"``, ``"json"``, ``"dot"``, ``"graphml"``).
+    warnings
+        What the reader had to pass over, a line each.
+    symbols
+        The symbolic dimensions that were bound, name → value.
+
+    Raises
+    ------
+    GraphError
+        For an empty graph, a duplicate or unknown operator, a negative size, or a cycle.
+
+    Examples
+    --------
+    >>> g = ModelGraph("two", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
+    >>> g.index["b"], g.dag.successors
+    (1, ((1,), ()))
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    edges: tuple[Edge, ...]
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    parameters: frozenset[str] = frozenset()
+    static: frozenset[str] = frozenset()
+    source_format: str = "json"
+    warnings: tuple[str, ...] = ()
+    symbols: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.operators:
+            raise GraphError(f"Graph {self.name!r}: it has no operators; give a file with at least one.")
+        if len(self.index) != len(self.operators):
+            twice = next(o.id for i, o in enumerate(self.operators) if self.index[o.id] != i)
+            raise GraphError(
+                f"Graph {self.name!r}: operator {twice!r} stands twice; give every node its own id."
+            )
+        for edge in self.edges:
+            for end in (edge.source, edge.target):
+                if end not in self.index:
+                    raise GraphError(
+                        f"Graph {self.name!r}: edge {edge.source!r} → {edge.target!r} names the unknown "
+                        f"node {end!r}; add the node or drop the edge."
+                    )
+            if not (math.isfinite(edge.size_bytes) and edge.size_bytes >= 0):
+                raise GraphError(
+                    f"Graph {self.name!r}: edge {edge.source!r} → {edge.target!r} has bytes="
+                    f"{edge.size_bytes}; it must be finite and at least 0."
+                )
+        self.dag.topological_order()
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Operator id → its place in ``operators``."""
+        return {o.id: i for i, o in enumerate(self.operators)}
+
+    @cached_property
+    def dag(self) -> Dag:
+        """The graph on operator indices, one arc per connected pair."""
+        index = self.index
+        return Dag.from_edges(
+            len(self.operators), ((index[e.source], index[e.target]) for e in self.edges), name=self.name
+        )
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of all parameters, each counted once."""
+        return sum(self.tensors[p].size_bytes for p in self.parameters) + sum(
+            o.work.weight_bytes for o in self.operators if o.work
+        )
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of weight elements, each parameter counted once."""
+        return sum(math.prod(self.tensors[p].shape or ()) for p in self.parameters)

@@ -1,0 +1,1 @@
+"""Placement: probabilities of configurations that minimise the mean JCT, with a certificate."""

@@ -1,0 +1,95 @@
+"""The result of a placement: configurations with probabilities, a prediction, a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.decomposition.subgraph import SubGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A relative placement of a sub-graph's interior.
+
+    ``parts`` partitions the interior (task indices, each part in topological order, parts ordered
+    by their first task). ``root_part`` is the index of the part on the root's server,
+    ``sink_part`` of the part on the sink's server. Every other part goes to a server of its own,
+    drawn uniformly among the others.
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    root_part: int
+    sink_part: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether everything stays on the root's server."""
+        return len(self.parts) <= 1
+
+
+@dataclass(frozen=True, eq=False)
+class SubGraphPlacement:
+    """A probability for each configuration of one sub-graph (those of probability 0 left out)."""
+
+    subgraph: SubGraph
+    configurations: tuple[Configuration, ...]
+    probabilities: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPrediction:
+    """Predicted mean JCT of one query class and what it is made of, in seconds.
+
+    The four shares follow the path that is longest in expectation and add up to ``jct_s``.
+    """
+
+    jct_s: float
+    compute_s: float
+    transfer_s: float
+    network_wait_s: float
+    server_wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What queueing theory says of a placement.
+
+    ``network_wait_s`` and ``server_wait_s`` are mean waits of one message and of one visit.
+    ``congestion_price_s_per_byte`` is the increase of the mean JCT, times the total query rate,
+    per byte/s of extra traffic: the marginal cost that one more byte causes to everyone.
+    """
+
+    jct_s: float
+    network_wait_s: float
+    server_wait_s: float
+    network_utilization: float
+    compute_utilization: float
+    congestion_price_s_per_byte: float
+    queries: tuple[QueryPrediction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A placement of every query class with its prediction and its certificate.
+
+    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the value that the
+    solver minimised (mean JCT, seconds) and ``lower_bound_s`` a bound below which no placement
+    lies; it is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    """
+
+    queries: tuple[tuple[SubGraphPlacement, ...], ...]
+    prediction: Prediction
+    objective_s: float
+    lower_bound_s: float
+    solver: str
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def gap(self) -> float:
+        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        return (self.objective_s - self.lower_bound_s) / self.objective_s if self.objective_s > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Reports: metrics, tables, figures (pure functions) and exports."""

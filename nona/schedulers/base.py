@@ -1,0 +1,117 @@
+"""What a scheduler is: a plain decision function over arrays, its tables, and its declaration.
+
+A decision function is pure: it reads arrays and writes into ``out``. It uses only what a compiler
+for numerical Python understands (arrays, named tuples of arrays, loops, scalars), so that one
+function serves every engine. It never draws random numbers: it is handed uniform draws, which
+belong to the job and are the same for every scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.placement import Placement
+from nona.system import System
+
+Kind = Literal["bind", "pick", "configure", "allocate"]
+
+
+class NetworkView(IntEnum):
+    """What a scheduler may see of the network; each level includes those before it."""
+
+    N0 = 0  # nothing
+    N1 = 1  # capacity and latency: the cost of a transfer in isolation
+    N2 = 2  # its own past transfers
+    N3 = 3  # reservations: until when the link is promised
+    N4 = 4  # the live link queue
+
+
+class View(NamedTuple):
+    """What a decision sees at one instant. Fields above the declared level are ``nan``.
+
+    ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor,
+    background included; ``backlog_s`` (E,) is the modelled work in them, in seconds.
+    """
+
+    executor_server: NDArray[np.int64]
+    executor_class: NDArray[np.int64]
+    queue_length: NDArray[np.int64]
+    backlog_s: NDArray[np.float64]
+    capacity: float  # N1, bytes/s
+    latency_s: float  # N1
+    past_transfer_s: float  # N2: mean seconds, request to delivery, of the jobs' transfers so far
+    link_promised_s: float  # N3: seconds from now until the link has served what is promised
+    link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
+
+
+class Ready(NamedTuple):
+    """The tasks that could start, in the order in which they became ready: arrays of length ``n``.
+
+    ``job_running`` counts the executors that the task's job holds now; ``open_jobs`` the jobs in
+    the system that are not complete. ``home`` is the executor on which the task's last
+    predecessor ran, −1 for a first task.
+    """
+
+    n: int
+    job: NDArray[np.int64]
+    query: NDArray[np.int64]
+    task: NDArray[np.int64]
+    since_s: NDArray[np.float64]
+    job_running: NDArray[np.int64]
+    home: NDArray[np.int64]
+    open_jobs: int
+
+
+class Prepared(NamedTuple):
+    """Tables of a scheduler for one system: a named tuple of arrays, and draws needed per job."""
+
+    tables: Any
+    uniforms_per_job: int
+
+
+# bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
+Bind = Callable[[float, int, View, Any, NDArray[np.float64], NDArray[np.int64]], None]
+# pick(now, view, ready, tables, uniforms, out) -> bool: out[0] = place in ``ready``, out[1] = a free
+# executor (queue_length 0); False: leave all as it is. It is called again until it says False.
+Pick = Callable[[float, View, Ready, Any, NDArray[np.float64], NDArray[np.int64]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A scheduler's declaration.
+
+    Attributes
+    ----------
+    name
+        As in the scenario file.
+    kind
+        ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor.
+    network_view
+        The most it sees of the network; the engine hides the rest.
+    summary, source, adaptation
+        One line each for people: what it does; where it comes from; what was changed or assumed.
+    decide
+        The decision function, :data:`Bind` or :data:`Pick`.
+    prepare
+        ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
+        ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
+    reads_queues
+        Whether it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+    """
+
+    name: str
+    kind: Kind
+    network_view: NetworkView
+    summary: str
+    source: str
+    adaptation: str
+    decide: Bind | Pick
+    prepare: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
+    needs_placement: bool = False
+    reads_queues: bool = False

@@ -1,0 +1,1 @@
+"""Simulation: workload, engines, records, statistics, and the queueing theory they must obey."""

@@ -1,0 +1,1 @@
+"""The browser app's own code: the only package here that imports Streamlit."""

@@ -1,0 +1,134 @@
+"""Quantities with units: parse what people write, format what people read. SI inside.
+
+Times are seconds, sizes bytes, bandwidths bytes per second, rates 1/s. Prefixes are decimal
+(``1 MB`` is 10⁶ bytes), with the binary ones under their own names (``1 MiB`` is 2²⁰ bytes).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+Dimension = Literal["time", "size", "bandwidth", "rate", "fraction"]
+
+_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+_SIZE = {p + "B": f for p, f in (_DECIMAL | _BINARY).items()} | {
+    p + "bit": f / 8 for p, f in (_DECIMAL | _BINARY).items()
+}
+UNITS: dict[Dimension, dict[str, float]] = {
+    "time": _TIME,
+    "size": _SIZE,
+    "bandwidth": {f"{u}/s": f for u, f in _SIZE.items()}
+    | {p + "bps": f / 8 for p, f in _DECIMAL.items() if p},
+    "rate": {"/s": 1.0, "1/s": 1.0, "Hz": 1.0, "/min": 1 / 60, "1/min": 1 / 60, "/h": 1 / 3600},
+    "fraction": {"%": 0.01},
+}
+_EXAMPLE = {
+    "time": "'5 ms'",
+    "size": "'1 MB'",
+    "bandwidth": "'25 Gbit/s'",
+    "rate": "'300/s'",
+    "fraction": "0.4",
+}
+_PATTERN = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+def parse_quantity(value: str | float, dimension: Dimension) -> float:
+    """Return ``value`` in SI units.
+
+    Parameters
+    ----------
+    value
+        A number (already SI), or a string: a number, optional space, optional unit.
+    dimension
+        What kind of quantity is meant; it decides which units are allowed.
+
+    Raises
+    ------
+    ValueError
+        For an unknown unit, a text without a number, or a value that is not finite.
+
+    Examples
+    --------
+    >>> parse_quantity("25 Gbit/s", "bandwidth")
+    3125000000.0
+    >>> parse_quantity("5 ms", "time"), parse_quantity(0.5, "time")
+    (0.005, 0.5)
+    >>> parse_quantity("3 apples", "size")
+    Traceback (most recent call last):
+    ValueError: '3 apples' is not a size; write for example '1 MB', or a number of bytes
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(_complaint(value, dimension))
+    if isinstance(value, str):
+        match = _PATTERN.fullmatch(value)
+        unit = match.group(2) if match else None
+        if match is None or (unit and unit not in UNITS[dimension]):
+            raise ValueError(_complaint(value, dimension))
+        number = float(match.group(1)) * (UNITS[dimension][unit] if unit else 1.0)
+    else:
+        number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} must be finite; write for example {_EXAMPLE[dimension]}")
+    return number
+
+
+def _complaint(value: object, dimension: Dimension) -> str:
+    base = {
+        "time": "seconds",
+        "size": "bytes",
+        "bandwidth": "bytes/s",
+        "rate": "1/s",
+        "fraction": "parts of 1",
+    }[dimension]
+    return f"{value!r} is not a {dimension}; write for example {_EXAMPLE[dimension]}, or a number of {base}"
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞"
+    factor, unit = next(((f, u) for f, u in steps if abs(value) >= f), steps[-1])
+    return f"{value / factor:.{digits}g} {unit}".strip()
+
+
+def format_time(seconds: float, digits: int = 3) -> str:
+    """Seconds for people.
+
+    >>> format_time(0.0142), format_time(0), format_time(float("nan"))
+    ('14.2 ms', '0 s', '–')
+    """
+    if seconds == 0:
+        return "0 s"
+    return _scaled(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")), digits)
+
+
+def format_size(size_bytes: float, digits: int = 3) -> str:
+    """Bytes for people, with decimal prefixes.
+
+    >>> format_size(1_500_000)
+    '1.5 MB'
+    """
+    return _scaled(size_bytes, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), digits)
+
+
+def format_bandwidth(bytes_per_s: float, digits: int = 3) -> str:
+    """Bandwidth in bits per second, as networks are sold.
+
+    >>> format_bandwidth(3.125e9)
+    '25 Gbit/s'
+    """
+    steps = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+    return _scaled(bytes_per_s * 8, steps, digits)
+
+
+def format_count(value: float, unit: str = "", digits: int = 3) -> str:
+    """A large count with a decimal prefix.
+
+    >>> format_count(3.63e9, "FLOP")
+    '3.63 GFLOP'
+    """
+    steps = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+    return _scaled(value, tuple((f, p + unit) for f, p in steps), digits)
