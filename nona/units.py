@@ -76,6 +76,32 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     return number
 
 
+_WRITTEN: dict[Dimension, tuple[str, ...]] = {
+    "time": ("s", "ms", "us", "ns"),
+    "size": ("GB", "MB", "kB", "B"),
+    "bandwidth": ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
+    "rate": ("/s",),
+    "fraction": (),
+}
+
+
+def quantity_text(value: float, dimension: Dimension) -> str | float:
+    """``value`` (SI) as a string with the unit that makes it shortest, or as a number.
+
+    :func:`parse_quantity` gives exactly ``value`` back.
+
+    >>> quantity_text(0.04, "time"), quantity_text(3.125e9, "bandwidth"), quantity_text(0.4, "fraction")
+    ('40 ms', '25 Gbit/s', 0.4)
+    """
+    candidates = []
+    for unit in _WRITTEN[dimension]:
+        number = f"{value / UNITS[dimension][unit]:.12g}"
+        text = f"{number}/s" if dimension == "rate" else f"{number} {unit}"
+        if "e" not in number and parse_quantity(text, dimension) == value:
+            candidates.append(text)
+    return min(candidates, key=len) if candidates else value
+
+
 def _complaint(value: object, dimension: Dimension) -> str:
     base = {
         "time": "seconds",

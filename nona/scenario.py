@@ -1,0 +1,240 @@
+"""The scenario: everything a study depends on, as one validated, immutable object.
+
+This module holds the schema; :mod:`nona.scenario_file` reads and writes it as YAML or JSON.
+Quantities may be strings with a unit or plain SI numbers (seconds, bytes, bytes/s, 1/s).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import model_validator as _model_validator
+from pydantic_core import PydanticCustomError
+
+from nona.units import Dimension, parse_quantity, quantity_text
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+
+
+def _quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
+    def parse(value: object) -> float:
+        try:
+            return parse_quantity(value, dimension)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise PydanticCustomError("quantity", "{why}", {"why": str(error)}) from None
+
+    def dump(value: float) -> str | float:
+        return quantity_text(value, dimension)
+
+    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float)
+
+
+def _warmup(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000_000
+    if value != "auto" and not whole:
+        raise PydanticCustomError(
+            "warmup",
+            "{value} must be 'auto' or a whole number of jobs from 0 to 10^8",
+            {"value": repr(value)},
+        )
+    return value
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise PydanticCustomError("name", "must have 1 to 200 printable characters; shorten or rename it")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Seconds = Annotated[float, *_quantity("time"), Field(ge=0, le=1e6)]
+PositiveSeconds = Annotated[float, *_quantity("time"), Field(gt=0, le=1e6)]
+PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
+Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
+Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
+Fraction = Annotated[float, *_quantity("fraction"), Field(ge=0, lt=1)]
+Scv = Annotated[float, Field(ge=0, le=1000)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+
+
+class ServerGroupSpec(_Part):
+    """Servers that are all alike; ``mig`` slices each GPU, ``mps`` shares it."""
+
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    gpu: Name = "a100-40gb"
+    gpus: Annotated[int, Field(ge=1, le=64)] = 1
+    vcpus: Annotated[int, Field(ge=1, le=4096)] = 16
+    mig: Name | None = None
+    mps: Annotated[int, Field(ge=1, le=48)] | None = None
+
+
+class NetworkSpec(_Part):
+    """The shared bottleneck link."""
+
+    capacity: Bandwidth = 25e9 / 8
+    latency: Seconds = 20e-6
+    discipline: Literal["fifo", "processor-sharing"] = "fifo"
+
+
+class ClusterSpec(_Part):
+    """Servers, the link, and the user's own devices (name → attributes of a device)."""
+
+    servers: Annotated[tuple[ServerGroupSpec, ...], Field(min_length=1, max_length=100)]
+    network: NetworkSpec = NetworkSpec()
+    devices: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
+
+
+class BackgroundCompute(_Part):
+    """Other work on every executor."""
+
+    utilization: Fraction = 0.0
+    mean_service: PositiveSeconds = 5e-3
+    scv: Scv = 1.0
+
+
+class BackgroundNetwork(_Part):
+    """Other traffic on the link."""
+
+    utilization: Fraction = 0.0
+    mean_size: PositiveBytes = 1e6
+    scv: Scv = 1.0
+
+
+class BackgroundSpec(_Part):
+    """Load that is not ours."""
+
+    compute: BackgroundCompute = BackgroundCompute()
+    network: BackgroundNetwork = BackgroundNetwork()
+
+
+class ArrivalsSpec(_Part):
+    """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute."""
+
+    process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = "poisson"
+    cv: Annotated[float, Field(gt=0, le=100)] = 1.0
+    burst_factor: Annotated[float, Field(gt=1, le=1000)] = 3.0
+    burst_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    burst_mean: PositiveSeconds = 10.0
+    trace: Name | None = None
+    scale_to_rate: bool = True
+
+    @_model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.process == "trace") != (self.trace is not None):
+            raise PydanticCustomError(
+                "trace", "process 'trace' and the key 'trace' (a CSV file) go together; give both or neither"
+            )
+        if self.process == "mmpp" and self.burst_factor * self.burst_fraction > 1:
+            raise PydanticCustomError(
+                "mmpp",
+                "burst_factor × burst_fraction must be at most 1 (the rest of the time has a rate "
+                "of at least 0); make bursts weaker or rarer",
+            )
+        return self
+
+
+class WorkloadRow(_Part):
+    """One class of queries: a model (a sample's name or a file), its rate and its SLO."""
+
+    model: Name
+    rate: Rate
+    slo: PositiveSeconds | None = None
+    name: Name | None = None
+    arrivals: ArrivalsSpec = ArrivalsSpec()
+    service_scv: Scv = 0.0
+    batch: Annotated[int, Field(ge=1, le=4096)] = 1
+    symbols: dict[Name, Annotated[int, Field(ge=1, le=10_000_000)]] = Field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Name for people: the given one, else the model's without folder and extension."""
+        return self.name or PurePath(self.model).stem
+
+
+class CostSpec(_Part):
+    """How operators are timed: software stack, precision, and measured times that win."""
+
+    stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = "tensorrt"
+    precision: Literal["model", "fp32", "fp16", "int8"] = "model"
+    measured: Name | None = None
+
+
+class SimulationSpec(_Part):
+    """Size of a simulation: jobs measured per run, all models together."""
+
+    jobs: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
+    replications: Annotated[int, Field(ge=1, le=1000)] = 5
+    warmup: Annotated[Literal["auto"] | int, BeforeValidator(_warmup)] = "auto"
+
+
+class SchedulerSpec(_Part):
+    """A scheduler by name, with its options; in a file also just the name."""
+
+    name: Name
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+def _scheduler(value: object) -> object:
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, Mapping) and len(value) == 1 and "name" not in value:
+        ((name, options),) = value.items()
+        return {"name": name, "options": options or {}}
+    return value
+
+
+def _dump_scheduler(value: SchedulerSpec) -> Any:
+    return {value.name: value.options} if value.options else value.name
+
+
+SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(_scheduler), PlainSerializer(_dump_scheduler)]
+
+
+class Scenario(_Part):
+    """A whole study. Build it with :func:`nona.scenario_file.load_scenario` or by hand.
+
+    ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario
+    made in the browser travels as one file.
+
+    Examples
+    --------
+    >>> s = Scenario.model_validate({
+    ...     "version": 1,
+    ...     "cluster": {"servers": [{"count": 8}]},
+    ...     "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
+    ... })
+    >>> s.workload[0].slo, s.workload[0].label, s.schedulers[0].name
+    (0.04, 'resnet18', 'nona')
+    """
+
+    version: Literal[1] = 1
+    name: Name = "Untitled scenario"
+    description: Annotated[str, Field(max_length=4000)] = ""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    cluster: ClusterSpec
+    background: BackgroundSpec = BackgroundSpec()
+    workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
+    cost: CostSpec = CostSpec()
+    contraction: Literal["poset", "direct", "size-aware"] = "poset"
+    simulation: SimulationSpec = SimulationSpec()
+    schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
+        SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
+    )
+    models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each row of the workload; a repeated one gets ``#2``, ``#3`` …"""
+        seen: dict[str, int] = {}
+        names = []
+        for row in self.workload:
+            seen[row.label] = seen.get(row.label, 0) + 1
+            names.append(row.label if seen[row.label] == 1 else f"{row.label} #{seen[row.label]}")
+        return tuple(names)
