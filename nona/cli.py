@@ -1,0 +1,113 @@
+"""The command line: ``nona app | inspect | contract | place | simulate | schedulers | devices | models``.
+
+With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
+errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from nona import __version__, commands
+from nona.errors import NonaError
+
+Command = Callable[[argparse.Namespace], None]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except NonaError as error:
+        print(f"nona: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nona: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 1
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="nona", description="Plan how ML inference queries are split over a shared GPU cluster."
+    )
+    parser.add_argument("--version", action="version", version=f"nona {__version__}")
+    add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
+
+    app = add("app", help="serve the browser app on this machine")
+    app.add_argument("--port", type=int, default=8501, help="port to serve on (default 8501)")
+    app.add_argument("--no-browser", action="store_true", help="do not open a browser window")
+    app.set_defaults(run=commands.app)
+
+    inspect = add("inspect", help="operators, work, time and parallelism of a model")
+    _model(inspect)
+    _json(inspect, commands.inspect)
+
+    contract = add("contract", help="contract a model into tasks and cut it into sub-graphs")
+    _model(contract)
+    contract.add_argument("--rule", default="poset", metavar="RULE", help="direct, poset or size-aware")
+    _json(contract, commands.contract)
+
+    place = add("place", help="solve the placement of a scenario")
+    place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
+    place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
+    _json(place, commands.place)
+
+    simulate = add("simulate", help="simulate a scenario under one scheduler or several")
+    simulate.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
+    simulate.add_argument("--scheduler", action="append", metavar="S", help="repeat to compare several")
+    simulate.add_argument("--jobs", type=int, help="jobs measured per run")
+    simulate.add_argument("--replications", type=int, help="independent runs")
+    simulate.add_argument("--seed", type=int, help="in place of the scenario's seed")
+    simulate.add_argument("--engine", default="simpy", help="simulation engine (default simpy)")
+    simulate.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    simulate.add_argument("--records", type=Path, metavar="CSV", help="also write one row per measured job")
+    _json(simulate, commands.simulate)
+
+    for name, run in (
+        ("schedulers", commands.schedulers),
+        ("devices", commands.devices),
+        ("models", commands.models),
+    ):
+        _json(add(name, help=f"list the {name}"), run)
+
+    measure = add("measure", help="time a model's operators on this machine (needs nona-planner[measure])")
+    measure.add_argument("model", help="ONNX file, or the name of a sample model")
+    measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
+    measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
+    measure.set_defaults(run=commands.measure)
+    return parser
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="model file, or the name of a sample model or workflow")
+    parser.add_argument("--device", default="a100-40gb", metavar="D", help="see `nona devices`")
+    parser.add_argument("--stack", default="tensorrt", help="tensorrt, cuda-graphs, onnxruntime or eager")
+    parser.add_argument("--precision", default="model", help="model (as in the file), fp32, fp16 or int8")
+    parser.add_argument("--batch", type=int, default=1, help="queries per batch")
+    parser.add_argument(
+        "--symbol", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension"
+    )
+
+
+def _json(parser: argparse.ArgumentParser, run: Command) -> None:
+    parser.add_argument("--json", action="store_true", help="write one JSON object to standard output")
+    parser.set_defaults(run=run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Reports on one model: what it does (``inspect``) and what contraction leaves (``contract``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nona.contraction.contracted import ContractedGraph
+from nona.cost.costed import CostedGraph
+from nona.decomposition.subgraph import VIRTUAL, Decomposition
+
+
+def inspection(costed: CostedGraph) -> dict[str, Any]:
+    """Figures of a model on one device, for ``nona inspect`` and the Models page.
+
+    ``gmac`` counts the multiply-adds of convolutions and matrix products in 10⁹;
+    ``activation_bytes`` are the bytes that operators write, once per tensor.
+    """
+    graph, costs = costed.graph, costed.costs
+    return {
+        "model": graph.name,
+        "device": costed.device,
+        "operators": len(graph.operators),
+        "edges": len({(e.source, e.target) for e in graph.edges}),
+        "gmac": sum(c.macs for c in costs) / 1e9,
+        "gflop": sum(c.flops for c in costs) / 1e9,
+        "parameters": graph.parameter_count,
+        "weight_bytes": graph.weight_bytes,
+        "activation_bytes": sum(c.write_bytes for c in costs),
+        "total_compute_s": costed.total_compute_s,
+        "critical_path_s": costed.critical_path_s,
+        "parallelism": costed.parallelism,
+        "provenance": provenance_shares(costed),
+        "warnings": [*graph.warnings, *costed.warnings],
+    }
+
+
+def provenance_shares(costed: CostedGraph) -> dict[str, float]:
+    """Fraction of the total time by where it comes from (given, measured, calibrated, modelled)."""
+    shares: dict[str, float] = {}
+    total = costed.total_compute_s
+    for cost in costed.costs:
+        share = cost.compute_s / total if total > 0 else 1 / len(costed.costs)
+        shares[cost.provenance] = shares.get(cost.provenance, 0.0) + share
+    return shares
+
+
+def contraction(
+    contracted: ContractedGraph,
+    costed: CostedGraph,
+    decomposition: Decomposition,
+    configurations: list[int],
+) -> dict[str, Any]:
+    """Steps, tasks and sub-graphs, for ``nona contract``.
+
+    ``configurations`` holds the number of configurations of each sub-graph.
+    """
+    ids = [t.id for t in contracted.tasks]
+    compute_s = contracted.sum_over_tasks(costed.compute_s)
+
+    def name(task: int) -> str | None:
+        return None if task == VIRTUAL else ids[task]
+
+    return {
+        "model": contracted.graph.name,
+        "rule": contracted.rule,
+        "operators": len(contracted.graph.operators),
+        "tasks": len(ids),
+        "steps": [
+            {"into": s.into, "merged": [s.source, s.target], "edge": list(s.edge), "reason": s.reason}
+            for s in contracted.steps
+        ],
+        "task_list": [
+            {"id": t.id, "operators": list(t.operators), "compute_s": seconds}
+            for t, seconds in zip(contracted.tasks, compute_s, strict=True)
+        ],
+        "edges": [
+            {"source": source, "target": target, "bytes": size}
+            for (source, target), size in contracted.pair_bytes().items()
+        ],
+        "subgraphs": [
+            {
+                "root": name(s.root),
+                "sink": name(s.sink),
+                "interior": [ids[t] for t in s.interior],
+                "configurations": count,
+            }
+            for s, count in zip(decomposition.subgraphs, configurations, strict=True)
+        ],
+    }

@@ -1,0 +1,66 @@
+"""Report on a placement: the certificate, the prediction, and each configuration's probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nona.decomposition.subgraph import VIRTUAL
+from nona.placement.placement import Placement, Prediction, SubGraphPlacement
+from nona.system import System
+
+
+def placement_report(system: System, placement: Placement, names: Sequence[str]) -> dict[str, Any]:
+    """What ``nona place --json`` prints; ``names`` are the labels of the workload's rows."""
+    models = {
+        name: {
+            "jct_s": predicted.jct_s,
+            "compute_s": predicted.compute_s,
+            "transfer_s": predicted.transfer_s,
+            "network_wait_s": predicted.network_wait_s,
+            "server_wait_s": predicted.server_wait_s,
+            "subgraphs": [_subgraph(part, query.tasks.task_ids) for part in parts],
+        }
+        for name, query, parts, predicted in zip(
+            names, system.queries, placement.queries, placement.prediction.queries, strict=True
+        )
+    }
+    return {
+        "objective_s": placement.objective_s,
+        "lower_bound_s": placement.lower_bound_s,
+        "gap": placement.gap,
+        "solver": placement.solver,
+        "seconds": placement.seconds,
+        "predicted": prediction_report(placement.prediction),
+        "models": models,
+        "notes": list(placement.notes),
+    }
+
+
+def prediction_report(prediction: Prediction) -> dict[str, float]:
+    """The prediction for the whole mix."""
+    return {
+        "jct_s": prediction.jct_s,
+        "network_wait_s": prediction.network_wait_s,
+        "server_wait_s": prediction.server_wait_s,
+        "network_utilization": prediction.network_utilization,
+        "compute_utilization": prediction.compute_utilization,
+        "congestion_price_s_per_byte": prediction.congestion_price_s_per_byte,
+    }
+
+
+def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> dict[str, Any]:
+    subgraph = placed.subgraph
+    return {
+        "root": None if subgraph.root == VIRTUAL else ids[subgraph.root],
+        "sink": None if subgraph.sink == VIRTUAL else ids[subgraph.sink],
+        "configurations": [
+            {
+                "parts": [[ids[task] for task in part] for part in c.parts],
+                "root_part": c.root_part,
+                "sink_part": c.sink_part,
+                "probability": float(p),
+            }
+            for c, p in zip(placed.configurations, placed.probabilities, strict=True)
+        ],
+    }
