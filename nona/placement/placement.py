@@ -18,7 +18,12 @@ class Configuration:
     ``parts`` partitions the interior (task indices, each part in topological order, parts ordered
     by their first task). ``root_part`` is the index of the part on the root's server,
     ``sink_part`` of the part on the sink's server. Every other part goes to a server of its own,
-    drawn uniformly among the others.
+    drawn uniformly among the others. ``root_part`` −1: no part stays with the root; ``sink_part``
+    −1: the sink stays on the root's server, as it does when both are equal (an empty interior has
+    no parts and −1, −1).
+
+    >>> Configuration(((1,), (2,)), 0, 0).is_local, Configuration(((1, 2),), 0, 0).is_local
+    (False, True)
     """
 
     parts: tuple[tuple[int, ...], ...]
@@ -28,7 +33,12 @@ class Configuration:
     @property
     def is_local(self) -> bool:
         """Whether everything stays on the root's server."""
-        return len(self.parts) <= 1
+        return len(self.parts) <= (self.root_part == 0) and self.sink_part in (-1, self.root_part)
+
+    @property
+    def sink_moves(self) -> bool:
+        """Whether the sink runs on another server than the root."""
+        return self.sink_part not in (-1, self.root_part)
 
 
 @dataclass(frozen=True, eq=False)
