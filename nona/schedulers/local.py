@@ -1,0 +1,32 @@
+"""``local``: a job stays on one executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.placement.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.options import check_options
+from nona.schedulers.presets import place_fixed
+from nona.schedulers.table_policy import place_by_table
+from nona.schedulers.tables import build_tables
+from nona.system import System
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """One configuration per sub-graph: everything with the root."""
+    check_options("local", options)
+    return build_tables(system, [place_fixed(q, "local") for q in system.queries])
+
+
+SCHEDULER = Scheduler(
+    name="local",
+    kind="bind",
+    network_view=NetworkView.N0,
+    summary="Runs all tasks of a job on one executor, drawn uniformly.",
+    source="Common practice; the one-server placement of the slides on Nona (CloudNet 2024)",
+    adaptation="No message leaves the server; an executor runs one task at a time, so nothing is parallel.",
+    decide=place_by_table,
+    prepare=prepare,
+)

@@ -1,0 +1,29 @@
+"""Checks of what a scenario hands to a scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from nona.errors import SimulationError
+from nona.placement.placement import Placement
+
+
+def check_options(scheduler: str, options: Mapping[str, Any], known: Collection[str] = ()) -> None:
+    """Refuse options that the scheduler would ignore.
+
+    >>> check_options("local", {"cap": 3})
+    Traceback (most recent call last):
+    nona.errors.SimulationError: Scheduler 'local': option 'cap' is not known; it takes no options.
+    """
+    for name in options:
+        if name not in known:
+            remedy = f"choose from {', '.join(sorted(known))}" if known else "it takes no options"
+            raise SimulationError(f"Scheduler {scheduler!r}: option {name!r} is not known; {remedy}.")
+
+
+def required_placement(scheduler: str, placement: Placement | None) -> Placement:
+    """The placement, or an error that says that one is needed."""
+    if placement is None:
+        raise SimulationError(f"Scheduler {scheduler!r}: it samples a placement; solve one first.")
+    return placement

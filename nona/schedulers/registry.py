@@ -1,0 +1,83 @@
+"""The schedulers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nona.errors import SimulationError
+from nona.schedulers import (
+    local,
+    nona_d2,
+    nona_stochastic,
+    opportunistic,
+    random_executor,
+    spark_fair,
+    spark_fifo,
+    spread,
+)
+from nona.schedulers.base import Scheduler
+
+_MODULES = (
+    nona_stochastic,
+    nona_d2,
+    local,
+    spread,
+    random_executor,
+    opportunistic,
+    spark_fair,
+    spark_fifo,
+)
+_registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}
+
+#: Schedulers that people may look for and that are not here, with the reason.
+NOT_REIMPLEMENTED: Mapping[str, str] = MappingProxyType(
+    {
+        "decima": (
+            "Decima (Mao et al., SIGCOMM 2019) decides with a graph neural network trained by "
+            "reinforcement learning; it is not reimplemented. Its simulator's heuristics are here as "
+            "spark-fair and spark-fifo."
+        )
+    }
+)
+
+
+def scheduler_names() -> tuple[str, ...]:
+    """All names, in order of registration.
+
+    >>> "nona" in scheduler_names()
+    True
+    """
+    return tuple(_registry)
+
+
+def get_scheduler(name: str) -> Scheduler:
+    """The scheduler called ``name``.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown name; the message lists the known ones.
+    """
+    if name in _registry:
+        return _registry[name]
+    why = NOT_REIMPLEMENTED.get(name.lower())
+    if why:
+        raise SimulationError(f"Scheduler {name!r}: {why}")
+    raise SimulationError(f"Scheduler {name!r} is not known; choose from {', '.join(_registry)}.")
+
+
+def register(scheduler: Scheduler) -> Scheduler:
+    """Add a scheduler, for this process, under its own name; return it.
+
+    Raises
+    ------
+    SimulationError
+        When the name is taken.
+    """
+    if scheduler.name in _registry:
+        raise SimulationError(
+            f"Scheduler {scheduler.name!r}: the name is taken; give the new scheduler another one."
+        )
+    _registry[scheduler.name] = scheduler
+    return scheduler

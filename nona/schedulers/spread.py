@@ -1,0 +1,37 @@
+"""``spread``: every interior task on a server of its own, roots and sinks on the job's first server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.placement.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.options import check_options
+from nona.schedulers.presets import place_fixed
+from nona.schedulers.table_policy import place_by_table
+from nona.schedulers.tables import build_tables
+from nona.system import System
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """One configuration per sub-graph: a part for each interior task, none with the root."""
+    check_options("spread", options)
+    return build_tables(system, [place_fixed(q, "spread") for q in system.queries])
+
+
+SCHEDULER = Scheduler(
+    name="spread",
+    kind="bind",
+    network_view=NetworkView.N0,
+    summary="Every interior task on a server of its own; roots and sinks on the job's first server.",
+    source="The distributed, network-unaware placement of the slides on Nona (CloudNet 2024)",
+    adaptation=(
+        "Interior tasks that depend on one another are separated too: each dependency between them is a "
+        "message from server to server, and the later task waits for it. Servers are drawn uniformly "
+        "among those that the sub-graph does not use; with fewer servers than parts, first unused "
+        "executors, then any."
+    ),
+    decide=place_by_table,
+    prepare=prepare,
+)

@@ -1,0 +1,132 @@
+"""Systems, views and ready lists for the tests of the schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.subgraph import Decomposition, SubGraph
+from nona.placement.placement import (
+    Configuration,
+    Placement,
+    Prediction,
+    QueryPrediction,
+    SubGraphPlacement,
+)
+from nona.schedulers.base import Ready, View
+from nona.system import QueryClass, Stream, System
+
+
+def task_graph(name: str, compute_s: Sequence[float], edges: Sequence[tuple[int, int, float]]) -> TaskGraph:
+    """A task graph on one executor class; every edge carries a tensor of its own."""
+    edges = sorted(edges)
+    return TaskGraph(
+        name=name,
+        task_ids=tuple(f"t{i}" for i in range(len(compute_s))),
+        compute_s=np.array([compute_s], dtype=float),
+        weight_bytes=np.zeros(len(compute_s)),
+        edge_source=np.array([e[0] for e in edges], dtype=np.int64),
+        edge_target=np.array([e[1] for e in edges], dtype=np.int64),
+        edge_tensor=np.arange(len(edges), dtype=np.int64),
+        tensor_source=np.array([e[0] for e in edges], dtype=np.int64),
+        tensor_bytes=np.array([e[2] for e in edges], dtype=float),
+    )
+
+
+def fork_join_chain(name: str, widths: Sequence[int], seed: int = 0, rate: float = 10.0) -> QueryClass:
+    """Cut tasks with ``widths[k]`` parallel tasks between the k-th and the next."""
+    rng = np.random.default_rng(seed)
+    edges, cuts, subgraphs, n = [], [0], [], 1
+    for width in widths:
+        root, interior, sink = cuts[-1], tuple(range(n, n + width)), n + width
+        for t in interior:
+            edges += [(root, t, float(rng.uniform(1e4, 1e6))), (t, sink, float(rng.uniform(1e4, 1e6)))]
+        if not interior:
+            edges.append((root, sink, 1e5))
+        subgraphs.append(SubGraph(root, sink, interior))
+        cuts.append(sink)
+        n = sink + 1
+    tasks = task_graph(name, rng.uniform(1e-3, 1e-2, n).tolist(), edges)
+    return QueryClass(name, tasks, Decomposition(tuple(cuts), tuple(subgraphs)), rate)
+
+
+def slides_query() -> QueryClass:
+    """The example of the slides on Nona: 2, 10, 8, 2 ms; 9 ms by way of task 2, 1 ms by way of 3."""
+    edges = [(0, 1, 9e6), (0, 2, 1e6), (1, 3, 9e6), (2, 3, 1e6)]
+    tasks = task_graph("slides", [2e-3, 10e-3, 8e-3, 2e-3], edges)
+    return QueryClass("slides", tasks, Decomposition((0, 3), (SubGraph(0, 3, (1, 2)),)), 1.0)
+
+
+def system_of(
+    queries: Sequence[QueryClass], executor_server: Sequence[int] = tuple(range(8)), seed: int = 3
+) -> System:
+    """One executor class, 1 GB/s, some background."""
+    return System(
+        executor_server=np.array(executor_server, dtype=np.int64),
+        executor_class=np.zeros(len(executor_server), dtype=np.int64),
+        class_names=("gpu",),
+        capacity=1e9,
+        latency_s=0.0,
+        discipline="fifo",
+        background_compute=Stream(10.0, 5e-3, 1.0),
+        background_network=Stream(100.0, 1e6, 1.0),
+        queries=tuple(queries),
+        seed=seed,
+    )
+
+
+def random_configuration(interior: Sequence[int], rng: np.random.Generator) -> Configuration:
+    """A random set partition with random root and sink parts (−1 among them)."""
+    label: dict[int, list[int]] = {}
+    for t in interior:
+        label.setdefault(int(rng.integers(0, len(interior))), []).append(t)
+    parts = tuple(sorted(map(tuple, label.values())))
+    root_part = int(rng.integers(-1, len(parts)))
+    return Configuration(parts, root_part, int(rng.integers(-1, len(parts))) if root_part >= 0 else root_part)
+
+
+def random_placement(system: System, seed: int = 1, most: int = 4) -> Placement:
+    """Random configurations with random probabilities for every sub-graph."""
+    rng = np.random.default_rng(seed)
+    queries = []
+    for query in system.queries:
+        row = []
+        for s in query.decomposition.subgraphs:
+            found = {random_configuration(s.interior, rng) for _ in range(most)}
+            configurations = tuple(sorted(found, key=repr))
+            row.append(SubGraphPlacement(s, configurations, rng.dirichlet(np.ones(len(configurations)))))
+        queries.append(tuple(row))
+    share = QueryPrediction(0.0, 0.0, 0.0, 0.0, 0.0)
+    prediction = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (share,) * len(queries))
+    return Placement(tuple(queries), prediction, 0.0, 0.0, "random", 0.0)
+
+
+def random_view(system: System, rng: np.random.Generator, busiest: int = 4) -> View:
+    """A view with every field drawn at random, the network's among them."""
+    return View(
+        system.executor_server,
+        system.executor_class,
+        rng.integers(0, busiest, system.executors),
+        rng.exponential(0.01, system.executors),
+        *rng.exponential([1e9, 1e-4, 1e-3, 1e-2, 1e6]).tolist(),
+    )
+
+
+def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> Ready:
+    """Ready tasks of random jobs, in order of readiness."""
+    n = int(rng.integers(0, longest))
+    query = rng.integers(0, len(system.queries), n)
+    task = np.array([rng.integers(0, len(system.queries[q].tasks)) for q in query], dtype=np.int64)
+    job = rng.integers(0, 20, n)
+    return Ready(
+        n,
+        job,
+        query,
+        task,
+        np.sort(rng.exponential(1.0, n)),
+        rng.integers(0, 4, n),
+        rng.integers(-1, system.executors, n),
+        int(len(set(job.tolist())) + rng.integers(0, 3)),
+    )
