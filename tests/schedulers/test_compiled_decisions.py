@@ -1,0 +1,74 @@
+"""Every registered decision function compiles, and the compiled one decides the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scheduler_cases import (
+    fork_join_chain,
+    random_placement,
+    random_ready,
+    random_view,
+    slides_query,
+    system_of,
+)
+
+from nona.schedulers.compiled import compile_decision
+from nona.schedulers.registry import get_scheduler, scheduler_names
+
+SYSTEMS = [
+    system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query(), fork_join_chain("one", [])], cluster)
+    for cluster in (tuple(range(6)), (0, 0, 1, 1, 2), (0,))
+]
+
+
+@pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "bind"])
+def test_compiled_bind_decides_as_the_plain_one(name):
+    scheduler = get_scheduler(name)
+    compiled = compile_decision(scheduler.decide)
+    rng = np.random.default_rng(8)
+    seen = set()
+    for system in SYSTEMS:
+        placement = random_placement(system, 5) if scheduler.needs_placement else None
+        prepared = scheduler.prepare(system, placement, {})
+        for i in range(60):
+            query = i % 3
+            view, u = random_view(system, rng), rng.random(prepared.uniforms_per_job)
+            plain = np.full(12, -1, dtype=np.int64)
+            fast = plain.copy()
+            scheduler.decide(1.0, query, view, prepared.tables, u, plain)
+            compiled(1.0, query, view, prepared.tables, u, fast)
+            tasks = len(system.queries[query].tasks)
+            assert plain.tolist() == fast.tolist()
+            assert plain[:tasks].min() >= 0
+            assert (plain[tasks:] == -1).all()
+            seen.add(tuple(plain.tolist()))
+    assert len(seen) > 10
+
+
+@pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "pick"])
+def test_compiled_pick_decides_as_the_plain_one(name):
+    scheduler = get_scheduler(name)
+    compiled = compile_decision(scheduler.decide)
+    rng = np.random.default_rng(8)
+    outcomes = set()
+    for system in SYSTEMS:
+        prepared = scheduler.prepare(system, None, {})
+        for _ in range(100):
+            view, ready = random_view(system, rng, busiest=3), random_ready(system, rng)
+            u = rng.random(prepared.uniforms_per_job)
+            plain, fast = np.full(2, -1, dtype=np.int64), np.full(2, -1, dtype=np.int64)
+            said = scheduler.decide(1.0, view, ready, prepared.tables, u, plain)
+            assert said == compiled(1.0, view, ready, prepared.tables, u, fast)
+            assert plain.tolist() == fast.tolist()
+            if said:
+                assert 0 <= plain[0] < ready.n
+                assert view.queue_length[plain[1]] == 0
+            outcomes.add((bool(said), *plain.tolist()))
+    assert {o[0] for o in outcomes} == {True, False}
+    assert len(outcomes) > 5
+
+
+def test_only_plain_functions_are_compiled():
+    with pytest.raises(TypeError, match="plain Python function"):
+        compile_decision(len)
