@@ -1,0 +1,206 @@
+"""Intervals that cover what they promise, percentiles by definition, summaries that count every job."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, t
+
+from nona.errors import SimulationError
+from nona.simulation.records import Check, Records
+from nona.simulation.statistics import (
+    batch_means_interval,
+    jct_difference,
+    mean_interval,
+    paired_difference,
+    percentile,
+    summarize,
+)
+
+
+def records(jct_s, query=None, **changes):
+    jct = np.asarray(jct_s, dtype=float)
+    arrival = np.arange(len(jct), dtype=float)
+    base = Records(
+        scheduler="local",
+        replication=0,
+        engine="simpy",
+        query=np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query),
+        arrival_s=arrival,
+        completion_s=arrival + jct,
+        arrived=len(jct) + 2,
+        completed=int(np.isfinite(jct).sum()) + 1,
+        in_flight=int(np.isnan(jct).sum()) + 1,
+        window_s=(0.0, float(len(jct))),
+        executor_busy_s=np.ones(2),
+        link_busy_s=0.5,
+        utilization_compute=0.4,
+        utilization_network=0.2,
+        state="stable",
+        state_reason="",
+        checks=(Check("conservation", True, "all there"),),
+        timeline=None,
+        seconds=0.1,
+    )
+    return replace(base, **changes)
+
+
+def covered(interval_of, samples, level, mean):
+    hits = sum(interval_of(x, level).covers(mean) for x in samples)
+    low, high = binom.ppf([0.0005, 0.9995], len(samples), level)
+    return low <= hits <= high, hits
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_student_interval_covers_the_mean_as_often_as_it_says(level):
+    rng = np.random.default_rng(1)
+    ok, hits = covered(mean_interval, rng.normal(3.0, 2.0, (1500, 6)), level, 3.0)
+    assert ok, hits
+
+
+def test_batch_means_cover_a_correlated_run_where_the_naive_interval_does_not():
+    rng = np.random.default_rng(2)
+    noise = rng.normal(size=(400, 4200))
+    runs = np.empty_like(noise)
+    runs[:, 0] = noise[:, 0] / math.sqrt(1 - 0.8**2)
+    for i in range(1, noise.shape[1]):
+        runs[:, i] = 0.8 * runs[:, i - 1] + noise[:, i]
+    ok, hits = covered(lambda x, level: batch_means_interval(x, level=level), runs, 0.95, 0.0)
+    assert ok, hits
+    naive = sum(mean_interval(x).covers(0.0) for x in runs)
+    assert naive < 0.7 * len(runs)
+
+
+@given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), level=st.floats(0.5, 0.999))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_mean_interval_is_students(values, level):
+    ours = mean_interval(values, level)
+    spread = np.std(values, ddof=1) / math.sqrt(len(values))
+    assert ours.half_width == pytest.approx(
+        t.ppf((1 + level) / 2, len(values) - 1) * spread, rel=1e-6, abs=1e-9
+    )
+    assert ours.mean == pytest.approx(np.mean(values), abs=1e-6)
+
+
+def test_intervals_without_enough_values_say_so():
+    assert math.isnan(mean_interval([]).mean)
+    one = mean_interval([4.0, math.nan])
+    assert (one.mean, one.n) == (4.0, 1)
+    assert math.isnan(one.half_width)
+    assert not one.covers(4.0)
+    assert batch_means_interval([1.0, 2.0, 3.0]).n == 1
+    assert math.isnan(batch_means_interval([]).mean)
+    with pytest.raises(SimulationError, match="level"):
+        mean_interval([1.0, 2.0], 1.0)
+
+
+@given(values=st.lists(st.floats(0, 1e3), min_size=1, max_size=40), percent=st.floats(0, 100))
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_percentile_by_its_definition(values, percent):
+    x = sorted(values)
+    h = (len(x) - 1) * percent / 100
+    low = min(int(h), len(x) - 1)
+    high = min(low + 1, len(x) - 1)
+    assert percentile(values, percent) == pytest.approx(x[low] + (h - low) * (x[high] - x[low]), abs=1e-9)
+
+
+def test_pairing_removes_common_noise():
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 10, 12)
+    a, b = noise + rng.normal(1.0, 0.1, 12), noise + rng.normal(0, 0.1, 12)
+    paired = paired_difference(a, b)
+    assert paired.covers(1.0)
+    assert paired.low > 0
+    assert not mean_interval(a).low > mean_interval(b).high
+    with pytest.raises(SimulationError, match="must match"):
+        paired_difference([1.0], [1.0, 2.0])
+
+
+def test_unfinished_and_late_jobs_miss_the_slo_and_count():
+    r = records([0.1, 0.3, math.nan, 0.2], query=[0, 0, 0, 1])
+    s = summarize([r, replace(r, replication=1)], [0.2, None], ["a", "b"])
+    a, b = s.models
+    assert a.hit_rate.mean == pytest.approx(1 / 3)
+    assert b.hit_rate is None
+    assert s.hit_rate.mean == pytest.approx(1 / 3)
+    assert s.jct.mean.mean == pytest.approx(0.2)
+    assert (a.jct.jobs, b.jct.jobs, s.jct.jobs) == (4, 2, 6)
+    assert (s.arrived, s.completed, s.in_flight) == (12, 8, 4)
+    assert summarize([r], [None, None], ["a", "b"]).hit_rate is None
+
+
+def test_boundary_of_the_slo_is_a_hit():
+    # the arrival at 0 s keeps the completion time exact
+    r = records([0.2])
+    assert summarize([r], [0.2], ["a"]).hit_rate.mean == 1.0
+
+
+def test_overload_shows_no_means_but_its_jobs():
+    good = records([0.1] * 50)
+    bad = replace(good, replication=1, state="overloaded", state_reason="executors at load 1.2")
+    s = summarize([good, bad], [0.2], ["a"])
+    assert (s.state, s.state_reason) == ("overloaded", "executors at load 1.2")
+    for j in (s.jct, s.models[0].jct):
+        assert all(math.isnan(i.mean) for i in (j.mean, j.p50, j.p95, j.p99))
+        assert j.jobs == 100
+        assert not j.p99_reliable
+    assert s.hit_rate.mean == 1.0
+
+
+def test_p99_is_flagged_below_a_thousand_jobs_in_a_replication():
+    enough, few = records(np.ones(1000)), records(np.ones(999), replication=1)
+    assert summarize([enough], [None], ["a"]).jct.p99_reliable
+    assert not summarize([enough, few], [None], ["a"]).jct.p99_reliable
+
+
+def test_percentiles_are_averaged_over_replications_not_pooled():
+    a, b = records([1.0, 1.0, 1.0]), records([3.0, 3.0, 3.0], replication=1)
+    p95 = summarize([a, b], [None], ["a"]).jct.p95
+    assert p95.mean == 2.0
+    assert p95.n == 2
+
+
+def test_one_replication_uses_batch_means_and_a_class_without_jobs_is_nan():
+    rng = np.random.default_rng(0)
+    r = records(rng.exponential(1.0, 400))
+    s = summarize([r], [1.0, 1.0], ["a", "rare"])
+    assert s.jct.mean.n == 20
+    assert s.jct.mean.half_width > 0
+    assert s.hit_rate.half_width > 0
+    rare = s.models[1]
+    assert rare.jct.jobs == 0
+    assert math.isnan(rare.jct.mean.mean)
+    assert math.isnan(rare.hit_rate.mean)
+
+
+def test_checks_fail_if_they_fail_once():
+    good = records([0.1, 0.2])
+    bad = replace(good, replication=3, checks=(Check("conservation", False, "one job lost"),))
+    (check,) = summarize([good, bad, good], [None], ["a"]).checks
+    assert not check.ok
+    assert check.detail == "replication 3: one job lost"
+
+
+def test_difference_of_schedulers_is_paired_by_replication():
+    a = [records([1.0 + i, 2.0 + i], replication=i) for i in range(4)]
+    b = [records([0.5 + i, 1.5 + i], replication=i) for i in range(4)]
+    d = jct_difference(a, b)
+    assert d.mean == pytest.approx(0.5)
+    assert d.half_width < 1e-9
+    with pytest.raises(SimulationError, match="must match"):
+        jct_difference(a, b[::-1])
+
+
+def test_mixed_or_missing_input_is_refused():
+    r = records([0.1], query=[1])
+    with pytest.raises(SimulationError, match="0 schedulers"):
+        summarize([], [], [])
+    with pytest.raises(SimulationError, match="2 schedulers"):
+        summarize([r, replace(r, scheduler="spread")], [None] * 2, ["a", "b"])
+    with pytest.raises(SimulationError, match="query classes"):
+        summarize([r], [None], ["a"])
