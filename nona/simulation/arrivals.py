@@ -1,0 +1,158 @@
+"""Arrival processes: endless chunks of increasing instants, one function per process.
+
+Every process has the class's mean rate. All begin at time 0 with no history, so a simulation
+needs its warm-up; the deterministic process has a random phase, so that classes do not meet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.system import Arrivals
+
+CHUNK = 1024
+Times = Iterator[NDArray[np.float64]]
+
+
+def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int = 0) -> Times:
+    """Endless chunks of arrival instants (seconds, increasing) of one query class.
+
+    Parameters
+    ----------
+    arrivals, rate
+        The process and its mean rate (1/s, above 0; unused by a trace that keeps its own time).
+    rng
+        The stream of this class.
+    replication
+        A trace is replayed from its first row in replication 0, from a drawn row in others.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown process or parameters that no process has.
+
+    Examples
+    --------
+    >>> times = next(arrival_chunks(Arrivals("deterministic"), 4.0, np.random.default_rng(1)))
+    >>> np.diff(times[:4]).tolist()
+    [0.25, 0.25, 0.25]
+    """
+    if arrivals.process not in PROCESSES:
+        known = ", ".join(PROCESSES)
+        raise SimulationError(f"Arrivals: process {arrivals.process!r} is not known; choose one of {known}.")
+    if arrivals.process != "trace" and not (rate > 0 and math.isfinite(rate)):
+        raise SimulationError(f"Arrivals: rate={rate:g} must be above 0 and finite; give queries per second.")
+    return PROCESSES[arrivals.process](arrivals, rate, rng, replication)
+
+
+def effective_rate(arrivals: Arrivals, rate: float) -> float:
+    """Mean arrivals per second: the class's rate, or the trace's own where it is not rescaled."""
+    if arrivals.process == "trace" and not arrivals.scale_to_rate:
+        return len(arrivals.times_s) / _trace_period(arrivals, rate)
+    return rate
+
+
+def _renewal(gaps: Callable[[int], NDArray[np.float64]], start: float = 0.0) -> Times:
+    while True:
+        times = start + np.cumsum(gaps(CHUNK))
+        start = float(times[-1])
+        yield times
+
+
+def _poisson(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int) -> Times:
+    return _renewal(lambda n: rng.exponential(1 / rate, n))
+
+
+def _gamma(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int) -> Times:
+    """Gaps are gamma with mean 1/rate and coefficient of variation cv: shape 1/cv²."""
+    if not (arrivals.cv >= 0 and math.isfinite(arrivals.cv)):
+        raise SimulationError(f"Arrivals: cv={arrivals.cv:g} must be at least 0; 1 is Poisson.")
+    scv = arrivals.cv**2
+    if scv < 1e-12:
+        return _deterministic(arrivals, rate, rng, replication)
+    return _renewal(lambda n: rng.gamma(1 / scv, scv / rate, n))
+
+
+def _deterministic(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int) -> Times:
+    phase = float(rng.random())
+    count = 0
+    while True:
+        yield (phase + np.arange(count, count + CHUNK, dtype=np.float64)) / rate
+        count += CHUNK
+
+
+def _mmpp(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int) -> Times:
+    """Two states with exponential sojourns; within one, Poisson: a count, then sorted uniforms."""
+    fraction, factor, burst_s = arrivals.burst_fraction, arrivals.burst_factor, arrivals.burst_mean_s
+    if not (0 < fraction < 1 and burst_s > 0 and factor >= 0 and fraction * factor <= 1):
+        raise SimulationError(
+            f"Arrivals: bursts of {factor:g} times the mean rate, during {fraction:g} of the time and "
+            f"{burst_s:g} s long, are not possible; keep factor × fraction at most 1 and 0 < fraction < 1."
+        )
+    rates = (rate * (1 - fraction * factor) / (1 - fraction), rate * factor)
+    sojourns = (burst_s * (1 - fraction) / fraction, burst_s)
+    state = int(rng.random() < fraction)
+    now, pending, held = 0.0, [], 0
+    while True:
+        left = float(rng.exponential(sojourns[state]))
+        while left > 0:  # long sojourns in pieces: bounded memory
+            piece = min(left, CHUNK / max(rates[state], rate))
+            times = now + np.sort(rng.random(int(rng.poisson(rates[state] * piece)))) * piece
+            now, left = now + piece, left - piece
+            pending.append(times)
+            held += len(times)
+            if held >= CHUNK:
+                yield np.concatenate(pending)
+                pending, held = [], 0
+        state = 1 - state
+
+
+def _trace_period(arrivals: Arrivals, rate: float) -> float:
+    """Seconds of one cycle: the span plus one mean gap, or n/rate when rescaled."""
+    times = arrivals.times_s
+    span = times[-1] - times[0] if times else 0.0
+    if arrivals.scale_to_rate and times and rate > 0:
+        return len(times) / rate
+    if span <= 0:
+        raise SimulationError(
+            f"Arrivals: a trace of {len(times)} arrivals over {span:g} s has no rate; "
+            "give arrivals at two different instants, or a rate to scale to."
+        )
+    return span * len(times) / (len(times) - 1)
+
+
+def _trace(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int) -> Times:
+    times = np.asarray(arrivals.times_s, dtype=float)
+    if not np.isfinite(times).all() or (np.diff(times) < 0).any():
+        raise SimulationError("Arrivals: times_s must be finite and in increasing order; sort the trace.")
+    period = _trace_period(arrivals, rate)
+    offsets = times - times[0]
+    if offsets[-1] > 0:
+        offsets *= period * (len(times) - 1) / len(times) / offsets[-1]
+    if replication:
+        first = int(rng.integers(len(times)))
+        offsets = np.concatenate([offsets[first:], offsets[:first] + period]) - offsets[first]
+    return _cycles(offsets, period)
+
+
+def _cycles(offsets: NDArray[np.float64], period: float) -> Times:
+    cycle = 0
+    while True:
+        for begin in range(0, len(offsets), CHUNK):
+            yield offsets[begin : begin + CHUNK] + cycle * period
+        cycle += 1
+
+
+Process = Callable[[Arrivals, float, np.random.Generator, int], Times]
+PROCESSES: Mapping[str, Process] = {
+    "poisson": _poisson,
+    "gamma": _gamma,
+    "deterministic": _deterministic,
+    "mmpp": _mmpp,
+    "trace": _trace,
+}

@@ -1,0 +1,85 @@
+"""A query class as the engine's inner loop wants it: nested lists, nothing to compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nona.contraction.task_graph import TaskGraph
+from nona.errors import SimulationError
+from nona.simulation.kernel import MAX_TASKS
+
+
+class Output(NamedTuple):
+    """A tensor that a task makes and others read.
+
+    ``numbers[i]`` is the number of the input (tensor, ``targets[i]``) among all inputs of the
+    graph, in order of tensor, then target: the place of a message in the order of its job.
+    """
+
+    tensor: int
+    size_bytes: float
+    work_s: float
+    targets: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """Tables of one query class.
+
+    ``times[c][t]``: modelled seconds of task t on executor class c. ``inputs[t]``: tensors that t
+    reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
+    read from t. ``reads[t]`` pairs each input with the task that makes it.
+    """
+
+    tasks: int
+    times: list[list[float]]
+    sources: tuple[int, ...]
+    inputs: list[int]
+    predecessors: list[int]
+    successors: list[tuple[int, ...]]
+    outputs: list[tuple[Output, ...]]
+    reads: list[tuple[tuple[int, Output, int], ...]]
+
+
+def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
+    """Tables of ``graph`` on a link of ``capacity`` (bytes/s)."""
+    n = len(graph)
+    inputs = sorted(
+        set(
+            zip(
+                graph.edge_tensor.tolist(),
+                graph.edge_target.tolist(),
+                graph.edge_source.tolist(),
+                strict=True,
+            )
+        )
+    )
+    if not 0 < n < MAX_TASKS or len(inputs) >= MAX_TASKS:
+        raise SimulationError(
+            f"Query {graph.name!r}: {n} tasks with {len(inputs)} inputs; there must be at least one task, "
+            f"and fewer than {MAX_TASKS} of each; contract the graph further."
+        )
+    by_tensor: dict[int, list[tuple[int, int, int]]] = {}
+    for number, (tensor, target, source) in enumerate(inputs):
+        by_tensor.setdefault(tensor, []).append((target, number, source))
+    outputs: list[list[Output]] = [[] for _ in range(n)]
+    reads: list[list[tuple[int, Output, int]]] = [[] for _ in range(n)]
+    for tensor, uses in by_tensor.items():
+        size = float(graph.tensor_bytes[tensor])
+        source = uses[0][2]
+        output = Output(tensor, size, size / capacity, tuple(u[0] for u in uses), tuple(u[1] for u in uses))
+        outputs[source].append(output)
+        for target, number, _ in uses:
+            reads[target].append((number, output, source))
+    return QueryPlan(
+        tasks=n,
+        times=graph.compute_s.tolist(),
+        sources=tuple(t for t in range(n) if not reads[t]),
+        inputs=[len(r) for r in reads],
+        predecessors=[len(p) for p in graph.dag.predecessors],
+        successors=list(graph.dag.successors),
+        outputs=[tuple(o) for o in outputs],
+        reads=[tuple(r) for r in reads],
+    )

@@ -1,0 +1,186 @@
+"""Run a simulation: options, progress, engines by name."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.checks import run_checks
+from nona.simulation.overload import judge
+from nona.simulation.records import RawRun, Records, Timeline
+from nona.simulation.simpy_engine import SimPyRun
+from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
+from nona.system import System
+
+
+class Cancelled(Exception):  # noqa: N818  (not an error of the input: whoever watches has had enough)
+    """Raised from a progress callback to stop the run; it comes out of :func:`simulate_run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Size and manner of one run.
+
+    Attributes
+    ----------
+    jobs
+        Measured jobs, all query classes together.
+    warmup
+        Jobs before them; ``None``: a fifth of ``jobs``, at least min(1000, ``jobs``).
+    replication
+        Number of the replication; it selects the random streams.
+    engine
+        A name in :data:`ENGINES`.
+    timeline_jobs
+        Measured jobs whose intervals are kept.
+    run_on
+        Whether a ready task of the same job runs before the queue of its executor.
+    """
+
+    jobs: int = 20_000
+    warmup: int | None = None
+    replication: int = 0
+    engine: str = "simpy"
+    timeline_jobs: int = 0
+    run_on: bool = True
+
+    def __post_init__(self) -> None:
+        lowest = {"jobs": 1, "warmup": 0, "replication": 0, "timeline_jobs": 0}
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SimulationError(f"Run: {name}={value} must be at least {least}; give a larger number.")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: share of its jobs completed, and the measured jobs completed since the last call."""
+
+    fraction: float
+    query: NDArray[np.int64]
+    arrival_s: NDArray[np.float64]
+    completion_s: NDArray[np.float64]
+
+
+OnProgress = Callable[[Progress], None]
+Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], RawRun]
+
+
+def _run_simpy(
+    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+) -> RawRun:
+    def report(run: SimPyRun) -> None:
+        if on_progress is not None:
+            fresh, run.fresh = run.fresh, []
+            on_progress(_progress(run, fresh))
+
+    run = SimPyRun(system, scheduler, prepared, size, report if on_progress else None)
+    raw = run.run()
+    report(run)
+    return raw
+
+
+def _progress(run: SimPyRun, fresh: list[int]) -> Progress:
+    size = run.size
+    warm = min(size.first, run.completed)
+    return Progress(
+        fraction=min(1.0, (warm + size.jobs - run.unmeasured) / (size.first + size.jobs)),
+        query=np.array([run.query[i] for i in fresh], dtype=np.int64),
+        arrival_s=np.array([run.arrival_s[i] for i in fresh]),
+        completion_s=np.array([run.completion_s[i] for i in fresh]),
+    )
+
+
+ENGINES: Mapping[str, Engine] = {"simpy": _run_simpy}
+
+
+def simulate_run(
+    system: System,
+    scheduler: Scheduler,
+    prepared: Prepared,
+    options: RunOptions = RunOptions(),
+    on_progress: OnProgress | None = None,
+) -> Records:
+    """Simulate one scheduler in one replication.
+
+    Parameters
+    ----------
+    prepared
+        ``scheduler.prepare(system, placement, options)``.
+    on_progress
+        Called about every 200th of the run; :class:`Cancelled` raised there stops it.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown engine, a workload that cannot run, or a decision that is not allowed.
+    """
+    if options.engine not in ENGINES:
+        raise SimulationError(
+            f"Engine {options.engine!r} is not known; choose one of {', '.join(sorted(ENGINES))}."
+        )
+    if scheduler.kind not in ("bind", "pick"):
+        raise SimulationError(
+            f"Scheduler {scheduler.name!r}: kind {scheduler.kind!r} cannot run here; "
+            "choose a scheduler that binds or picks."
+        )
+    size = _size(system, options)
+    begin = time.perf_counter()
+    raw = ENGINES[options.engine](system, scheduler, prepared, size, on_progress)
+    return _records(system, scheduler.name, options, raw, time.perf_counter() - begin)
+
+
+def _size(system: System, options: RunOptions) -> RunSize:
+    first = auto_warmup(options.jobs) if options.warmup is None else options.warmup
+    return RunSize(
+        first=first,
+        jobs=options.jobs,
+        replication=options.replication,
+        run_on=options.run_on,
+        timeline_jobs=options.timeline_jobs,
+        tail_jobs=first + options.jobs + 1000,
+        tail_s=TAIL_WORK * largest_job_s(system),
+    )
+
+
+def _records(system: System, name: str, options: RunOptions, raw: RawRun, seconds: float) -> Records:
+    first, last = raw.first_measured, raw.first_measured + options.jobs
+    window = (float(raw.arrival_s[first]), float(raw.arrival_s[last - 1]))
+    length = window[1] - window[0]
+    state, reason = judge(system, raw, options.jobs)
+    return Records(
+        scheduler=name,
+        replication=options.replication,
+        engine=options.engine,
+        query=raw.query[first:last],
+        arrival_s=raw.arrival_s[first:last],
+        completion_s=raw.completion_s[first:last],
+        arrived=len(raw.arrival_s),
+        completed=raw.completed,
+        in_flight=len(raw.arrival_s) - raw.completed,
+        window_s=window,
+        executor_busy_s=raw.executor_busy_window_s,
+        link_busy_s=raw.link_busy_window_s,
+        utilization_compute=float(raw.executor_busy_window_s.mean()) / length if length > 0 else math.nan,
+        utilization_network=raw.link_busy_window_s / length if length > 0 else math.nan,
+        state=state,
+        state_reason=reason,
+        checks=run_checks(system, raw, options.jobs),
+        timeline=_timeline(raw, options) if options.timeline_jobs else None,
+        seconds=seconds,
+    )
+
+
+def _timeline(raw: RawRun, options: RunOptions) -> Timeline:
+    end = raw.first_measured + options.timeline_jobs
+    return Timeline(
+        tuple(t for t in raw.traced_tasks if t.job < end),
+        tuple(m for m in raw.traced_messages if m.job < end),
+    )

@@ -1,0 +1,193 @@
+"""The reference engine: the semantics of the simulator on SimPy's event list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from heapq import heappush
+
+import numpy as np
+from numpy.typing import NDArray
+from simpy.core import StopSimulation
+
+from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.dispatch import BindDispatcher, Dispatcher, Parts
+from nona.simulation.executors import Executors, TaskEnd
+from nona.simulation.job import Job, Message, Trace
+from nona.simulation.kernel import ARRIVAL, LeanEnvironment, LeanEvent, content_key
+from nona.simulation.link import make_link
+from nona.simulation.load import LoadBoard
+from nona.simulation.pick import PickDispatcher
+from nona.simulation.plan import make_plan
+from nona.simulation.records import RawRun
+from nona.simulation.sizes import RunSize
+from nona.simulation.view import Transfers, make_viewer
+from nona.simulation.workload import Workload
+from nona.system import System
+
+# report(measured completions so far, their arrival numbers since the last report, the run)
+Report = Callable[["SimPyRun"], None]
+
+
+class SimPyRun:
+    """One run. State is here; executors, link and dispatcher have their own.
+
+    ``arrival_s``, ``completion_s`` and ``query`` grow with the jobs. ``fresh`` are the measured jobs
+    completed since the last report.
+    """
+
+    def __init__(
+        self, system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, report: Report | None
+    ) -> None:
+        self.system, self.size, self.report = system, size, report
+        self.environment = LeanEnvironment()
+        workload = Workload(system, size.replication, prepared.uniforms_per_job)
+        reads = scheduler.reads_queues or scheduler.kind == "pick"
+        board = LoadBoard(system.executors, system.background_compute.mean) if reads else None
+        heap = self.environment.heap
+        streams = workload.streams
+        self.executors = Executors(system, streams, heap, self._task_ended, size.run_on, board)
+        self.link = make_link(system, streams, self.environment)
+        self.transfers = Transfers()
+        look = make_viewer(system, scheduler, self.executors, board, self.link, self.transfers)
+        parts = Parts(system, scheduler, prepared, self.executors, self.link, board, look, [self._delivered])
+        self.dispatcher: Dispatcher = (
+            PickDispatcher(parts, board, streams, self.environment)
+            if board is not None and scheduler.kind == "pick"
+            else BindDispatcher(parts)
+        )
+        self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+        self._jobs = self._job_stream(workload)
+        self._next: tuple[float, Job, NDArray[np.float64]] = next(self._jobs)
+        self._arrival = LeanEvent(self._arrives)
+        self.arrival_s: list[float] = []
+        self.completion_s: list[float] = []
+        self.query: list[int] = []
+        self.fresh: list[int] = []
+        self.traces: list[Trace] = []
+        self.open_jobs = self.completed = 0
+        self.unmeasured = size.jobs  # measured jobs that are not complete
+        self.area_s = self.area_since_s = self.window_area_s = 0.0
+        self._last = size.first + size.jobs - 1
+        self._busy_at: dict[int, tuple[NDArray[np.float64], float]] = {}
+        classes = len(system.queries)
+        self.class_completed, self.class_work_s, self.class_bytes = (
+            [0] * classes,
+            [0.0] * classes,
+            [0.0] * classes,
+        )
+
+    def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, NDArray[np.float64]]]:
+        number = 0
+        for chunk in workload.chunks():
+            rows = zip(chunk.arrival_s, chunk.query, chunk.services, chunk.uniforms, strict=True)
+            for arrival, query, draws, uniforms in rows:
+                yield arrival, Job(number, query, self.plans[query], arrival, draws), uniforms
+                number += 1
+
+    def run(self) -> RawRun:
+        """Simulate until the cohort is complete or the run is too long."""
+        self._schedule_arrival()
+        self.environment.run_lean()
+        return self._raw()
+
+    def _schedule_arrival(self) -> None:
+        arrival, job, _ = self._next
+        entry = (arrival, content_key(ARRIVAL, job.number), 0, self._arrival)
+        heappush(self.environment.heap, entry)
+
+    def _arrives(self, _: LeanEvent) -> None:
+        now, job, uniforms = self._next
+        number = job.number
+        if number > self._last and self.size.too_long(number, now - self.arrival_s[self._last]):
+            raise StopSimulation
+        self._count(now, 1)
+        if number == self.size.first or number == self._last:
+            self._mark(number, now)
+        self.arrival_s.append(now)
+        self.completion_s.append(math.nan)
+        self.query.append(job.query)
+        if self.size.is_traced(number):
+            job.trace = Trace()
+            self.traces.append(job.trace)
+        self.dispatcher.admit(job, uniforms, now)
+        self.dispatcher.settled(now, self.open_jobs)
+        self._next = next(self._jobs)
+        self._schedule_arrival()
+        if self.report is not None and number % self.size.report_every == 0:
+            self.report(self)
+
+    def _count(self, now: float, change: int) -> None:
+        """Add to ∫N dt, and change the number of jobs in the system."""
+        self.area_s += self.open_jobs * (now - self.area_since_s)
+        self.area_since_s = now
+        self.open_jobs += change
+
+    def _mark(self, number: int, now: float) -> None:
+        """The window opens or closes with this job's arrival."""
+        if number == self.size.first:
+            self._area_before_s = self.area_s
+            self._busy_at[0] = (self.executors.busy_until(now), self.link.busy_until(now))
+        if number == self._last:
+            self.window_area_s = self.area_s - self._area_before_s
+            self._busy_at[1] = (self.executors.busy_until(now), self.link.busy_until(now))
+
+    def _task_ended(self, event: TaskEnd) -> None:
+        now = self.environment._now
+        executor, job, task = event.executor, event.job, event.task
+        dispatcher = self.dispatcher
+        dispatcher.task_ended(job, task, executor, now)
+        self.executors.proceed(executor, now, job)
+        job.left -= 1
+        if not job.left:
+            self._complete(job, now)
+        dispatcher.settled(now, self.open_jobs)
+
+    def _delivered(self, message: Message) -> None:
+        now = self.environment._now
+        self.transfers.count += 1
+        self.transfers.total_s += now - message.request_s
+        self.dispatcher.delivered(message, now)
+
+    def _complete(self, job: Job, now: float) -> None:
+        self._count(now, -1)
+        number, query = job.number, job.query
+        self.completion_s[number] = now
+        self.completed += 1
+        self.class_completed[query] += 1
+        self.class_work_s[query] += job.work_s
+        self.class_bytes[query] += job.sent_bytes
+        if self.size.first <= number <= self._last:
+            self.unmeasured -= 1
+            if self.report is not None:
+                self.fresh.append(number)
+            if not self.unmeasured:
+                raise StopSimulation
+
+    def _raw(self) -> RawRun:
+        end = self.environment._now
+        (busy_first, link_first), (busy_last, link_last) = self._busy_at[0], self._busy_at[1]
+        tasks = [i for t in self.traces for i in t.tasks if i.end_s <= end]
+        messages = [m for t in self.traces for m in t.messages if m.delivered_s <= end]
+        return RawRun(
+            first_measured=self.size.first,
+            query=np.array(self.query, dtype=np.int64),
+            arrival_s=np.array(self.arrival_s),
+            completion_s=np.array(self.completion_s),
+            end_s=end,
+            executor_busy_window_s=busy_last - busy_first,
+            link_busy_window_s=link_last - link_first,
+            executor_busy_s=self.executors.busy_until(end),
+            executor_work_s=self.executors.work_until(end),
+            link_busy_s=self.link.busy_until(end),
+            link_work_s=self.link.work_until(end),
+            jobs_area_s=self.window_area_s,
+            class_completed=np.array(self.class_completed, dtype=np.int64),
+            class_work_s=np.array(self.class_work_s),
+            class_bytes=np.array(self.class_bytes),
+            traced_tasks=tuple(sorted(tasks, key=lambda i: (i.job, i.start_s, i.task))),
+            traced_messages=tuple(
+                sorted(messages, key=lambda m: (m.job, m.start_s, m.tensor, m.destination))
+            ),
+            completed=self.completed,
+        )

@@ -1,0 +1,67 @@
+"""How long a run is: warm-up, cohort, the cap on its tail, and which jobs are traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nona.system import System
+
+SAMPLES = 200  # jobs whose causality is checked, spread over the cohort
+TAIL_WORK = 100.0  # the tail may take this many times the work of the largest job
+
+
+@dataclass(frozen=True, slots=True)
+class RunSize:
+    """The measured cohort is jobs ``first`` … ``first + jobs − 1`` in order of arrival.
+
+    Arrivals go on until the cohort is complete. The run is cut off when both ``tail_jobs`` more
+    jobs have arrived and ``tail_s`` seconds have passed since the cohort's last arrival: no stable
+    system takes so long, while an overloaded or starved one might take for ever.
+    """
+
+    first: int
+    jobs: int
+    replication: int
+    run_on: bool
+    timeline_jobs: int
+    tail_jobs: int
+    tail_s: float
+
+    def too_long(self, number: int, since_last_s: float) -> bool:
+        """Whether to stop before job ``number``, which arrives ``since_last_s`` after the cohort."""
+        return number >= self.first + self.jobs + self.tail_jobs and since_last_s > self.tail_s
+
+    def is_traced(self, number: int) -> bool:
+        """Whether the intervals of job ``number`` are recorded: for the timeline or as a sample."""
+        place = number - self.first
+        if not 0 <= place < self.jobs:
+            return False
+        return place < self.timeline_jobs or place % -(-self.jobs // SAMPLES) == 0
+
+    @property
+    def report_every(self) -> int:
+        """Arrivals between two reports of progress."""
+        return max(1, (self.first + self.jobs) // 200)
+
+
+def auto_warmup(jobs: int) -> int:
+    """Jobs of the warm-up when none is given: a fifth of ``jobs``, at least the lesser of 1000 and ``jobs``.
+
+    A rule that looks at the output would give every scheduler a cohort of its own; with a fixed one
+    all are measured on the same jobs.
+
+    >>> auto_warmup(20_000), auto_warmup(2_000), auto_warmup(50)
+    (4000, 1000, 50)
+    """
+    return max(jobs // 5, min(1000, jobs))
+
+
+def largest_job_s(system: System) -> float:
+    """Seconds of the largest job on its slowest executors with all its tensors sent, one by one."""
+    largest = 0.0
+    for query in system.queries:
+        compute = float(query.tasks.compute_s.max(axis=0).sum())
+        transfer = float(query.tasks.tensor_bytes.sum()) / system.capacity
+        hops = len(query.tasks.edge_target) * system.latency_s
+        largest = max(largest, compute + transfer + hops)
+    return largest
