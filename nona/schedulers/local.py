@@ -17,7 +17,7 @@ from nona.system import System
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """One configuration per sub-graph: everything with the root."""
     check_options("local", options)
-    return build_tables(system, [place_fixed(q, "local") for q in system.queries])
+    return build_tables(system, [place_fixed(system, q, "local") for q in system.queries])
 
 
 SCHEDULER = Scheduler(

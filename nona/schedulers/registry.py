@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from nona.errors import SimulationError
 from nona.schedulers import (
+    expert,
     local,
     nona_d2,
     nona_stochastic,
@@ -27,6 +28,7 @@ _MODULES = (
     opportunistic,
     spark_fair,
     spark_fifo,
+    expert,
 )
 _registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}
 

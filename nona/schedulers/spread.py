@@ -17,7 +17,7 @@ from nona.system import System
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """One configuration per sub-graph: a part for each interior task, none with the root."""
     check_options("spread", options)
-    return build_tables(system, [place_fixed(q, "spread") for q in system.queries])
+    return build_tables(system, [place_fixed(system, q, "spread") for q in system.queries])
 
 
 SCHEDULER = Scheduler(
@@ -28,9 +28,8 @@ SCHEDULER = Scheduler(
     source="The distributed, network-unaware placement of the slides on Nona (CloudNet 2024)",
     adaptation=(
         "Interior tasks that depend on one another are separated too: each dependency between them is a "
-        "message from server to server, and the later task waits for it. Servers are drawn uniformly "
-        "among those that the sub-graph does not use; with fewer servers than parts, first unused "
-        "executors, then any."
+        "message from server to server, and the later task waits for it. Servers are drawn uniformly; "
+        "with fewer servers than tasks, these are dealt out in turn to the servers there are."
     ),
     decide=place_by_table,
     prepare=prepare,

@@ -1,0 +1,118 @@
+"""``expert``: for every model the one placement that a person would fix by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nona.errors import SimulationError
+from nona.placement.placement import Placement, SubGraphPlacement
+from nona.placement.prediction import predict
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.options import check_options
+from nona.schedulers.presets import PRESETS, fixed, place_fixed
+from nona.schedulers.table_policy import place_by_table
+from nona.schedulers.tables import build_tables
+from nona.system import QueryClass, Stream, System
+
+_RARE = 1e-9  # queries per second at which nobody waits for anybody
+
+
+def idle_choice(system: System) -> tuple[str, ...]:
+    """For each query class the preset with the least predicted JCT when it is alone and rare.
+
+    Ties go to the preset named first in :data:`nona.schedulers.presets.PRESETS`.
+    """
+    quiet = replace(system, background_compute=Stream(), background_network=Stream())
+    chosen = []
+    for query in system.queries:
+        alone = replace(quiet, queries=(replace(query, rate=_RARE),))
+        jct_s = {name: predict(alone, [place_fixed(alone, query, name)]).jct_s for name in PRESETS}
+        chosen.append(min(PRESETS, key=jct_s.__getitem__))
+    return tuple(chosen)
+
+
+def place_by_hand(
+    system: System, query: QueryClass, parts: Sequence[Sequence[str]]
+) -> tuple[SubGraphPlacement, ...]:
+    """The placement that sends each listed part to a server of its own.
+
+    A part is a list of task ids; in every sub-graph the tasks that it names there share a server.
+    Tasks in no part stay on the root's server, and so do the sinks.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown task, a task listed twice, or a root or sink.
+    """
+    names = query.tasks.task_ids
+    interior = {names[t]: t for s in query.decomposition.subgraphs for t in s.interior}
+    label: dict[int, int] = {}
+    for number, part in enumerate(parts, start=1):
+        for name in part:
+            if name not in interior or interior[name] in label:
+                why = (
+                    "stands in two places"
+                    if name in interior
+                    else "is a root or sink, which stays on the first server"
+                    if name in names
+                    else "is not a task of the model"
+                )
+                raise SimulationError(
+                    f"Scheduler 'expert', model {query.name!r}: task {name!r} {why}; list tasks between "
+                    "roots and sinks, each once."
+                )
+            label[interior[name]] = number
+    return tuple(
+        fixed(system, s, [label.get(t, 0) for t in s.interior]) for s in query.decomposition.subgraphs
+    )
+
+
+def _chosen(system: System, query: QueryClass, entry: Any, idle: str) -> tuple[SubGraphPlacement, ...]:
+    if entry is None:
+        return place_fixed(system, query, idle)
+    if isinstance(entry, str) and entry in PRESETS:
+        return place_fixed(system, query, entry)
+    if _is_list(entry) and all(_is_list(part) and all(isinstance(t, str) for t in part) for part in entry):
+        return place_by_hand(system, query, entry)
+    raise SimulationError(
+        f"Scheduler 'expert', model {query.name!r}: {entry!r} must be a preset ({', '.join(PRESETS)}) or "
+        "a list of parts, each a list of task names."
+    )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """One configuration per sub-graph; option ``models``: model → preset or list of parts."""
+    check_options("expert", options, known=("models",))
+    table = options.get("models", {})
+    names = {q.name for q in system.queries}
+    if not isinstance(table, Mapping) or not names.issuperset(table):
+        raise SimulationError(
+            f"Scheduler 'expert': models={table!r} must map names of the workload "
+            f"({', '.join(sorted(names))}) to placements; drop or rename the others."
+        )
+    idle = idle_choice(system) if names.difference(table) else ("",) * len(system.queries)
+    return build_tables(
+        system, [_chosen(system, q, table.get(q.name), i) for q, i in zip(system.queries, idle, strict=True)]
+    )
+
+
+SCHEDULER = Scheduler(
+    name="expert",
+    kind="bind",
+    network_view=NetworkView.N1,
+    summary="For each model one fixed placement: a preset, or parts listed by hand.",
+    source="The hand-picked expert placements of the evaluation of Nona (CloudNet 2024), named on its slides",
+    adaptation=(
+        "The placements of the paper are not public. By default each model gets the preset with the least "
+        f"predicted completion time at an idle network ({', '.join(PRESETS)}), as when a person tunes each "
+        "model by itself; the option 'models' replaces it by a preset or by parts."
+    ),
+    decide=place_by_table,
+    prepare=prepare,
+)
