@@ -95,7 +95,8 @@ def _listed(ends: NDArray[np.int64], nodes: int) -> tuple[tuple[int, ...], ...]:
 
 def _rounded(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     mantissa, exponent = np.frexp(values)
-    return np.round(mantissa, 12) + 0.0, exponent.astype(np.int32)
+    rounded = np.asarray(np.round(mantissa, 12) + 0.0, dtype=np.float64)
+    return rounded, exponent.astype(np.int32)
 
 
 def shape_of(tasks: TaskGraph, subgraph: SubGraph, weights: NDArray[np.float64]) -> Shape:

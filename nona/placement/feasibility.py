@@ -1,0 +1,77 @@
+"""Whether any placement is stable: what is overloaded, by how much, and how many servers would do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nona.errors import PlacementError
+from nona.system import System
+from nona.units import format_bandwidth
+
+
+def check_feasible(system: System) -> None:
+    """Raise unless the local placement is stable.
+
+    The load on the executors is the same for every placement (tasks are drawn uniformly over the
+    executors), and a placement that sends nothing exists, so a stable placement exists exactly
+    when every executor class is loaded below 1 and the link's background alone is below 1.
+
+    Raises
+    ------
+    PlacementError
+        Names the resource, its utilisation, and the number of servers or the capacity that would do.
+    """
+    if not system.queries:
+        raise PlacementError("Workload: it has no query class; add at least one model with a rate.")
+    _check_executors(system)
+    stream = system.background_network
+    if stream.rate * stream.mean >= system.capacity and stream.rate * stream.mean > 0:
+        offered = stream.rate * stream.mean
+        raise PlacementError(
+            f"Link: background traffic {format_bandwidth(offered)} is {offered / system.capacity:.3g} of the "
+            f"capacity {format_bandwidth(system.capacity)}, it must be below 1; raise the capacity above "
+            f"{format_bandwidth(offered)} or lower the background (more servers do not help)."
+        )
+
+
+def executor_utilization(system: System) -> tuple[float, tuple[float, ...]]:
+    """Background utilisation of an executor, and the queries' for each executor class."""
+    stream = system.background_compute
+    work = np.zeros(len(system.class_names))
+    for q in system.queries:
+        work += q.rate * q.tasks.compute_s.sum(axis=1)
+    return stream.rate * stream.mean, tuple(float(w) / system.executors for w in work)
+
+
+def servers_needed(system: System) -> int | None:
+    """Servers of the present mix that bring every executor below utilisation 1; None: no number does."""
+    background, queries = executor_utilization(system)
+    if background >= 1:
+        return None
+    highest = max(q for q, w in zip(queries, system.class_weights, strict=True) if w > 0)
+    factor = highest / (1.0 - background)
+    needed = math.floor(system.servers * factor * (1 + 1e-12)) + 1
+    return max(needed, 1)
+
+
+def _check_executors(system: System) -> None:
+    background, queries = executor_utilization(system)
+    worst, k = max(
+        (background + q, k)
+        for k, (q, w) in enumerate(zip(queries, system.class_weights, strict=True))
+        if w > 0
+    )
+    if worst < 1:
+        return
+    needed = servers_needed(system)
+    what = (
+        f"Executors of class {system.class_names[k]!r}: utilisation {worst:.3g} must be below 1 "
+        f"(background {background:.3g}, queries {queries[k]:.3g} on {system.servers} servers)"
+    )
+    if needed is None:
+        raise PlacementError(
+            f"{what}; lower the background load, which overloads an executor whatever the number of servers."
+        )
+    raise PlacementError(f"{what}; {needed} servers of this mix would do, or lower the rates.")

@@ -1,0 +1,119 @@
+"""The objective: mean JCT of the query mix as a function of the probabilities, with its gradient."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, spans
+from nona.placement.model import Model, Probabilities
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """The objective at one point.
+
+    ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
+    of the link's wait and number of visits; ``span_s`` and ``paths`` are those of every candidate.
+    """
+
+    link_utilization: float
+    link_moment: float
+    link_wait: float
+    server_wait_s: float
+    terms: Floats
+    spans: list[list[tuple[Floats, Floats]]]
+
+    @property
+    def jct_s(self) -> Floats:
+        """(J,) Mean JCT of each class; ``inf`` where it uses an overloaded link."""
+        link = np.where(self.terms[:, LINK] > 0, self.link_wait, 0.0) * self.terms[:, LINK]
+        total: Floats = (
+            self.terms[:, COMPUTE]
+            + self.terms[:, TRANSFER]
+            + link
+            + self.terms[:, VISITS] * self.server_wait_s
+        )
+        return total
+
+
+def evaluate(model: Model, x: Probabilities, server_wait_s: float | None = None) -> Value:
+    """Evaluate equation 10 and 11 of every sub-graph at the waits that ``x`` brings about.
+
+    Formula: T_j = Σ_cuts p + v_j·W_c + Σ_k Σ_c x_k,c·span_c(W_n, W_c), where W_n follows from the
+    messages' moments and W_c from the run lengths, and v_j counts the first visit.
+
+    Parameters
+    ----------
+    x
+        ``x[j][k]`` (n,) over the candidates of sub-graph k of class j.
+    server_wait_s
+        W_c, when it is to be held constant.
+    """
+    rho, moment = model.link_load(x)
+    link_wait = model.link_wait(rho, moment)
+    if server_wait_s is None:
+        server_wait_s = model.server_wait_s(x)
+    # On an overloaded link the path with most messages counts; its wait is put in afterwards.
+    used = link_wait if math.isfinite(link_wait) else 1e9
+    terms = np.zeros((len(model.candidates), 4))
+    details = []
+    for j, row in enumerate(model.candidates):
+        known: dict[int, tuple[Floats, Floats]] = {}
+        for c in row:
+            if id(c) not in known:
+                known[id(c)] = spans(c, used, server_wait_s)
+        details.append([known[id(c)] for c in row])
+        terms[j, COMPUTE] = model.cut_s[j].sum()
+        terms[j, VISITS] = model.first_visits[j]
+        for p, (_, path) in zip(x[j], details[j], strict=True):
+            terms[j] += path @ p
+    return Value(rho, moment, link_wait, server_wait_s, terms, details)
+
+
+def objective_s(model: Model, value: Value) -> float:
+    """F = Σ_j w_j T_j, seconds; classes without arrivals do not count unless none arrive."""
+    counted = model.weights > 0
+    return float(model.weights[counted] @ value.jct_s[counted])
+
+
+def link_wait_gradient(model: Model, value: Value) -> tuple[float, float]:
+    """(∂w/∂ρ, ∂w/∂M) of the link's wait.
+
+    FIFO: w = M/(2(1 − ρ)), so w/(1 − ρ) and 1/(2(1 − ρ)). Sharing: w = ρ/(1 − ρ), so 1/(1 − ρ)² and 0.
+    """
+    spare = 1.0 - value.link_utilization
+    if model.system.discipline == "fifo":
+        return value.link_wait / spare, 0.5 / spare
+    return spare**-2, 0.0
+
+
+def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed: bool) -> list[list[Floats]]:
+    """dF/dx almost everywhere (the longest path's, where it is unique).
+
+    Formula: w_j·span_c + A_n·(∂w/∂ρ·λ_j·load_c + ∂w/∂M·λ_j·square_c) + A_c·∂W_c/∂x, with A_n and
+    A_c the expected coefficients of the link's and the server's wait. The second term is the price
+    of congestion (Pigou): what a configuration's traffic costs to all others.
+    """
+    weighted = model.weights @ value.terms
+    by_rho, by_moment = link_wait_gradient(model, value)
+    result = []
+    for j, row in enumerate(model.candidates):
+        rate = weighted[LINK] * model.system.queries[j].rate
+        result.append(
+            [
+                model.weights[j] * span
+                + rate * (by_rho * c.messages.load_s + by_moment * c.messages.square_s2)
+                for c, (span, _) in zip(row, value.spans[j], strict=True)
+            ]
+        )
+    if not server_wait_fixed:
+        for totals, extra in zip(result, model.server_wait_gradient(x), strict=True):
+            for total, part in zip(totals, extra, strict=True):
+                total += weighted[VISITS] * part
+    return result

@@ -1,0 +1,113 @@
+"""What queueing theory predicts of a placement, and what its time is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from nona.placement.configurations import to_labels
+from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, Candidates
+from nona.placement.feasibility import check_feasible
+from nona.placement.model import Model, link_of, shapes
+from nona.placement.objective import Value, evaluate, link_wait_gradient, objective_s
+from nona.placement.placement import Prediction, QueryPrediction, SubGraphPlacement
+from nona.system import System
+
+
+def predict(system: System, queries: Sequence[Sequence[SubGraphPlacement]]) -> Prediction:
+    """Predict the mean JCT of any placement, with waits that are consistent with its own load.
+
+    Parameters
+    ----------
+    queries
+        ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+
+    Returns
+    -------
+    Prediction
+        An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes
+        that use it.
+
+    Raises
+    ------
+    PlacementError
+        When the executors or the link's background are overloaded: then nothing is stable.
+
+    Notes
+    -----
+    Limits: messages of a job that meet at the link, and repeated visits to one executor, are
+    treated as independent Poisson streams; the mean of a maximum is taken as the maximum of means,
+    which understates it. Under processor sharing ``network_wait_s`` is the mean extra time of a
+    transfer: w times the mean link seconds of a message batch, the background's if nothing is sent.
+    """
+    check_feasible(system)
+    model, x = _as_model(system, queries)
+    return prediction_of(model, evaluate(model, x))
+
+
+def _as_model(
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]]
+) -> tuple[Model, list[list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]]]:
+    link = link_of(system)
+    rows, x = [], []
+    for shape_row, placed_row in zip(shapes(system), queries, strict=True):
+        row, probabilities = [], []
+        for shape, placed in zip(shape_row, placed_row, strict=True):
+            labels = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
+            row.append(Candidates(shape, np.array(labels, dtype=np.int64), link))
+            probabilities.append(np.asarray(placed.probabilities, dtype=float))
+        rows.append(tuple(row))
+        x.append(probabilities)
+    return Model(system, tuple(rows)), x
+
+
+def prediction_of(model: Model, value: Value) -> Prediction:
+    """The :class:`Prediction` of an evaluated point."""
+    queries = []
+    for t in value.terms:
+        wait = t[LINK] * value.link_wait if t[LINK] > 0 else 0.0
+        parts = (float(t[COMPUTE]), float(t[TRANSFER]), float(wait), float(t[VISITS] * value.server_wait_s))
+        queries.append(QueryPrediction(sum(parts), *parts))
+    used = model.system.class_weights
+    return Prediction(
+        jct_s=objective_s(model, value),
+        network_wait_s=_network_wait_s(model, value),
+        server_wait_s=value.server_wait_s,
+        network_utilization=value.link_utilization,
+        compute_utilization=float(used @ model.compute_utilization),
+        congestion_price_s_per_byte=congestion_price(model, value),
+        queries=tuple(queries),
+    )
+
+
+def _network_wait_s(model: Model, value: Value) -> float:
+    if model.system.discipline == "fifo" or not math.isfinite(value.link_wait):
+        return value.link_wait
+    stream, system = model.system.background_network, model.system
+    sent = sum(q.rate for q in system.queries)
+    own = value.link_utilization - model.background[0]
+    if own > 0 and sent > 0:
+        return value.link_wait * own / sent
+    return value.link_wait * stream.mean / system.capacity
+
+
+def congestion_price(model: Model, value: Value) -> float:
+    """Seconds that one more byte on the link costs to all queries together.
+
+    Formula: Λ·A_n·(dw/dρ)/C, with A_n the expected coefficient of the link's wait in the mean JCT,
+    and dw/dρ along growing traffic of the present mix of sizes: w/(ρ(1 − ρ)) under FIFO, where the
+    second moment grows with ρ, and 1/(1 − ρ)² under processor sharing. 0 at a link without
+    traffic or without users, ``inf`` at an overloaded one.
+    """
+    weighted = float(model.weights @ value.terms[:, LINK])
+    rate = model.system.total_rate
+    if weighted <= 0 or rate <= 0:
+        return 0.0
+    if not math.isfinite(value.link_wait):
+        return math.inf
+    by_rho, by_moment = link_wait_gradient(model, value)
+    if value.link_utilization > 0:
+        by_rho += by_moment * value.link_moment / value.link_utilization
+    return rate * weighted * by_rho / model.system.capacity

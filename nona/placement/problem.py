@@ -1,0 +1,184 @@
+"""The placement problem at a constant server wait, in arrays: what the certified solver works on.
+
+Choose for every group (the equal sub-graphs of one query class) a point x of a simplex::
+
+    minimise  constant + Σ_c x_c·cost_c(w(x)),   w(x) = (b0 + a0·x) / (b1 − a1·x)
+
+``cost_c`` is convex, piecewise linear and increasing in the link's wait w. Under FIFO
+a0 = λ·D2/C² and a1 = 2λ·D/C (Pollaczek–Khinchine), b0 = λE[S²] and b1 = 2(1 − ρ) of the
+background; under processor sharing a0 = a1 = λ·D/C, b0 = ρ and b1 = 1 − ρ of the background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.envelope import Envelope, envelope
+from nona.placement.evaluate import Candidates
+from nona.placement.model import Model
+
+Floats = NDArray[np.float64]
+# Classes without arrivals count this little, so that they too get their best configuration.
+_LEAST_WEIGHT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Arrays of the problem above, n columns in G groups.
+
+    Attributes
+    ----------
+    start : (G+1,)
+        Columns of each group; the first column of each is its local configuration.
+    lines
+        Cost of each column as lines in w, weights included: seconds of mean JCT.
+    a0, a1 : (n,)
+        Coefficients of w(x).
+    b0, b1, constant
+        As above; b1 > 0.
+    column : (n,)
+        Which candidate of its group a column is; −1 for a bound that stands for all others.
+    """
+
+    start: NDArray[np.int64]
+    lines: Envelope
+    a0: Floats
+    a1: Floats
+    b0: float
+    b1: float
+    constant: float
+    column: NDArray[np.int64]
+
+    @property
+    def groups(self) -> int:
+        """G."""
+        return len(self.start) - 1
+
+    @cached_property
+    def group(self) -> NDArray[np.int64]:
+        """(n,) Group of each column."""
+        return np.repeat(np.arange(self.groups), np.diff(self.start))
+
+    @property
+    def least_wait(self) -> float:
+        """The link's wait when no query uses it."""
+        return self.b0 / self.b1
+
+    def wait(self, x: Floats) -> float:
+        """w(x); ``inf`` where the link is overloaded."""
+        spare = self.b1 - float(self.a1 @ x)
+        return (self.b0 + float(self.a0 @ x)) / spare if spare > 0 else np.inf
+
+    def value(self, x: Floats) -> float:
+        """The objective at ``x`` (n,), seconds; ``inf`` where the link is overloaded."""
+        wait = self.wait(x)
+        if not np.isfinite(wait):
+            return np.inf
+        return self.constant + float(self.lines(wait) @ x)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equal sub-graphs of one query class: sub-graph numbers ``members`` of class ``query``."""
+
+    query: int
+    members: tuple[int, ...]
+    candidates: Candidates
+
+
+def groups_of(model: Model) -> tuple[Group, ...]:
+    """Group the sub-graphs of every class by their candidates, in order of first appearance."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for j, row in enumerate(model.candidates):
+        for k, c in enumerate(row):
+            found.setdefault((j, id(c)), []).append(k)
+    return tuple(Group(j, tuple(ks), model.candidates[j][ks[0]]) for (j, _), ks in found.items())
+
+
+def build_problem(
+    model: Model, groups: Sequence[Group], server_wait_s: float, *, relaxed: bool = False
+) -> Problem:
+    """The problem at W_c = ``server_wait_s``.
+
+    Columns that cost no less than the local configuration at an idle link are left out: they load
+    the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
+    one more column that is no worse than any configuration left out: the longest chain of the
+    interior, no messages, and the sink's visit. The optimum then bounds the unrestricted problem.
+    """
+    known: dict[int, Envelope] = {}
+    columns: list[_Columns] = []
+    for g in groups:
+        c = g.candidates
+        lines = known.setdefault(id(c), envelope(c, server_wait_s)) if id(c) not in known else known[id(c)]
+        weight = max(float(model.weights[g.query]), _LEAST_WEIGHT) * len(g.members)
+        rate = model.system.queries[g.query].rate * len(g.members)
+        bound = _bound_s(c, server_wait_s) if relaxed and not c.exhaustive else None
+        columns.append(_columns(c, lines, weight, rate, bound))
+    rho, moment = model.background
+    fifo = model.system.discipline == "fifo"
+    constant = sum(
+        w * (cuts.sum() + visit * server_wait_s)
+        for w, cuts, visit in zip(model.weights, model.cut_s, model.first_visits, strict=True)
+    )
+    load, square = (
+        np.concatenate([np.zeros(0), *(getattr(c, a) for c in columns)]) for a in ("load", "square")
+    )
+    return Problem(
+        start=np.concatenate([[0], np.cumsum([len(c.load) for c in columns])]).astype(np.int64),
+        lines=_joined([c.lines for c in columns]),
+        a0=square if fifo else load,
+        a1=2.0 * load if fifo else load,
+        b0=moment if fifo else rho,
+        b1=2.0 * (1.0 - rho) if fifo else 1.0 - rho,
+        constant=float(constant),
+        column=np.concatenate([np.zeros(0, dtype=np.int64), *(c.column for c in columns)]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    lines: Envelope
+    load: Floats
+    square: Floats
+    column: NDArray[np.int64]
+
+
+def _columns(c: Candidates, lines: Envelope, weight: float, rate: float, bound_s: float | None) -> _Columns:
+    idle = lines(0.0)
+    local = int(np.argmax(c.local))
+    keep = np.flatnonzero(idle < idle[local])
+    keep = np.concatenate([[local], keep]).astype(np.int64)
+    counts = np.diff(lines.start)[keep]
+    at = np.concatenate([np.arange(lines.start[i], lines.start[i + 1]) for i in keep])
+    const, slope, load = lines.const[at], lines.slope[at], c.messages.load_s[keep]
+    square = c.messages.square_s2[keep]
+    if bound_s is not None:
+        const, slope = np.append(const, bound_s), np.append(slope, 0.0)
+        load, square = np.append(load, 0.0), np.append(square, 0.0)
+        counts, keep = np.append(counts, 1), np.append(keep, -1)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _Columns(Envelope(start, weight * const, weight * slope), rate * load, rate * square, keep)
+
+
+def _bound_s(c: Candidates, server_wait_s: float) -> float:
+    """No configuration that is not local spans less: the longest chain, and the visits it must make."""
+    visits = float(c.shape.has_sink) + float(not c.shape.has_root)
+    return c.shape.critical_s + visits * server_wait_s
+
+
+def _joined(parts: Sequence[Envelope]) -> Envelope:
+    offset, starts = 0, [np.zeros(1, dtype=np.int64)]
+    for p in parts:
+        starts.append(p.start[1:] + offset)
+        offset += int(p.start[-1])
+    empty = np.zeros(0)
+    return Envelope(
+        np.concatenate(starts),
+        np.concatenate([empty, *(p.const for p in parts)]),
+        np.concatenate([empty, *(p.slope for p in parts)]),
+    )

@@ -1,0 +1,136 @@
+"""Second moments of the work that queues at an executor: sub-graphs that stay local run on.
+
+A job's visit to an executor is a run of tasks without queueing in between. A sub-graph that is
+all local extends the run of its root to its sink, so run lengths follow by backward recursion.
+With x_k,c the probabilities, x_k the one of the local configuration, p_k the root of sub-graph k,
+P_k the sum of its interior, and b_k,c = p_k + (first block of the root's part)::
+
+    L_K = p_K,   E L_k  = Σ_nonlocal x b   + x_k·(p_k + P_k + E L_{k+1})
+                 E L_k² = Σ_nonlocal x b²  + x_k·((p_k + P_k)² + 2(p_k + P_k)·E L_{k+1} + E L_{k+1}²)
+    M = E L_0² + Σ_k (1 − x_k)·E L_{k+1}² + Σ_k Σ_c x_k,c·(squares of the other blocks)
+
+M is the sum of the squared visits of one job. When task times are drawn with squared coefficient
+of variation v, the square of a block gains v·Σ p².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.evaluate import Candidates
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of n configurations on K executor classes: work that runs without queueing.
+
+    ``root`` and ``root_squares`` (K, n) are Σp and Σp² of the block that follows the root on its
+    executor; ``other`` and ``other_squares`` are Σ(Σp)² and Σp² over all other blocks; ``local``
+    (n,) marks the local configurations.
+    """
+
+    root: Floats
+    root_squares: Floats
+    other: Floats
+    other_squares: Floats
+    local: NDArray[np.bool_]
+
+
+def blocks(candidates: Candidates) -> Blocks:
+    """Blocks of every configuration.
+
+    A part is one block, cut before every task that has an input from another server other than
+    the root's (its own part being away from the root, the first task's input does not cut).
+    """
+    shape, labels = candidates.shape, candidates.labels.T
+    classes, n = len(shape.class_s), labels.shape[1]
+    servers = int(labels.max(initial=0)) + 1
+    columns = np.arange(n)
+    current = np.zeros((classes, 2, servers, n))  # Σp and Σp² of the open block of each server
+    on_root = np.zeros((servers, n), dtype=bool)
+    on_root[0] = True
+    root, other = np.zeros((classes, 2, n)), np.zeros((classes, 2, n))
+
+    def close(label: NDArray[np.int64], where: NDArray[np.bool_]) -> None:
+        block, first = current[:, :, label, columns], on_root[label, columns]
+        root[:] += np.where(where & first, block, 0.0)
+        squared = np.stack([block[:, 0] ** 2, block[:, 1]], axis=1)
+        other[:] += np.where(where & ~first, squared, 0.0)
+        current[:, :, label, columns] = np.where(where, 0.0, block)
+        on_root[label, columns] &= ~where
+
+    for v in range(1, shape.m + 1):
+        label = labels[v - 1]
+        cut = np.zeros(n, dtype=bool)
+        for edge in shape.edges_into[v]:
+            if shape.source[edge] > 0:
+                cut |= candidates.messages.remote[edge]
+        close(label, cut)
+        time = shape.class_s[:, v - 1, None]
+        current[:, 0, label, columns] += time
+        current[:, 1, label, columns] += time**2
+    for server in range(servers):
+        close(np.full(n, server), np.ones(n, dtype=bool))
+    return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], candidates.local)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """One query class for one executor class: what the recursion walks along.
+
+    ``cut_s`` (K_cuts,) are the seconds of the cut tasks (0 where virtual); ``blocks[k]`` those of
+    the configurations of sub-graph k on executor class ``row``; ``scv`` that of the task times.
+    """
+
+    cut_s: Floats
+    blocks: Sequence[Blocks]
+    row: int
+    scv: float
+
+    def _moments(self, k: int) -> tuple[Floats, Floats]:
+        """Mean and second moment of root and its block, (n,) each."""
+        b, p = self.blocks[k], self.cut_s[k]
+        mean = p + b.root[self.row]
+        return mean, mean**2 + self.scv * (p**2 + b.root_squares[self.row])
+
+    def squares(self, x: Sequence[Floats]) -> float:
+        """M: mean sum of squared visits of one job, s²."""
+        return self._forward(x)[0]
+
+    def _forward(self, x: Sequence[Floats]) -> tuple[float, list[tuple[float, float]]]:
+        last = self.cut_s[-1]
+        runs = [(last, last**2 * (1 + self.scv))]  # (E L, E L²) of sub-graph K, K−1, …
+        total = 0.0
+        for k in range(len(self.blocks) - 1, -1, -1):
+            b, (ahead, ahead2) = self.blocks[k], runs[-1]
+            mean, square = self._moments(k)
+            local = b.local
+            m1 = mean + local * ahead
+            m2 = square + local * (2 * mean * ahead + ahead2)
+            other = b.other[self.row] + self.scv * b.other_squares[self.row]
+            total += float(x[k] @ (other + ~local * ahead2))
+            runs.append((float(x[k] @ m1), float(x[k] @ m2)))
+        return total + runs[-1][1], runs[::-1]
+
+    def gradient(self, x: Sequence[Floats]) -> list[Floats]:
+        """dM/dx for every sub-graph, by one reverse sweep."""
+        _, runs = self._forward(x)
+        y1, y2, result = 0.0, 1.0, []
+        for k, b in enumerate(self.blocks):
+            ahead, ahead2 = runs[k + 1]
+            mean, square = self._moments(k)
+            other = b.other[self.row] + self.scv * b.other_squares[self.row]
+            m1 = mean + b.local * ahead
+            m2 = square + b.local * (2 * mean * ahead + ahead2)
+            result.append(y1 * m1 + y2 * m2 + other + ~b.local * ahead2)
+            stay = float(x[k] @ b.local)
+            away = float(x[k] @ ~b.local)
+            y1 = y1 * stay + y2 * float(x[k] @ (2 * mean * b.local))
+            y2 = y2 * stay + away
+        return result

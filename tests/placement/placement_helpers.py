@@ -1,0 +1,128 @@
+"""Small systems built by hand for the placement tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
+from nona.system import QueryClass, Stream, System
+
+Edge = tuple[int, int, float] | tuple[int, int, float, str]
+
+
+def task_graph(compute_s: Sequence[float], edges: Sequence[Edge], classes: Sequence[float] = (1.0,)) -> TaskGraph:
+    """Tasks with times (times a factor for each executor class) and edges (u, v, bytes[, tensor])."""
+    tensors: dict[tuple[int, str], int] = {}
+    sizes, rows = [], []
+    for e in sorted(edges, key=lambda e: (e[0], e[1])):
+        key = (e[0], e[3] if len(e) > 3 else f"{e[0]}-{e[1]}")
+        if key not in tensors:
+            tensors[key] = len(sizes)
+            sizes.append(e[2])
+        rows.append((e[0], e[1], tensors[key]))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return TaskGraph(
+        name="g",
+        task_ids=tuple(f"t{i}" for i in range(len(compute_s))),
+        compute_s=np.outer(classes, np.asarray(compute_s, dtype=float)),
+        weight_bytes=np.zeros(len(compute_s)),
+        edge_source=columns[:, 0].copy(),
+        edge_target=columns[:, 1].copy(),
+        edge_tensor=columns[:, 2].copy(),
+        tensor_source=np.array([u for u, _ in tensors], dtype=np.int64),
+        tensor_bytes=np.array(sizes, dtype=float),
+    )
+
+
+def cut(tasks: TaskGraph) -> Decomposition:
+    """Decomposition by immediate dominators, with networkx."""
+    g = nx.DiGraph()
+    g.add_nodes_from(range(len(tasks)))
+    g.add_edges_from(zip(tasks.edge_source.tolist(), tasks.edge_target.tolist(), strict=True))
+    start = [v for v in g if g.in_degree(v) == 0]
+    end = [v for v in g if g.out_degree(v) == 0]
+    g.add_edges_from([("s", v) for v in start] + [(v, "t") for v in end])
+    above = nx.immediate_dominators(g, "s")
+    path, v = [], "t"
+    while v != "s":
+        path.append(v)
+        v = above[v]
+    cuts = [c for c in reversed(path) if c != "t"]
+    if len(start) > 1:
+        cuts.insert(0, VIRTUAL)
+    if len(end) > 1:
+        cuts.append(VIRTUAL)
+    order = list(range(len(tasks)))
+    subgraphs = []
+    for root, sink in zip(cuts[:-1], cuts[1:], strict=True):
+        inside = {v for v in order if root == VIRTUAL or nx.has_path(g, root, v)}
+        inside &= {v for v in order if sink == VIRTUAL or nx.has_path(g, v, sink)}
+        subgraphs.append(SubGraph(root, sink, tuple(v for v in order if v in inside - {root, sink})))
+    return Decomposition(tuple(cuts), tuple(subgraphs))
+
+
+def query(
+    compute_s: Sequence[float], edges: Sequence[Edge], rate: float, classes: Sequence[float] = (1.0,), **more: float
+) -> QueryClass:
+    tasks = task_graph(compute_s, edges, classes)
+    return QueryClass("q", tasks, cut(tasks), rate, **more)
+
+
+def slides(rate: float = 1e-6) -> QueryClass:
+    """The example of the slides on a link of 1 byte per second of capacity 1."""
+    return query([0.002, 0.010, 0.008, 0.002], [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)], rate)
+
+
+def system(*queries: QueryClass, servers: int = 8, capacity: float = 1000.0, latency_s: float = 0.0,
+           discipline: str = "fifo", compute: Stream | None = None, network: Stream | None = None,
+           classes: int = 1, per_server: int = 1) -> System:
+    executors = servers * per_server
+    return System(
+        executor_server=np.arange(executors) // per_server,
+        executor_class=np.arange(executors) % classes,
+        class_names=tuple(f"class{k}" for k in range(classes)),
+        capacity=capacity,
+        latency_s=latency_s,
+        discipline=discipline,
+        background_compute=compute or Stream(),
+        background_network=network or Stream(),
+        queries=queries,
+    )
+
+
+def random_query(rng: np.random.Generator, rate: float, diamonds: int = 2, width: int = 3, bytes_: float = 1.0,
+                 classes: Sequence[float] = (1.0,), **more: float) -> QueryClass:
+    """A chain of fork-joins whose branches have random times and tensors."""
+    compute, edges, last = [rng.uniform(0, 0.003)], [], 0
+    for _ in range(diamonds):
+        branches = range(last + 1, last + 1 + int(rng.integers(2, width + 1)))
+        sink = branches[-1] + 1
+        shared = rng.random() < 0.5
+        size = rng.exponential(bytes_)
+        for b in branches:
+            compute.append(rng.uniform(0.001, 0.01))
+            edges.append((last, b, size, "shared") if shared else (last, b, rng.exponential(bytes_)))
+            edges.append((b, sink, rng.exponential(bytes_)))
+        if rng.random() < 0.4:
+            edges.append((last, sink, rng.exponential(bytes_)))
+        compute.append(rng.uniform(0, 0.003))
+        last = sink
+    return query(compute, edges, rate, classes, **more)
+
+
+def random_system(seed: int, *, queries: int = 2, load: float = 0.5, network: float = 0.0, **more: object) -> System:
+    """Random fork-joins on 8 executors whose compute load is ``load``."""
+    rng = np.random.default_rng(seed)
+    width = int(more.pop("width", 3))
+    found = [random_query(rng, float(rng.uniform(0.5, 2)), width=width) for _ in range(queries)]
+    servers = int(more.pop("servers", 8))
+    work = sum(q.rate * q.tasks.compute_s.sum() for q in found)
+    scale = load * servers / work
+    scaled = [QueryClass(f"q{i}", q.tasks, q.decomposition, q.rate * scale) for i, q in enumerate(found)]
+    capacity = float(more.pop("capacity", 1000.0))
+    background = Stream(network * capacity / 2.0, 2.0, 1.0)
+    return system(*scaled, servers=servers, capacity=capacity, network=background, **more)
