@@ -1,0 +1,131 @@
+"""Reports as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.units import format_count, format_size, format_time
+
+Row = Mapping[str, Any]
+
+
+def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """A table with a header line; columns as wide as needed, the last one not padded.
+
+    >>> print(table([{"a": 1, "b": "x"}, {"a": 22, "b": "y"}], ("a", "b")))
+    a   b
+    1   x
+    22  y
+    """
+    cells = [list(columns), *([str(row[c]) for c in columns] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    widths[-1] = 0
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells
+    )
+
+
+def inspection_text(report: Row) -> str:
+    """What ``nona inspect`` prints."""
+    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report["provenance"].items())
+    lines = [
+        f"{report['model']} on {report['device']}",
+        f"  {report['operators']} operators, {report['edges']} edges, "
+        f"{format_count(report['parameters'])} parameters ({format_size(report['weight_bytes'])})",
+        f"  {report['gmac']:.4g} GMAC, {format_size(report['activation_bytes'])} of activations",
+        f"  time {format_time(report['total_compute_s'])} one after the other, "
+        f"{format_time(report['critical_path_s'])} on the critical path ({shares})",
+        f"  parallelism {report['parallelism']:.3f}: splitting one query can gain at most "
+        f"{1 - 1 / report['parallelism']:.1%} of its time",
+        *(f"  warning: {w}" for w in report["warnings"]),
+    ]
+    return "\n".join(lines)
+
+
+def contraction_text(report: Row) -> str:
+    """What ``nona contract`` prints."""
+    lines = [
+        f"{report['model']}: {report['operators']} operators → {report['tasks']} tasks "
+        f"({report['rule']} rule, {len(report['steps'])} steps), {len(report['subgraphs'])} sub-graphs"
+    ]
+    rows = [
+        {
+            "root": s["root"] or "(start)",
+            "sink": s["sink"] or "(end)",
+            "interior": len(s["interior"]),
+            "configurations": s["configurations"],
+        }
+        for s in report["subgraphs"]
+    ]
+    return "\n".join([*lines, table(rows, ("interior", "configurations", "root", "sink"))] if rows else lines)
+
+
+def placement_text(report: Row) -> str:
+    """What ``nona place`` prints."""
+    p = report["predicted"]
+    gap = report["gap"]
+    certificate = "no bound" if gap != gap else f"gap {gap:.1e}"
+    lines = [
+        f"mean JCT {format_time(report['objective_s'])} ({report['solver']}, {certificate}, "
+        f"{report['seconds']:.2f} s)",
+        f"  link {p['network_utilization']:.0%} busy, wait {format_time(p['network_wait_s'])}; "
+        f"executors {p['compute_utilization']:.0%} busy, wait {format_time(p['server_wait_s'])}",
+    ]
+    for name, model in report["models"].items():
+        lines.append(f"{name}: JCT {format_time(model['jct_s'])}, {len(model['subgraphs'])} sub-graphs")
+        lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
+    lines += [f"note: {n}" for n in report["notes"]]
+    return "\n".join(lines)
+
+
+def _all_local(subgraph: Row) -> bool:
+    return all(len(c["parts"]) <= 1 for c in subgraph["configurations"])
+
+
+def _mix(subgraph: Row) -> str:
+    shown = []
+    for c in sorted(subgraph["configurations"], key=lambda c: -c["probability"])[:3]:
+        parts = " | ".join("{" + ", ".join(p) + "}" for p in c["parts"])
+        shown.append(f"{c['probability']:.0%} {parts if len(parts) < 100 else parts[:97] + '…'}")
+    return "; ".join(shown)
+
+
+def simulation_text(report: Row) -> str:
+    """What ``nona simulate`` prints."""
+    rows = []
+    for name, s in report["schedulers"].items():
+        jct, rate = s["jct_s"], s["slo_hit_rate"]
+        rows.append(
+            {
+                "scheduler": name,
+                "JCT": _interval(jct, format_time),
+                "p95": _or_dash(jct["p95"], format_time),
+                "SLO hits": _interval(rate, "{:.2%}".format),
+                "compute": _or_dash(s["utilization"]["compute"], "{:.0%}".format),
+                "link": _or_dash(s["utilization"]["network"], "{:.0%}".format),
+                "state": s["state"],
+            }
+        )
+    lines = [
+        table(rows, ("scheduler", "JCT", "p95", "SLO hits", "compute", "link", "state")),
+        f"{report['engine']}, {report['seconds']:.1f} s; intervals at 95 %; checks: "
+        + (
+            "all passed"
+            if all(report["checks"].values())
+            else "FAILED: " + "; ".join(report["failed_checks"])
+        ),
+    ]
+    lines += [f"{n}: {s['state_reason']}" for n, s in report["schedulers"].items() if s["state_reason"]]
+    return "\n".join(lines)
+
+
+def _or_dash(value: float | None, show: Any) -> str:
+    return "–" if value is None else str(show(value))
+
+
+def _interval(value: Row, show: Any) -> str:
+    if value["mean"] is None:
+        return "–"
+    half = "" if value["ci95"] is None else f" ± {show((value['ci95'][1] - value['ci95'][0]) / 2)}"
+    return f"{show(value['mean'])}{half}"
