@@ -1,0 +1,112 @@
+"""Replications: the same records whatever the number of workers; progress; cancelling; errors."""
+
+from __future__ import annotations
+
+import multiprocessing
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from theory_systems import bind_to, one_task_query, system_of
+
+from nona.errors import SimulationError
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.replications import run_replications
+from nona.simulation.run import Cancelled, RunOptions
+from nona.system import Stream
+
+SYSTEM = system_of(
+    [one_task_query("a", 30.0, 0.01, scv=1.0), one_task_query("b", 20.0, 0.02)],
+    executors=2,
+    background_compute=Stream(5.0, 0.01, 1.0),
+)
+OPTIONS = RunOptions(jobs=400, warmup=50)
+
+
+def prepared(names=("random", "opportunistic")):
+    return [(s, s.prepare(SYSTEM, None, {})) for s in map(get_scheduler, names)]
+
+
+def same(a, b):
+    for f in fields(a):
+        if f.name == "seconds":
+            continue
+        x, y = getattr(a, f.name), getattr(b, f.name)
+        if isinstance(x, np.ndarray):
+            assert x.tobytes() == y.tobytes(), f.name
+        else:
+            assert x == y, f.name
+
+
+def test_records_do_not_depend_on_the_number_of_workers():
+    alone = run_replications(SYSTEM, prepared(), OPTIONS, replications=3)
+    shared = run_replications(SYSTEM, prepared(), OPTIONS, replications=3, workers=2)
+    assert list(alone) == list(shared) == ["random", "opportunistic"]
+    for name in alone:
+        assert [r.replication for r in shared[name]] == [0, 1, 2]
+        for a, b in zip(alone[name], shared[name], strict=True):
+            same(a, b)
+
+
+def test_replications_differ_and_schedulers_share_their_arrivals():
+    found = run_replications(SYSTEM, prepared(), replace(OPTIONS, replication=4), replications=2)
+    first, second = found["random"]
+    assert (first.replication, second.replication) == (4, 5)
+    assert not np.array_equal(first.arrival_s, second.arrival_s)
+    assert np.array_equal(first.arrival_s, found["opportunistic"][0].arrival_s)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_covers_every_run_and_ends_at_one(workers):
+    reports = []
+    found = run_replications(SYSTEM, prepared(), OPTIONS, 2, workers, reports.append)
+    fractions = [r.fraction for r in reports]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    for name, records in found.items():
+        for r in records:
+            own = [p.run for p in reports if (p.scheduler, p.replication) == (name, r.replication)]
+            arrivals = np.sort(np.concatenate([p.arrival_s for p in own]))
+            assert np.array_equal(arrivals, r.arrival_s[np.isfinite(r.completion_s)])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_cancelling_stops_all_runs_and_leaves_no_process(workers):
+    seen = []
+
+    def stop(report):
+        seen.append(report)
+        if len(seen) == 3:
+            raise Cancelled
+
+    long = replace(OPTIONS, jobs=500_000)
+    with pytest.raises(Cancelled):
+        run_replications(SYSTEM, prepared(), long, 2, workers, stop)
+    assert len(seen) == 3
+    assert seen[-1].fraction < 0.5
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_decision_that_is_not_allowed_comes_out_as_its_error(workers):
+    bad = bind_to((7,))
+    with pytest.raises(SimulationError, match="does not exist"):
+        run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, workers)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_scheduler_that_cannot_be_sent_needs_one_worker():
+    scheduler = replace(get_scheduler("random"), prepare=lambda system, placement, options: None)
+    given = [(scheduler, get_scheduler("random").prepare(SYSTEM, None, {}))]
+    with pytest.raises(SimulationError, match="use one worker"):
+        run_replications(SYSTEM, given, OPTIONS, 2, workers=2)
+    assert len(run_replications(SYSTEM, given, OPTIONS, 2)["random"]) == 2
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(SimulationError, match="replications=0"):
+        run_replications(SYSTEM, prepared(), OPTIONS, replications=0)
+    with pytest.raises(SimulationError, match="workers=-1"):
+        run_replications(SYSTEM, prepared(), OPTIONS, workers=-1)
+    with pytest.raises(SimulationError, match="'random' is given twice"):
+        run_replications(SYSTEM, prepared(("random", "random")), OPTIONS)
