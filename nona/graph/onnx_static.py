@@ -1,0 +1,90 @@
+"""Which tensors of an ONNX graph depend on constants only, and which of those are weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nona.graph.onnx_types import WEIGHT_TYPES, TensorType
+
+# no inputs, yet not constants
+_RANDOM = frozenset(
+    {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+)
+_MEASURES = frozenset({"Shape", "Size"})  # read the shape of a weight, not the weight
+_STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
+
+
+@dataclass(slots=True)
+class Node:
+    """An ONNX node, its names fetched once: ``captured`` are outer tensors that its bodies read.
+
+    ``owned`` are the constants stored in its bodies, name → type.
+    """
+
+    proto: Any
+    kind: str
+    inputs: list[str]
+    outputs: list[str]
+    captured: list[str] = field(default_factory=list)
+    owned: dict[str, TensorType] = field(default_factory=dict)
+
+    def reads(self) -> Iterable[str]:
+        """All tensors that must exist before the node runs."""
+        return (*self.inputs, *self.captured) if self.captured else self.inputs
+
+
+def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:
+    """The static names and the nodes that run.
+
+    A name is static if it is an initialiser or all inputs of its producer are static; a node
+    whose outputs are static is folded into parameters. ``nodes`` must be in topological order.
+    """
+    static = {"", *constants}
+    running = []
+    for node in nodes:
+        known = all(name in static for name in node.inputs) and all(n in static for n in node.captured)
+        if known and not _makes_anew(node):
+            static.update(node.outputs)
+        else:
+            running.append(node)
+    static.discard("")
+    return static, running
+
+
+def _makes_anew(node: Node) -> bool:
+    if node.kind in _RANDOM:
+        return True
+    return not node.inputs and node.proto.domain not in _STANDARD  # a source of data we do not know
+
+
+def weights(
+    nodes: Iterable[Node],
+    running: Iterable[Node],
+    static: Collection[str],
+    outputs: Iterable[str],
+    types: Mapping[str, TensorType],
+) -> set[str]:
+    """The stored weights that reach an operator that runs, or an output of the graph.
+
+    A weight behind ``Transpose``, ``Cast`` or ``Reshape`` is the stored one, counted once. Stored
+    are initialisers, ``Constant`` and ``ConstantOfShape``; the last stands for a weight in graphs
+    that were stripped of theirs.
+    """
+    maker = {name: node for node in nodes for name in node.outputs if name in static}
+    todo = {name for node in running for name in node.reads() if name in static}
+    todo |= {name for name in outputs if name in static}
+    stack = sorted(todo)
+    found: set[str] = set()
+    while stack:
+        name = stack.pop()
+        node = maker.get(name)
+        if node is None or node.kind in ("Constant", "ConstantOfShape"):
+            if types.get(name, (0, None))[0] in WEIGHT_TYPES:
+                found.add(name)
+        elif node.kind not in _MEASURES:
+            new = {n for n in node.reads() if n and n not in todo}
+            todo |= new
+            stack.extend(sorted(new))
+    return found

@@ -1,0 +1,115 @@
+"""Read a model file of any known format: checks, choice of the reader, and one-line errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from nona.errors import GraphError
+from nona.graph.guard import parse_guarded
+from nona.graph.limits import MAX_BYTES
+from nona.graph.model import ModelGraph
+from nona.graph.node_link import from_node_link
+from nona.graph.registry import READERS, Document, Reader
+from nona.graph.sniff import sniff
+from nona.graph.symbols import MissingDimensions, check_symbols
+from nona.graph.text import quote
+
+__all__ = ["MAX_BYTES", "READERS", "Document", "MissingDimensions", "Reader", "read_model", "reader_for"]
+
+_FOREIGN_SUFFIXES = {
+    ".pt": "PyTorch",
+    ".pth": "PyTorch",
+    ".pt2": "PyTorch",
+    ".bin": "raw weights",
+    ".safetensors": "safetensors weights",
+    ".h5": "Keras",
+    ".keras": "Keras",
+    ".pb": "TensorFlow",
+    ".tflite": "TensorFlow Lite",
+    ".gguf": "GGUF",
+    ".ort": "ONNX Runtime's own format",
+    ".pkl": "pickle",
+}
+
+
+def read_model(
+    data: bytes, filename: str, *, symbols: Mapping[str, int] | None = None, guarded: bool = True
+) -> ModelGraph:
+    """The model graph that a file holds.
+
+    Parameters
+    ----------
+    data
+        The whole file, at most 64 MB.
+    filename
+        Its name; the extension chooses the reader, the stem names the graph.
+    symbols
+        Numbers for symbolic dimensions, by name.
+    guarded
+        Whether formats with a native parser are read in a limited child process; ``False`` is
+        for files we ship ourselves.
+
+    Raises
+    ------
+    MissingDimensions
+        When the model has symbolic dimensions that ``symbols`` does not give.
+    GraphError
+        When the file cannot be read; one line says why and what to do.
+
+    Examples
+    --------
+    >>> text = b'{"nodes": [{"id": "a"}, {"id": "b"}], "edges": [{"source": "a", "target": "b", "bytes": 8}]}'
+    >>> read_model(text, "two.json").edges
+    (Edge(source='a', target='b', tensor='a→b', size_bytes=8.0),)
+    """
+    reader = reader_for(filename)
+    _check_bytes(data, filename, reader)
+    bound = check_symbols(symbols)
+    if guarded and reader.guarded:
+        document = parse_guarded(reader.name, data, filename, bound)
+    else:
+        document = reader.read(data, filename, bound)
+    graph = document.get("graph")
+    own_name = isinstance(graph, Mapping) and "name" in graph
+    return from_node_link(
+        document, None if own_name else PurePath(filename).stem or "model", source_format=reader.name
+    )
+
+
+def reader_for(filename: str) -> Reader:
+    """The reader for the extension of ``filename``.
+
+    Raises
+    ------
+    GraphError
+        For an extension that no reader has.
+    """
+    suffix = PurePath(filename).suffix.lower()
+    for reader in READERS.values():
+        if suffix in reader.suffixes:
+            return reader
+    known = ", ".join(s for r in READERS.values() for s in r.suffixes)
+    foreign = _FOREIGN_SUFFIXES.get(suffix)
+    what = f"the extension {suffix} ({foreign})" if foreign else f"the extension {quote(suffix)}"
+    remedy = "export the model to ONNX" if foreign else "rename or convert the file"
+    raise GraphError(f"File {quote(filename)}: {what} is not one of {known}; {remedy}.")
+
+
+def _check_bytes(data: bytes, filename: str, reader: Reader) -> None:
+    if len(data) > MAX_BYTES:
+        raise GraphError(
+            f"File {quote(filename)}: {len(data)} bytes is more than the limit of {MAX_BYTES}; "
+            "give it without weights (ONNX: external data), or make it smaller."
+        )
+    if not data.strip():
+        raise GraphError(f"File {quote(filename)}: it is empty; give a file that holds a graph.")
+    found = sniff(data)
+    if found and found != reader.name:
+        other = READERS.get(found)
+        what = (
+            f"{other.title}; rename it to end in {other.suffixes[0]}"
+            if other
+            else f"{found}; give {reader.title}"
+        )
+        raise GraphError(f"File {quote(filename)}: it ends in {reader.suffixes[0]} but looks like {what}.")

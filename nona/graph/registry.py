@@ -1,0 +1,75 @@
+"""The registry of file formats: name → reader. A reader's module is imported when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from nona.errors import GraphError
+from nona.graph.text import one_line, quote
+
+Document = dict[str, Any]
+"""A graph as node-link data: what every reader makes of its format (see :mod:`nona.graph.node_link`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One file format.
+
+    Attributes
+    ----------
+    name
+        Short name; it becomes ``ModelGraph.source_format``.
+    suffixes
+        File extensions, lower case, with the dot.
+    guarded
+        Whether files of unknown origin are parsed in a guarded child process.
+    module
+        Module with ``read_document(data: bytes, filename: str, symbols: Mapping[str, int]) ->
+        Document``; it raises GraphError for what it cannot read.
+    title
+        How people call the format.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    guarded: bool
+    module: str
+    title: str
+
+    def read(self, data: bytes, filename: str, symbols: Mapping[str, int]) -> Document:
+        """Parse ``data`` in this process.
+
+        Raises
+        ------
+        GraphError
+            When it is not a valid file of this format, or needs too much stack or memory.
+        """
+        try:
+            document: Document = import_module(self.module).read_document(data, filename, symbols)
+        except RecursionError:
+            raise GraphError(f"File {quote(filename)}: it is nested too deeply; flatten it.") from None
+        except MemoryError:
+            raise GraphError(f"File {quote(filename)}: it needs too much memory; make it smaller.") from None
+        except ImportError as error:
+            raise GraphError(
+                f"File {quote(filename)}: {self.title} cannot be read here ({one_line(error)}); "
+                "install the missing package."
+            ) from None
+        return document
+
+
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        r.name: r
+        for r in (
+            Reader("onnx", (".onnx",), True, "nona.graph.onnx_reader", "ONNX"),
+            Reader("json", (".json",), False, "nona.graph.json_reader", "node-link JSON"),
+            Reader("dot", (".dot", ".gv"), True, "nona.graph.dot_reader", "DOT"),
+            Reader("graphml", (".graphml",), True, "nona.graph.graphml_reader", "GraphML"),
+        )
+    }
+)
