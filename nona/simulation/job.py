@@ -1,14 +1,15 @@
-"""A job in the system, and a message on its way."""
+"""A job in the system."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simpy.events import Event
-
-from nona.simulation.plan import Output, QueryPlan
+from nona.simulation.kernel import DELIVERY, TASK_END, content_key
+from nona.simulation.plan import QueryPlan
 from nona.simulation.records import MessageInterval, TaskInterval
+
+if TYPE_CHECKING:  # an executor knows jobs; a job only refers to executors
+    from nona.simulation.executor import Executor
 
 STARTED = -1  # in ``missing``: the task has begun
 
@@ -27,8 +28,10 @@ class Trace:
 class Job:
     """One query in the system.
 
-    ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs); ``waiting``
-    holds the (executor, task) pairs that stand in a queue; ``left`` tasks are not complete.
+    ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs), the
+    latest known is that of number ``latest_number[t]`` at ``latest_s[t]``; ``waiting``
+    holds the (executor, task) pairs that stand in a queue; ``end_key`` and ``message_key`` begin the
+    content keys of its events; ``left`` tasks are not complete.
     ``work_s`` and ``sent_bytes`` add up modelled compute and messages.
     """
 
@@ -36,12 +39,15 @@ class Job:
         "arrival_s",
         "coming",
         "draws",
+        "end_key",
         "executor",
+        "latest_number",
+        "latest_s",
         "left",
+        "message_key",
         "missing",
         "number",
         "plan",
-        "present",
         "query",
         "running",
         "sent_bytes",
@@ -51,11 +57,10 @@ class Job:
         "work_s",
     )
 
-    # For schedulers that pick tasks: predecessors of each task that are not complete; who waits
-    # for a (tensor, server) on its way, which are there; executors held.
+    # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
+    # token for each (tensor, server) requested; executors held.
     unfinished: list[int]
-    coming: dict[tuple[int, int], list[int]]
-    present: set[tuple[int, int]]
+    coming: dict[tuple[int, int], Any]
     running: int
 
     def __init__(
@@ -64,49 +69,12 @@ class Job:
         self.number, self.query, self.plan = number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
         self.missing = plan.inputs.copy()
+        self.latest_s = [0.0] * plan.tasks
+        self.latest_number = [0] * plan.tasks
         self.left = plan.tasks
-        self.executor: list[int] = []
-        self.waiting: list[tuple[int, int]] = []
+        self.end_key = content_key(TASK_END, number)
+        self.message_key = content_key(DELIVERY, number)
+        self.executor: list[Executor] = []
+        self.waiting: list[tuple[Executor, int]] = []
         self.work_s = self.sent_bytes = 0.0
         self.trace: Trace | None = None
-
-
-class Message(Event):
-    """A tensor on its way to a server; as an event, its delivery there to ``targets``."""
-
-    __slots__ = ("destination", "job", "key", "output", "request_s", "source", "targets")
-    _ok = True
-    _value = None
-
-    def __init__(
-        self,
-        job: Job,
-        output: Output,
-        targets: tuple[int, ...] | list[int],
-        key: int,
-        source: int,
-        destination: int,
-        request_s: float,
-        callbacks: list[Callable[[Any], None]],
-    ) -> None:
-        self.callbacks = callbacks
-        self.job, self.output, self.targets, self.key = job, output, targets, key
-        self.source, self.destination, self.request_s = source, destination, request_s
-
-    def record(self, start_s: float, end_s: float, delivered_s: float) -> None:
-        """Write the interval into the job's trace, which must be there."""
-        job = self.job
-        if job.trace is not None:
-            job.trace.messages.append(
-                MessageInterval(
-                    job.number,
-                    job.query,
-                    self.output.tensor,
-                    self.source,
-                    self.destination,
-                    self.request_s,
-                    start_s,
-                    end_s,
-                    delivered_s,
-                )
-            )

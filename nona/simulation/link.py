@@ -7,14 +7,16 @@ known, so its delivery is too. Background messages are merged in when the link i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from heapq import heappush
-from typing import Protocol
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 from nona.random_streams import RandomStreams
 from nona.simulation.draws import background_items
-from nona.simulation.job import Message
-from nona.simulation.kernel import Entry, LeanEnvironment
+from nona.simulation.inputs import Inputs
+from nona.simulation.job import Job
+from nona.simulation.plan import Output
+from nona.simulation.records import MessageInterval
 from nona.simulation.shared_link import SharedLink
 from nona.system import System
 
@@ -22,14 +24,26 @@ from nona.system import System
 class Link(Protocol):
     """What the engine asks of a link. Work is in seconds of the link alone: bytes / capacity."""
 
-    def send(self, now: float, message: Message) -> None:
-        """Take a message; its delivery is put on the event list in time."""
+    def send(
+        self, now: float, job: Job, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> Any:
+        """Take the message that carries ``output`` from server ``source`` to ``destination``.
 
-    def pending_s(self, now: float) -> float:
-        """Work waiting or in service, background included."""
+        ``places`` are those of its targets in the output; the first decides the message's order in
+        its job. Returns a token for :meth:`also`.
+        """
+
+    def also(self, now: float, token: Any, job: Job, output: Output, place: int) -> None:
+        """One more target on the same server reads the message, which may have arrived already."""
+
+    def past_transfer_s(self, now: float) -> float:
+        """Mean seconds from request to delivery of the messages delivered so far; 0 before any."""
 
     def promised_s(self, now: float) -> float:
         """Seconds until the messages of queries alone would have been served."""
+
+    def pending_s(self, now: float) -> float:
+        """Work waiting or in service, background included."""
 
     def busy_until(self, now: float) -> float:
         """Length of the busy periods from 0 to ``now``."""
@@ -38,42 +52,61 @@ class Link(Protocol):
         """Work done by ``now``."""
 
 
-def make_link(system: System, streams: RandomStreams, environment: LeanEnvironment) -> Link:
-    """The link of ``system``, of its discipline."""
+def make_link(system: System, streams: RandomStreams, inputs: Inputs, watched: bool) -> Link:
+    """The link of ``system``, of its discipline; ``watched``: past transfers will be asked for."""
     background = background_items(system.background_network, streams, "link")
     items = ((arrival, size / system.capacity) for arrival, size in background)
     if system.discipline == "fifo":
-        return FifoLink(items, system.latency_s, environment.heap)
-    return SharedLink(items, system.latency_s, environment)
+        return FifoLink(items, system.latency_s, inputs, watched)
+    return SharedLink(items, system.latency_s, inputs)
 
 
 class FifoLink:
-    """``free_s``: when all that was requested will have been served; ``closed_s``, ``since_s`` as
-    in :class:`~nona.simulation.executors.Executors`."""
+    """``free_s``: when all that was requested will have been served; ``closed_s``, ``since_s`` and
+    ``work_s`` as in :class:`~nona.simulation.executor.Executor`. A token is the delivery instant."""
 
     def __init__(
-        self, background: Iterator[tuple[float, float]], latency_s: float, heap: list[Entry]
+        self, background: Iterator[tuple[float, float]], latency_s: float, inputs: Inputs, watched: bool
     ) -> None:
-        self.heap, self.latency_s, self._items = heap, latency_s, background
+        self.latency_s, self.later, self.here = latency_s, inputs.later, inputs.here
+        self._items, self._watched = background, watched
         self.free_s = self.since_s = self.closed_s = self.work_s = self.reserved_s = 0.0
         self._next_s, self._next_work_s = next(background, (math.inf, 0.0))
+        self._due: deque[tuple[float, float]] = deque()
+        self._delivered, self._transfer_s = 0, 0.0
 
-    def send(self, now: float, message: Message) -> None:
+    def send(
+        self, now: float, job: Job, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> float:
         if self._next_s <= now:
             self._absorb(now)
-        work = message.output.work_s
+        work = output.work_s
         start = self.free_s
         if start < now:
             self.closed_s += start - self.since_s
             self.since_s = start = now
         self.free_s = end = start + work
         self.work_s += work
-        reserved = self.reserved_s
-        self.reserved_s = (reserved if reserved > now else now) + work
+        job.sent_bytes += output.size_bytes
         delivered = end + self.latency_s
-        heappush(self.heap, (delivered, message.key, 0, message))
-        if message.job.trace is not None:
-            message.record(start, end, delivered)
+        for place in places:
+            self.later(delivered, job, output.targets[place], output.numbers[place])
+        if self._watched:
+            self.reserved_s = max(self.reserved_s, now) + work
+            self._due.append((delivered, delivered - now))
+        if job.trace is not None:
+            job.trace.messages.append(
+                MessageInterval(
+                    job.number, job.query, output.tensor, source, destination, now, start, end, delivered
+                )
+            )
+        return delivered
+
+    def also(self, now: float, token: float, job: Job, output: Output, place: int) -> None:
+        if token > now:
+            self.later(token, job, output.targets[place], output.numbers[place])
+        else:
+            self.here(now, job, output.targets[place])
 
     def _absorb(self, now: float) -> None:
         while self._next_s <= now:
@@ -85,12 +118,18 @@ class FifoLink:
             self.work_s += self._next_work_s
             self._next_s, self._next_work_s = next(self._items)
 
-    def pending_s(self, now: float) -> float:
-        self._absorb(now)
-        return max(0.0, self.free_s - now)
+    def past_transfer_s(self, now: float) -> float:
+        while self._due and self._due[0][0] <= now:
+            self._transfer_s += self._due.popleft()[1]
+            self._delivered += 1
+        return self._transfer_s / self._delivered if self._delivered else 0.0
 
     def promised_s(self, now: float) -> float:
         return max(0.0, self.reserved_s - now)
+
+    def pending_s(self, now: float) -> float:
+        self._absorb(now)
+        return max(0.0, self.free_s - now)
 
     def busy_until(self, now: float) -> float:
         self._absorb(now)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.simulation.dispatch import Parts, Sender
-from nona.simulation.job import Job, Message
+from nona.simulation.dispatch import Parts, modelled_s
+from nona.simulation.executor import Executor
+from nona.simulation.job import Job
 from nona.simulation.kernel import WAKE, LeanEnvironment, LeanEvent, content_key
 from nona.simulation.load import LoadBoard
 from nona.simulation.ready import ReadyList
@@ -40,16 +41,14 @@ class PickDispatcher:
         self, parts: Parts, board: LoadBoard, streams: RandomStreams, environment: LeanEnvironment
     ) -> None:
         self.executors, self.board, self.look = parts.executors, board, parts.look
-        self.send = Sender(parts.link, parts.deliver).send
+        self.link, self.inputs = parts.link, parts.inputs
         self.name, self.decide, self.tables = (
             parts.scheduler.name,
             parts.scheduler.decide,
             parts.prepared.tables,
         )
-        self.server: list[int] = parts.system.executor_server.tolist()
-        self.classes: list[int] = parts.system.executor_class.tolist()
         self.ready, self._environment = ReadyList(), environment
-        self.has_background = not math.isinf(min(parts.executors.next_background_s))
+        self.has_background = parts.system.background_compute.rate > 0
         self._rows = _rows(streams, parts.prepared.uniforms_per_job)
         self._row = next(self._rows)
         self._out = np.zeros(2, dtype=np.int64)
@@ -57,32 +56,21 @@ class PickDispatcher:
         self._open_jobs = 0
 
     def admit(self, job: Job, uniforms: NDArray[np.float64], now: float) -> None:
-        job.executor = [-1] * job.plan.tasks
+        job.executor = [self.executors.all[0]] * job.plan.tasks  # the true one is set when picked
         job.unfinished = job.plan.predecessors.copy()
-        job.coming, job.present = {}, set()
+        job.coming = {}
         job.running = 0
         for task in job.plan.sources:
             self.ready.append(job, task, now, -1)
 
-    def task_ended(self, job: Job, task: int, executor: int, now: float) -> None:
-        self.board.release(executor, job.plan.times[self.classes[executor]][task])
+    def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
+        self.board.release(executor.number, modelled_s(job, task, executor))
         job.running -= 1
         self.ready.running_changed(job)
         for target in job.plan.successors[task]:
             job.unfinished[target] -= 1
             if job.unfinished[target] == 0:
-                self.ready.append(job, target, now, executor)
-
-    def delivered(self, message: Message, now: float) -> None:
-        job = message.job
-        job.present.add((message.output.tensor, message.destination))
-        for target in message.targets:
-            self._arrived(job, target, now)
-
-    def _arrived(self, job: Job, target: int, now: float) -> None:
-        job.missing[target] -= 1
-        if job.missing[target] == 0:
-            self.executors.join(job.executor[target], now, job, target)
+                self.ready.append(job, target, now, executor.number)
 
     def settled(self, now: float, open_jobs: int) -> None:
         self._open_jobs = open_jobs
@@ -101,32 +89,31 @@ class PickDispatcher:
         if self.has_background and len(self.ready):
             self._plan_wake()
 
-    def _bind(self, place: int, executor: int, now: float) -> None:
-        if not (0 <= place < len(self.ready) and 0 <= executor < len(self.server)) or (
-            self.board.queue_length[executor] != 0
+    def _bind(self, place: int, number: int, now: float) -> None:
+        if not (0 <= place < len(self.ready) and 0 <= number < len(self.executors.all)) or (
+            self.board.queue_length[number] != 0
         ):
             raise SimulationError(
                 f"Scheduler {self.name!r}: it picked ready task {place} of {len(self.ready)} for executor "
-                f"{executor}; pick one that is in the list, for an executor whose queue_length is 0."
+                f"{number}; pick one that is in the list, for an executor whose queue_length is 0."
             )
         job, task = self.ready.remove(place)
-        job.executor[task] = executor
+        executor = job.executor[task] = self.executors.all[number]
         job.running += 1
         self.ready.running_changed(job)
-        self.board.promise(executor, job.plan.times[self.classes[executor]][task])
-        there = self.server[executor]
-        for number, output, source in job.plan.reads[task]:
-            here = self.server[job.executor[source]]
+        self.board.promise(number, modelled_s(job, task, executor))
+        there = executor.server
+        for output, place, source in job.plan.reads[task]:
+            here = job.executor[source].server
             copy = (output.tensor, there)
-            if here == there or copy in job.present:
-                job.missing[task] -= 1
+            if here == there:
+                self.inputs.here(now, job, task)
             elif copy in job.coming:
-                job.coming[copy].append(task)
+                self.link.also(now, job.coming[copy], job, output, place)
             else:
-                job.coming[copy] = [task]
-                self.send(job, output, output.numbers.index(number), job.coming[copy], here, there, now)
-        if job.missing[task] == 0:
-            self.executors.join(executor, now, job, task)
+                job.coming[copy] = self.link.send(now, job, output, (place,), here, there)
+        if not job.plan.inputs[task]:
+            executor.join(now, job, task)
 
     def _plan_wake(self) -> None:
         """Decide again when background that is there now sets an executor free."""

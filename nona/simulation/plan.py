@@ -30,7 +30,8 @@ class QueryPlan:
 
     ``times[c][t]``: modelled seconds of task t on executor class c. ``inputs[t]``: tensors that t
     reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
-    read from t. ``reads[t]`` pairs each input with the task that makes it.
+    read from t. ``reads[t]`` holds, for each input, the output that it is, t's place in it,
+    and the task that makes it.
     """
 
     tasks: int
@@ -40,7 +41,7 @@ class QueryPlan:
     predecessors: list[int]
     successors: list[tuple[int, ...]]
     outputs: list[tuple[Output, ...]]
-    reads: list[tuple[tuple[int, Output, int], ...]]
+    reads: list[tuple[tuple[Output, int, int], ...]]
 
 
 def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
@@ -65,14 +66,14 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
     for number, (tensor, target, source) in enumerate(inputs):
         by_tensor.setdefault(tensor, []).append((target, number, source))
     outputs: list[list[Output]] = [[] for _ in range(n)]
-    reads: list[list[tuple[int, Output, int]]] = [[] for _ in range(n)]
+    reads: list[list[tuple[Output, int, int]]] = [[] for _ in range(n)]
     for tensor, uses in by_tensor.items():
         size = float(graph.tensor_bytes[tensor])
         source = uses[0][2]
         output = Output(tensor, size, size / capacity, tuple(u[0] for u in uses), tuple(u[1] for u in uses))
         outputs[source].append(output)
-        for target, number, _ in uses:
-            reads[target].append((number, output, source))
+        for place, (target, _, _) in enumerate(uses):
+            reads[target].append((output, place, source))
     return QueryPlan(
         tasks=n,
         times=graph.compute_s.tolist(),

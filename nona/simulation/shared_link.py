@@ -9,38 +9,71 @@ fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993, from m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
+from typing import Any
 
-from nona.simulation.job import Message
-from nona.simulation.kernel import (
-    LINK_BACKGROUND,
-    LINK_END,
-    LeanEnvironment,
-    LeanEvent,
-    content_key,
-)
+from simpy.events import Event
+
+from nona.simulation.inputs import Inputs
+from nona.simulation.job import Job
+from nona.simulation.kernel import LINK_BACKGROUND, LINK_END, LeanEvent, content_key
+from nona.simulation.plan import Output
+from nona.simulation.records import MessageInterval
+
+
+class Message(Event):
+    """A tensor on its way to server ``destination``; as an event, its delivery there."""
+
+    __slots__ = ("callbacks", "delivered", "destination", "job", "output", "places", "request_s", "source")
+    _ok = True
+    _value = None
+
+    def __init__(
+        self,
+        job: Job,
+        output: Output,
+        places: Sequence[int],
+        route: tuple[int, int],
+        request_s: float,
+        callbacks: list[Callable[[Any], None]],
+    ) -> None:
+        self.callbacks, self.job, self.output, self.places = callbacks, job, output, list(places)
+        self.source, self.destination = route
+        self.request_s, self.delivered = request_s, False
+
+    def record(self, end_s: float, delivered_s: float) -> None:
+        """Write the interval into the job's trace, if there is one."""
+        job, tensor, begin = self.job, self.output.tensor, self.request_s
+        if job.trace is not None:
+            interval = MessageInterval(
+                job.number, job.query, tensor, self.source, self.destination, begin, begin, end_s, delivered_s
+            )
+            job.trace.messages.append(interval)
 
 
 class SharedLink:
-    """``flows`` is a heap of (tag, content key, message), the message of background being ``None``."""
+    """``flows`` is a heap of (tag, content key, message), the message of background being ``None``.
 
-    def __init__(
-        self, background: Iterator[tuple[float, float]], latency_s: float, environment: LeanEnvironment
-    ) -> None:
-        self.environment, self.latency_s, self._items = environment, latency_s, background
+    A token is the message itself.
+    """
+
+    def __init__(self, background: Iterator[tuple[float, float]], latency_s: float, inputs: Inputs) -> None:
+        self.inputs, self.environment, self.heap = inputs, inputs.environment, inputs.heap
+        self.latency_s, self._items = latency_s, background
+        self.callbacks: list[Callable[[Any], None]] = [self._deliver]
         self.flows: list[tuple[float, int, Message | None]] = []
         self.virtual_s = self.last_s = self.since_s = self.closed_s = 0.0
         self.requested_s = self.reserved_s = 0.0
         self._end, self._end_s, self._serial = LeanEvent(self._depart), math.inf, 0
         self._arrival, self._background = LeanEvent(self._background_arrives), 0
         self._next_s, self._next_work_s = next(background, (math.inf, 0.0))
+        self._delivered, self._transfer_s = 0, 0.0
         self._schedule_background()
 
     def _schedule_background(self) -> None:
         if self._next_s < math.inf:
-            key = content_key(LINK_BACKGROUND)
-            heappush(self.environment.heap, (self._next_s, key, 0, self._arrival))
+            heappush(self.heap, (self._next_s, content_key(LINK_BACKGROUND), 0, self._arrival))
 
     def _background_arrives(self, _: LeanEvent) -> None:
         now, work = self._next_s, self._next_work_s
@@ -49,20 +82,28 @@ class SharedLink:
         self._next_s, self._next_work_s = next(self._items)
         self._schedule_background()
 
-    def send(self, now: float, message: Message) -> None:
-        work = message.output.work_s
+    def send(
+        self, now: float, job: Job, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> Message:
+        work = output.work_s
         self.reserved_s = max(self.reserved_s, now) + work
-        self._add(now, work, message.key, message)
+        job.sent_bytes += output.size_bytes
+        message = Message(job, output, places, (source, destination), now, self.callbacks)
+        self._add(now, work, job.message_key + output.numbers[places[0]], message)
+        return message
 
-    def _advance(self, now: float) -> None:
-        if self.flows:
-            self.virtual_s += (now - self.last_s) / len(self.flows)
-        self.last_s = now
+    def also(self, now: float, token: Message, job: Job, output: Output, place: int) -> None:
+        if token.delivered:
+            self.inputs.here(now, job, output.targets[place])
+        else:
+            token.places.append(place)
 
     def _add(self, now: float, work: float, key: int, message: Message | None) -> None:
-        self._advance(now)
-        if not self.flows:
+        if self.flows:
+            self.virtual_s += (now - self.last_s) / len(self.flows)
+        else:
             self.virtual_s, self.since_s = 0.0, now
+        self.last_s = now
         self.requested_s += work
         heappush(self.flows, (self.virtual_s + work, key, message))
         self._plan_end(now)
@@ -74,9 +115,8 @@ class SharedLink:
             return
         tag = self.flows[0][0]
         self._end_s = max(now, now + (tag - self.virtual_s) * len(self.flows))
-        self._serial += 1  # tells plans for the same instant apart; they are one event, so order is no matter
-        entry = (self._end_s, content_key(LINK_END), self._serial, self._end)
-        heappush(self.environment.heap, entry)
+        self._serial += 1  # plans for one instant are one and the same event: their order is no matter
+        heappush(self.heap, (self._end_s, content_key(LINK_END), self._serial, self._end))
 
     def _depart(self, _: LeanEvent) -> None:
         now = self.environment._now
@@ -89,19 +129,29 @@ class SharedLink:
         self._plan_end(now)
         if message is not None:
             delivered = now + self.latency_s
-            heappush(self.environment.heap, (delivered, key, 0, message))
-            if message.job.trace is not None:
-                message.record(message.request_s, now, delivered)
+            heappush(self.heap, (delivered, key, 0, message))
+            message.record(now, delivered)
+
+    def _deliver(self, message: Message) -> None:
+        now = self.environment._now
+        message.delivered = True
+        self._delivered += 1
+        self._transfer_s += now - message.request_s
+        for place in message.places:
+            self.inputs.here(now, message.job, message.output.targets[place])
+
+    def past_transfer_s(self, now: float) -> float:
+        return self._transfer_s / self._delivered if self._delivered else 0.0
+
+    def promised_s(self, now: float) -> float:
+        """As if the messages of queries had the link alone, one after the other."""
+        return max(0.0, self.reserved_s - now)
 
     def pending_s(self, now: float) -> float:
         if not self.flows:
             return 0.0
         virtual = self.virtual_s + (now - self.last_s) / len(self.flows)
         return math.fsum(max(0.0, tag - virtual) for tag, _, _ in self.flows)
-
-    def promised_s(self, now: float) -> float:
-        """As if the messages of queries had the link alone, one after the other."""
-        return max(0.0, self.reserved_s - now)
 
     def busy_until(self, now: float) -> float:
         return self.closed_s + (now - self.since_s if self.flows else 0.0)

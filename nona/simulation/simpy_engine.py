@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy.core import StopSimulation
 
-from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.simulation.dispatch import BindDispatcher, Dispatcher, Parts
-from nona.simulation.executors import Executors, TaskEnd
-from nona.simulation.job import Job, Message, Trace
+from nona.simulation.executor import Executor
+from nona.simulation.executors import Executors
+from nona.simulation.inputs import Inputs
+from nona.simulation.job import Job, Trace
 from nona.simulation.kernel import ARRIVAL, LeanEnvironment, LeanEvent, content_key
 from nona.simulation.link import make_link
 from nona.simulation.load import LoadBoard
@@ -21,7 +23,7 @@ from nona.simulation.pick import PickDispatcher
 from nona.simulation.plan import make_plan
 from nona.simulation.records import RawRun
 from nona.simulation.sizes import RunSize
-from nona.simulation.view import Transfers, make_viewer
+from nona.simulation.view import make_viewer
 from nona.simulation.workload import Workload
 from nona.system import System
 
@@ -47,15 +49,16 @@ class SimPyRun:
         heap = self.environment.heap
         streams = workload.streams
         self.executors = Executors(system, streams, heap, self._task_ended, size.run_on, board)
-        self.link = make_link(system, streams, self.environment)
-        self.transfers = Transfers()
-        look = make_viewer(system, scheduler, self.executors, board, self.link, self.transfers)
-        parts = Parts(system, scheduler, prepared, self.executors, self.link, board, look, [self._delivered])
+        inputs = Inputs(self.environment)
+        self.link = make_link(system, streams, inputs, scheduler.network_view >= NetworkView.N2)
+        look = make_viewer(system, scheduler, self.executors, board, self.link)
+        parts = Parts(system, scheduler, prepared, self.executors, self.link, inputs, board, look)
         self.dispatcher: Dispatcher = (
             PickDispatcher(parts, board, streams, self.environment)
             if board is not None and scheduler.kind == "pick"
             else BindDispatcher(parts)
         )
+        self.picks = scheduler.kind == "pick"
         self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
         self._jobs = self._job_stream(workload)
         self._next: tuple[float, Job, NDArray[np.float64]] = next(self._jobs)
@@ -111,7 +114,8 @@ class SimPyRun:
             job.trace = Trace()
             self.traces.append(job.trace)
         self.dispatcher.admit(job, uniforms, now)
-        self.dispatcher.settled(now, self.open_jobs)
+        if self.picks:
+            self.dispatcher.settled(now, self.open_jobs)
         self._next = next(self._jobs)
         self._schedule_arrival()
         if self.report is not None and number % self.size.report_every == 0:
@@ -132,22 +136,16 @@ class SimPyRun:
             self.window_area_s = self.area_s - self._area_before_s
             self._busy_at[1] = (self.executors.busy_until(now), self.link.busy_until(now))
 
-    def _task_ended(self, event: TaskEnd) -> None:
+    def _task_ended(self, executor: Executor) -> None:
         now = self.environment._now
-        executor, job, task = event.executor, event.job, event.task
-        dispatcher = self.dispatcher
-        dispatcher.task_ended(job, task, executor, now)
-        self.executors.proceed(executor, now, job)
+        job = executor.job
+        self.dispatcher.task_ended(job, executor.task, executor, now)
+        executor.proceed(now, job)
         job.left -= 1
         if not job.left:
             self._complete(job, now)
-        dispatcher.settled(now, self.open_jobs)
-
-    def _delivered(self, message: Message) -> None:
-        now = self.environment._now
-        self.transfers.count += 1
-        self.transfers.total_s += now - message.request_s
-        self.dispatcher.delivered(message, now)
+        if self.picks:
+            self.dispatcher.settled(now, self.open_jobs)
 
     def _complete(self, job: Job, now: float) -> None:
         self._count(now, -1)

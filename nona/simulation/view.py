@@ -16,28 +16,12 @@ from nona.simulation.load import LoadBoard
 from nona.system import System
 
 
-class Transfers:
-    """Past transfers of the jobs: number, and seconds from request to delivery in all."""
-
-    __slots__ = ("count", "total_s")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.total_s = 0.0
-
-    @property
-    def mean_s(self) -> float:
-        """Mean seconds; 0 as long as there was none."""
-        return self.total_s / self.count if self.count else 0.0
-
-
 def make_viewer(
     system: System,
     scheduler: Scheduler,
     executors: Executors,
     board: LoadBoard | None,
     link: Link,
-    transfers: Transfers,
 ) -> Callable[[float], View]:
     """A function from the time to the view, with network fields above the declared level ``nan``.
 
@@ -64,7 +48,7 @@ def make_viewer(
         if level < NetworkView.N2:
             return view  # its arrays are the board's own
         return view._replace(
-            past_transfer_s=transfers.mean_s,
+            past_transfer_s=link.past_transfer_s(now),
             link_promised_s=link.promised_s(now) if level >= NetworkView.N3 else hidden,
             link_queue_bytes=link.pending_s(now) * system.capacity if level >= NetworkView.N4 else hidden,
         )

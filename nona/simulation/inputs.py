@@ -1,0 +1,71 @@
+"""The inputs of tasks: which are missing, and when the last one arrives.
+
+Where the delivery of a message is known when it is requested, the task needs one event, at the
+latest delivery, however many messages it waits for. Deliveries at one instant are ordered by
+(job, input), so the event carries the number of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any
+
+from simpy.events import Event
+
+from nona.simulation.job import Job
+from nona.simulation.kernel import LeanEnvironment
+
+
+class LastInput(Event):
+    """The last input of ``task`` arrives from another server."""
+
+    __slots__ = ("callbacks", "job", "task")
+    _ok = True
+    _value = None
+
+    def __init__(self, job: Job, task: int, callbacks: list[Callable[[Any], None]]) -> None:
+        self.job = job
+        self.task = task
+        self.callbacks = callbacks
+
+
+class Inputs:
+    """Counts inputs down; the task joins its executor's queue with the last."""
+
+    def __init__(self, environment: LeanEnvironment) -> None:
+        self.environment, self.heap = environment, environment.heap
+        self.callbacks: list[Callable[[Any], None]] = [self._joins]
+
+    def _joins(self, event: LastInput) -> None:
+        job, task = event.job, event.task
+        job.executor[task].join(self.environment._now, job, task)
+
+    def here(self, now: float, job: Job, task: int) -> None:
+        """One input of ``task`` is on its server ``now``."""
+        missing = job.missing
+        if missing[task] > 1:
+            missing[task] -= 1
+        elif job.latest_s[task] > now:
+            self._wait(job, task)
+        else:
+            missing[task] = 0
+            job.executor[task].join(now, job, task)
+
+    def later(self, delivered_s: float, job: Job, task: int, number: int) -> None:
+        """Input ``number`` of the job, which ``task`` reads, will be there at ``delivered_s``.
+
+        Deliveries are promised in order of time.
+        """
+        if delivered_s > job.latest_s[task] or number > job.latest_number[task]:
+            job.latest_s[task] = delivered_s
+            job.latest_number[task] = number
+        if job.missing[task] > 1:
+            job.missing[task] -= 1
+        else:
+            self._wait(job, task)
+
+    def _wait(self, job: Job, task: int) -> None:
+        job.missing[task] = 0
+        key = job.message_key + job.latest_number[task]
+        heappush(self.heap, (job.latest_s[task], key, 0, LastInput(job, task, self.callbacks)))
