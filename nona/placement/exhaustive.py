@@ -10,63 +10,76 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from nona.errors import PlacementError
+from nona.placement.model import Model
+from nona.placement.objective import evaluate, objective_s
 from nona.placement.parametric import Certified
-from nona.placement.problem import Problem
+from nona.placement.settle import Settled, price
 
 Floats = NDArray[np.float64]
 _LIMIT = 20_000
+_REFINED = 5
 
 
-def solve_exhaustive(problem: Problem, start: Floats | None = None, *, grid: int = 33) -> Certified:
-    """The best of all points in which at most one group mixes two columns.
+def solve_exhaustive(model: Model, *, grid: int = 17) -> Settled:
+    """The best pure placement, and the best mixture of two configurations in one sub-graph.
 
-    An optimum of that form exists. Shares of a mixture are searched on a grid and refined around
-    the best one, so the value is the optimum up to that search; no bound is given (``nan``).
+    Every pure placement is evaluated; around the five best ones, every mixture with another
+    configuration of one sub-graph is searched on a grid and refined. No bound is given (``nan``).
 
     Raises
     ------
     PlacementError
-        When there are more than 20,000 pure placements and pairs.
+        When there are more than 20,000 pure placements.
     """
-    ranges = [
-        range(a, b) for a, b in zip(problem.start[:-1].tolist(), problem.start[1:].tolist(), strict=True)
-    ]
-    pure = math.prod(len(r) for r in ranges)
-    pairs = sum(len(r) - 1 for r in ranges) * pure // 2
-    if pure + pairs > _LIMIT:
+    sizes = [len(c) for row in model.candidates for c in row]
+    if math.prod(sizes) > _LIMIT:
         raise PlacementError(
-            f"Exhaustive solver: {pure + pairs} placements are more than {_LIMIT}; use 'parametric'."
+            f"Exhaustive solver: {math.prod(sizes):.3g} placements are more than {_LIMIT}; use 'parametric'."
         )
-    best, value = np.zeros(len(problem.a0)), math.inf
-    cells = 0
-    for chosen in itertools.product(*ranges):
-        for x in _around(problem, chosen, ranges, grid):
-            cells += 1
-            found = problem.value(x)
-            if found < value:
-                best, value = x, found
-    return Certified(best, value, math.nan, cells, True)
+    ranked = sorted(
+        (_value(model, _pure(model, chosen)), chosen) for chosen in itertools.product(*map(range, sizes))
+    )
+    value, x = ranked[0][0], _pure(model, ranked[0][1])
+    for _, chosen in ranked[:_REFINED]:
+        for position, size in enumerate(sizes):
+            for other in range(size):
+                if other != chosen[position]:
+                    found, mixed = _best_mixture(model, chosen, position, other, grid)
+                    if found < value:
+                        value, x = found, mixed
+    at = evaluate(model, x)
+    end = Certified(np.zeros(0), value, math.nan, len(ranked), True)
+    return Settled(x, value, price(model, x, at), end)
 
 
-def _around(problem: Problem, chosen: tuple[int, ...], ranges: list[range], grid: int) -> list[Floats]:
-    """The pure point ``chosen`` and the best mixture of it with each later column of each group."""
-    point = np.zeros(len(problem.a0))
-    point[list(chosen)] = 1.0
-    points = [point]
-    for mine, columns in zip(chosen, ranges, strict=True):
-        points.extend(_best_mixture(problem, point, mine, other, grid) for other in columns if other > mine)
-    return points
+def _value(model: Model, x: list[list[Floats]]) -> float:
+    return objective_s(model, evaluate(model, x))
 
 
-def _best_mixture(problem: Problem, point: Floats, mine: int, other: int, grid: int) -> Floats:
-    def mixed(share: float) -> Floats:
-        x = point.copy()
-        x[mine], x[other] = 1.0 - share, share
-        return x
+def _pure(model: Model, chosen: tuple[int, ...]) -> list[list[Floats]]:
+    numbers = iter(chosen)
+    return [[np.eye(1, len(c), next(numbers))[0] for c in row] for row in model.candidates]
+
+
+def _best_mixture(
+    model: Model, chosen: tuple[int, ...], position: int, other: int, grid: int
+) -> tuple[float, list[list[Floats]]]:
+    changed = tuple(other if i == position else c for i, c in enumerate(chosen))
+    ends = _pure(model, chosen), _pure(model, changed)
+
+    def mixed(share: float) -> list[list[Floats]]:
+        return [
+            [(1 - share) * a + share * b for a, b in zip(*rows, strict=True)]
+            for rows in zip(*ends, strict=True)
+        ]
 
     shares = np.linspace(0.0, 1.0, grid)
-    values = [problem.value(mixed(s)) for s in shares]
+    values = [_value(model, mixed(s)) for s in shares]
     at = int(np.argmin(values))
     low, high = shares[max(at - 1, 0)], shares[min(at + 1, grid - 1)]
-    refined = minimize_scalar(lambda s: problem.value(mixed(s)), bounds=(low, high), method="bounded")
-    return mixed(float(refined.x) if refined.fun < values[at] else float(shares[at]))
+    refined = minimize_scalar(
+        lambda s: _value(model, mixed(s)), bounds=(low, high), method="bounded", options={"xatol": 1e-7}
+    )
+    if refined.fun < values[at]:
+        return float(refined.fun), mixed(float(refined.x))
+    return values[at], mixed(float(shares[at]))

@@ -118,14 +118,18 @@ class Model:
         squares = np.array([[c.squares(x[j]) for j, c in enumerate(row)] for row in self.chains])
         return float(idle + (self.visit_factors * squares).sum())
 
-    def server_wait_gradient(self, x: Probabilities) -> list[list[Floats]]:
-        """dW_c/dx."""
-        result = [[np.zeros(len(c)) for c in row] for row in self.candidates]
+    def server_wait_gradient(self, x: Probabilities) -> list[list[tuple[Floats, float]]]:
+        """dW_c/dx of every sub-graph, and a lower bound of it for all that are not local."""
+        result = [[(np.zeros(len(c)), 0.0) for c in row] for row in self.candidates]
         for k, row in enumerate(self.chains):
             for j, chain in enumerate(row):
-                if self.visit_factors[k, j] > 0:
-                    for total, part in zip(result[j], chain.gradient(x[j]), strict=True):
-                        total += self.visit_factors[k, j] * part
+                factor = self.visit_factors[k, j]
+                if factor > 0:
+                    slopes = chain.gradient(x[j])
+                    result[j] = [
+                        (total + factor * part, least + factor * bound)
+                        for (total, least), (part, bound) in zip(result[j], slopes, strict=True)
+                    ]
         return result
 
     def link_load(self, x: Probabilities) -> tuple[float, float]:

@@ -19,7 +19,8 @@ class Value:
     """The objective at one point.
 
     ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
-    of the link's wait and number of visits; ``span_s`` and ``paths`` are those of every candidate.
+    of the link's wait and number of visits; ``spans`` are those of every candidate, or of those
+    in use.
     """
 
     link_utilization: float
@@ -42,7 +43,9 @@ class Value:
         return total
 
 
-def evaluate(model: Model, x: Probabilities, server_wait_s: float | None = None) -> Value:
+def evaluate(
+    model: Model, x: Probabilities, server_wait_s: float | None = None, *, every: bool = False
+) -> Value:
     """Evaluate equation 10 and 11 of every sub-graph at the waits that ``x`` brings about.
 
     Formula: T_j = Σ_cuts p + v_j·W_c + Σ_k Σ_c x_k,c·span_c(W_n, W_c), where W_n follows from the
@@ -54,6 +57,8 @@ def evaluate(model: Model, x: Probabilities, server_wait_s: float | None = None)
         ``x[j][k]`` (n,) over the candidates of sub-graph k of class j.
     server_wait_s
         W_c, when it is to be held constant.
+    every
+        Evaluate the spans of all candidates, as the gradient needs, not only of those in use.
     """
     rho, moment = model.link_load(x)
     link_wait = model.link_wait(rho, moment)
@@ -64,15 +69,18 @@ def evaluate(model: Model, x: Probabilities, server_wait_s: float | None = None)
     terms = np.zeros((len(model.candidates), 4))
     details = []
     for j, row in enumerate(model.candidates):
-        known: dict[int, tuple[Floats, Floats]] = {}
-        for c in row:
-            if id(c) not in known:
-                known[id(c)] = spans(c, used, server_wait_s)
-        details.append([known[id(c)] for c in row])
+        known: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
         terms[j, COMPUTE] = model.cut_s[j].sum()
         terms[j, VISITS] = model.first_visits[j]
-        for p, (_, path) in zip(x[j], details[j], strict=True):
-            terms[j] += path @ p
+        found = []
+        for c, p in zip(row, x[j], strict=True):
+            rows = np.arange(len(c)) if every else np.flatnonzero(p)
+            key = (id(c), rows.tobytes())
+            if key not in known:
+                known[key] = spans(c, used, server_wait_s, rows)
+            found.append(known[key])
+            terms[j] += known[key][1] @ p[rows]
+        details.append(found)
     return Value(rho, moment, link_wait, server_wait_s, terms, details)
 
 
@@ -94,7 +102,7 @@ def link_wait_gradient(model: Model, value: Value) -> tuple[float, float]:
 
 
 def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed: bool) -> list[list[Floats]]:
-    """dF/dx almost everywhere (the longest path's, where it is unique).
+    """dF/dx almost everywhere (the longest path's, where it is unique); ``value`` with ``every``.
 
     Formula: w_j·span_c + A_n·(∂w/∂ρ·λ_j·load_c + ∂w/∂M·λ_j·square_c) + A_c·∂W_c/∂x, with A_n and
     A_c the expected coefficients of the link's and the server's wait. The second term is the price
@@ -114,6 +122,6 @@ def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed:
         )
     if not server_wait_fixed:
         for totals, extra in zip(result, model.server_wait_gradient(x), strict=True):
-            for total, part in zip(totals, extra, strict=True):
+            for total, (part, _) in zip(totals, extra, strict=True):
                 total += weighted[VISITS] * part
     return result

@@ -82,43 +82,69 @@ class Problem:
         return self.constant + float(self.lines(wait) @ x)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Group:
-    """Equal sub-graphs of one query class: sub-graph numbers ``members`` of class ``query``."""
+    """Equal sub-graphs of one query class: sub-graph numbers ``members`` of class ``query``.
+
+    ``price_s`` (n,) is charged for each candidate besides its span, seconds of mean JCT;
+    ``least_price_s`` bounds it for configurations that are not local and not listed.
+    """
 
     query: int
     members: tuple[int, ...]
     candidates: Candidates
+    price_s: Floats
+    least_price_s: float
 
 
-def groups_of(model: Model) -> tuple[Group, ...]:
-    """Group the sub-graphs of every class by their candidates, in order of first appearance."""
-    found: dict[tuple[int, int], list[int]] = {}
+def groups_of(
+    model: Model, prices: Sequence[Sequence[tuple[Floats, float]]] | None = None
+) -> tuple[Group, ...]:
+    """Group the sub-graphs of every class by candidates and prices, in order of first appearance."""
+    found: dict[tuple[int, int, bytes], list[int]] = {}
     for j, row in enumerate(model.candidates):
         for k, c in enumerate(row):
-            found.setdefault((j, id(c)), []).append(k)
-    return tuple(Group(j, tuple(ks), model.candidates[j][ks[0]]) for (j, _), ks in found.items())
+            key = (j, id(c), b"" if prices is None else _digits(prices[j][k][0]))
+            found.setdefault(key, []).append(k)
+    groups = []
+    for (j, _, _), ks in found.items():
+        c = model.candidates[j][ks[0]]
+        price, least = (np.zeros(len(c)), 0.0) if prices is None else prices[j][ks[0]]
+        groups.append(Group(j, tuple(ks), c, price, least))
+    return tuple(groups)
+
+
+def _digits(price: Floats) -> bytes:
+    scale = float(np.abs(price).max(initial=0.0))
+    return np.round(price / scale, 10).tobytes() + f"{scale:.10e}".encode() if scale > 0 else b"0"
 
 
 def build_problem(
-    model: Model, groups: Sequence[Group], server_wait_s: float, *, relaxed: bool = False
+    model: Model,
+    groups: Sequence[Group],
+    server_wait_s: float,
+    *,
+    credit_s: float = 0.0,
+    relaxed: bool = False,
 ) -> Problem:
-    """The problem at W_c = ``server_wait_s``.
+    """The problem at W_c = ``server_wait_s``, the groups' prices included, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
     one more column that is no worse than any configuration left out: the longest chain of the
-    interior, no messages, and the sink's visit. The optimum then bounds the unrestricted problem.
+    interior, no messages, the sink's visit, the least price. The optimum then bounds the
+    unrestricted problem.
     """
     known: dict[int, Envelope] = {}
     columns: list[_Columns] = []
     for g in groups:
         c = g.candidates
-        lines = known.setdefault(id(c), envelope(c, server_wait_s)) if id(c) not in known else known[id(c)]
-        weight = max(float(model.weights[g.query]), _LEAST_WEIGHT) * len(g.members)
+        if id(c) not in known:
+            known[id(c)] = envelope(c, server_wait_s)
+        weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
-        bound = _bound_s(c, server_wait_s) if relaxed and not c.exhaustive else None
-        columns.append(_columns(c, lines, weight, rate, bound))
+        bound = weight * bound_s(c, server_wait_s) + g.least_price_s if relaxed and not c.exhaustive else None
+        columns.append(_columns(g, known[id(c)], weight, rate, bound))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
     constant = sum(
@@ -135,7 +161,7 @@ def build_problem(
         a1=2.0 * load if fifo else load,
         b0=moment if fifo else rho,
         b1=2.0 * (1.0 - rho) if fifo else 1.0 - rho,
-        constant=float(constant),
+        constant=float(constant) - credit_s,
         column=np.concatenate([np.zeros(0, dtype=np.int64), *(c.column for c in columns)]),
     )
 
@@ -148,24 +174,25 @@ class _Columns:
     column: NDArray[np.int64]
 
 
-def _columns(c: Candidates, lines: Envelope, weight: float, rate: float, bound_s: float | None) -> _Columns:
-    idle = lines(0.0)
-    local = int(np.argmax(c.local))
-    keep = np.flatnonzero(idle < idle[local])
-    keep = np.concatenate([[local], keep]).astype(np.int64)
+def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: float | None) -> _Columns:
+    kept = g.candidates.messages
+    idle = weight * lines(0.0) + g.price_s
+    local = int(np.argmax(g.candidates.local))
+    keep = np.concatenate([[local], np.flatnonzero(idle < idle[local])]).astype(np.int64)
     counts = np.diff(lines.start)[keep]
     at = np.concatenate([np.arange(lines.start[i], lines.start[i + 1]) for i in keep])
-    const, slope, load = lines.const[at], lines.slope[at], c.messages.load_s[keep]
-    square = c.messages.square_s2[keep]
-    if bound_s is not None:
-        const, slope = np.append(const, bound_s), np.append(slope, 0.0)
+    const, slope = weight * lines.const[at] + np.repeat(g.price_s[keep], counts), weight * lines.slope[at]
+    load, square = kept.load_s[keep], kept.square_s2[keep]
+    if bound is not None:
+        const, slope = np.append(const, bound), np.append(slope, 0.0)
         load, square = np.append(load, 0.0), np.append(square, 0.0)
         counts, keep = np.append(counts, 1), np.append(keep, -1)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return _Columns(Envelope(start, weight * const, weight * slope), rate * load, rate * square, keep)
+    n = len(g.members)
+    return _Columns(Envelope(start, n * const, n * slope), rate * load, rate * square, keep)
 
 
-def _bound_s(c: Candidates, server_wait_s: float) -> float:
+def bound_s(c: Candidates, server_wait_s: float) -> float:
     """No configuration that is not local spans less: the longest chain, and the visits it must make."""
     visits = float(c.shape.has_sink) + float(not c.shape.has_root)
     return c.shape.critical_s + visits * server_wait_s

@@ -118,8 +118,11 @@ class Chain:
             runs.append((float(x[k] @ m1), float(x[k] @ m2)))
         return total + runs[-1][1], runs[::-1]
 
-    def gradient(self, x: Sequence[Floats]) -> list[Floats]:
-        """dM/dx for every sub-graph, by one reverse sweep."""
+    def gradient(self, x: Sequence[Floats]) -> list[tuple[Floats, float]]:
+        """dM/dx for every sub-graph, by one reverse sweep, and a bound for all that are not local.
+
+        The bound is the derivative for a configuration whose blocks take no time.
+        """
         _, runs = self._forward(x)
         y1, y2, result = 0.0, 1.0, []
         for k, b in enumerate(self.blocks):
@@ -128,7 +131,9 @@ class Chain:
             other = b.other[self.row] + self.scv * b.other_squares[self.row]
             m1 = mean + b.local * ahead
             m2 = square + b.local * (2 * mean * ahead + ahead2)
-            result.append(y1 * m1 + y2 * m2 + other + ~b.local * ahead2)
+            p = float(self.cut_s[k])
+            least = y1 * p + y2 * (1 + self.scv) * p**2 + ahead2
+            result.append((y1 * m1 + y2 * m2 + other + ~b.local * ahead2, least))
             stay = float(x[k] @ b.local)
             away = float(x[k] @ ~b.local)
             y1 = y1 * stay + y2 * float(x[k] @ (2 * mean * b.local))

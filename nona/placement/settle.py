@@ -1,10 +1,13 @@
-"""The outer fixed point: a server wait that the placement found at this wait brings about.
+"""The server wait that a placement itself brings about: descent with certified steps.
 
-The certified solver holds the server wait W_c constant. Here W_c and the placement are made
-consistent: solve at W_c, compute the W_c of the solution from its run lengths, and repeat. A larger
-W_c favours long local runs, which enlarge W_c in turn, so the iteration is monotone from either
-end and there may be two fixed points: it is started from the wait of the local placement and from
-the wait of background work alone, and the better end is kept.
+The certified solver holds the server wait W_c constant. W_c depends on the placement, though: long
+local runs enlarge it for everyone. So each step linearises W_c at the present point x̂: paths are
+evaluated at W_c(x̂), and every candidate is charged the price A_c·∂W_c/∂x (A_c: expected visits),
+what its runs cost to all others by lengthening their wait. At x̂ the priced problem has the value
+of the objective itself. Its global minimum, certified by the solver, is the next point; W_c is
+multilinear, so when many sub-graphs move at once the step can be too long, and then only half,
+a quarter, … of them move, those that gain most first. The end is a placement that the priced
+problem cannot improve: objective and bound refer to constant W_c and prices there.
 """
 
 from __future__ import annotations
@@ -16,81 +19,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.assemble import probabilities
+from nona.placement.evaluate import VISITS
 from nona.placement.model import Model
-from nona.placement.objective import evaluate, objective_s
+from nona.placement.objective import Value, evaluate, gradient, objective_s
 from nona.placement.parametric import Certified
-from nona.placement.problem import Group, Problem, build_problem
+from nona.placement.problem import Group, Problem, build_problem, groups_of
 
 Floats = NDArray[np.float64]
+Table = list[list[Floats]]
 Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
-_ROUNDS = 25
+_ROUNDS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """The problem linearised at a point."""
+
+    groups: tuple[Group, ...]
+    server_wait_s: float
+    credit_s: float
+
+    def problem(self, model: Model, *, relaxed: bool = False) -> Problem:
+        """Its arrays; ``relaxed``: with columns for what the candidates leave out."""
+        return build_problem(model, self.groups, self.server_wait_s, credit_s=self.credit_s, relaxed=relaxed)
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """A placement and the server wait at which it was solved.
+    """A placement ``x``, its objective, and the certificate of the problem linearised there."""
 
-    ``frozen_s`` is the objective at that constant wait, ``consistent_s`` at the wait that the
-    placement itself brings about; they agree to ``TOLERANCE`` when ``converged``.
-    """
-
-    x: list[list[Floats]]
-    inner: Certified
-    server_wait_s: float
-    frozen_s: float
-    consistent_s: float
-
-    @property
-    def converged(self) -> bool:
-        """Whether both objectives agree."""
-        return abs(self.consistent_s - self.frozen_s) <= TOLERANCE * self.consistent_s
+    x: Table
+    value_s: float
+    priced: Priced
+    certified: Certified
 
 
-def settle(model: Model, groups: Sequence[Group], inner: Inner) -> Settled:
-    """Iterate from both ends; see the module's head."""
+def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
+    """Linearise the server wait at ``x``."""
+    visits = float(model.weights @ value.terms[:, VISITS])
+    slopes = model.server_wait_gradient(x)
+    prices = [[(visits * s, visits * least) for s, least in row] for row in slopes]
+    credit = sum(
+        float(p @ s) for row, xs in zip(prices, x, strict=True) for (s, _), p in zip(row, xs, strict=True)
+    )
+    return Priced(groups_of(model, prices), value.server_wait_s, credit)
+
+
+def settle(model: Model, inner: Inner) -> Settled:
+    """Descend from the local placement and from the best at the least server wait; keep the better end."""
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
-    above = _iterate(model, groups, inner, model.server_wait_s(local))
-    if not model.visit_factors.any():
-        return above
     silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
-    below = _iterate(model, groups, inner, model.server_wait_s(silent))
-    if above.converged != below.converged:
-        return above if above.converged else below
-    return below if below.consistent_s < above.consistent_s else above
+    groups = groups_of(model)
+    eager = build_problem(model, groups, model.server_wait_s(silent))
+    starts = [local, probabilities(model, groups, eager, inner(eager, None).x)]
+    ends = [descend(model, inner, x) for x in starts]
+    return min(ends, key=lambda s: s.value_s)
 
 
-def _iterate(model: Model, groups: Sequence[Group], inner: Inner, wait_s: float) -> Settled:
-    """Solve and update until both objectives agree; bisect once the wait has been passed on both sides."""
-    low, high = 0.0, np.inf
-    start: list[list[Floats]] | None = None
-    tried: list[Settled] = []
-    while len(tried) < _ROUNDS:
-        problem = build_problem(model, groups, wait_s)
-        solved = inner(problem, None if start is None else _columns(groups, problem, start))
-        x = probabilities(model, groups, problem, solved.x)
+def descend(model: Model, inner: Inner, x: Table) -> Settled:
+    """Repeat priced steps until none lowers the objective."""
+    for rounds in range(_ROUNDS + 1):
         value = evaluate(model, x)
-        own = value.server_wait_s
-        frozen = objective_s(model, evaluate(model, x, wait_s))
-        tried.append(Settled(x, solved, wait_s, frozen, objective_s(model, value)))
-        if tried[-1].converged:
-            return tried[-1]
-        low, high = (max(low, wait_s), high) if own > wait_s else (low, min(high, wait_s))
-        wait_s = own if low < own < high else 0.5 * (low + high)
-        start = x
-    return min(tried, key=_mismatch)
+        here = objective_s(model, value)
+        priced = price(model, x, value)
+        problem = priced.problem(model)
+        solved = inner(problem, columns_of(priced.groups, problem, x))
+        if solved.value_s >= here * (1.0 - TOLERANCE) or rounds == _ROUNDS:
+            break
+        step = _step(model, x, probabilities(model, priced.groups, problem, solved.x), here)
+        if step is None:
+            break
+        x = step
+    return Settled(x, here, priced, solved)
 
 
-def _mismatch(s: Settled) -> float:
-    return abs(s.consistent_s - s.frozen_s)
+def _step(model: Model, x: Table, wanted: Table, here: float) -> Table | None:
+    """Move the sub-graphs that gain most towards ``wanted``: all, half, … one; None if nothing helps."""
+    slope = gradient(model, evaluate(model, x, every=True), x, server_wait_fixed=False)
+    gains = [
+        (float(slope[j][k] @ (x[j][k] - wanted[j][k])), j, k)
+        for j, row in enumerate(x)
+        for k in range(len(row))
+        if not np.array_equal(x[j][k], wanted[j][k])
+    ]
+    gains.sort(key=lambda g: (-g[0], g[1:]))
+    best, value = None, here * (1.0 - 0.1 * TOLERANCE)
+    count = len(gains)
+    while count >= 1:
+        moved = [list(row) for row in x]
+        for _, j, k in gains[:count]:
+            moved[j][k] = wanted[j][k]
+        found = objective_s(model, evaluate(model, moved))
+        if found < value:
+            best, value = moved, found
+        elif best is not None:
+            break
+        count //= 2
+    return best
 
 
-def _columns(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
-    """The point of a new problem that stands for ``x``; what has lost its column becomes local."""
+def columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
+    """The point of a problem that stands for ``x``; what has no column becomes local."""
     point = np.zeros(len(problem.a0))
     for g, group in enumerate(groups):
         low, high = int(problem.start[g]), int(problem.start[g + 1])
         mean = np.mean([x[group.query][k] for k in group.members], axis=0)
-        point[low:high] = mean[problem.column[low:high]]
+        kept = problem.column[low:high]
+        point[low:high] = np.where(kept >= 0, mean[kept], 0.0)
         point[low] += 1.0 - point[low:high].sum()
     return point

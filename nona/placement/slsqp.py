@@ -12,9 +12,9 @@ from scipy.optimize import LinearConstraint, minimize
 from nona.placement.knapsack import cheapest
 from nona.placement.model import Model
 from nona.placement.objective import evaluate, gradient, objective_s
-from nona.placement.parametric import Certified, solve_parametric
-from nona.placement.problem import Group, Problem, build_problem
-from nona.placement.settle import Settled
+from nona.placement.parametric import solve_parametric
+from nona.placement.problem import Group, Problem, build_problem, groups_of
+from nona.placement.settle import Settled, price
 
 Floats = NDArray[np.float64]
 _MOST_COLUMNS = 200
@@ -49,7 +49,7 @@ class _Reduced:
 
     def value_and_gradient(self, z: Floats) -> tuple[float, Floats]:
         x = self.spread_out(z)
-        value = evaluate(self.model, x)
+        value = evaluate(self.model, x, every=True)
         full = gradient(self.model, value, x, server_wait_fixed=False)
         slope = np.zeros(len(z))
         for g, at in zip(self.groups, self.slices, strict=True):
@@ -75,12 +75,10 @@ class _Reduced:
         return limits
 
 
-def solve_slsqp(
-    model: Model, groups: Sequence[Group], *, starts: int = 6, seed: int = 0, polish: bool = True
-) -> Settled:
+def solve_slsqp(model: Model, *, starts: int = 6, seed: int = 0, polish: bool = True) -> Settled:
     """Multi-start SLSQP with the analytic gradient, W_c following the placement.
 
-    Its bound is that of the parametric program at the solution's own, constant W_c. When there are
+    Its bound is that of the parametric program at the solution's own, linearised W_c. When there are
     more than 200 columns only those are kept that are best at some wait and price of the link
     (SLSQP's work grows with the cube of their number).
 
@@ -91,8 +89,10 @@ def solve_slsqp(
     polish
         Start from the parametric solution as well.
     """
-    wait = model.server_wait_s([[c.local.astype(float) for c in row] for row in model.candidates])
-    problem = build_problem(model, groups, wait)
+    # At the least server wait there is, no column is left out that could be worth its visits.
+    idle = model.server_wait_s([[np.zeros(len(c)) for c in row] for row in model.candidates])
+    groups = groups_of(model)
+    problem = build_problem(model, groups, idle)
     certified = solve_parametric(problem, gap=1e-4)
     reduced = _Reduced(model, groups, problem, _shortlist(problem, certified.x))
     best = _vector(reduced, problem, problem.start[:-1])
@@ -102,7 +102,7 @@ def solve_slsqp(
         found = reduced.value_and_gradient(z)[0]
         if found < value:
             best, value = z, found
-    return _settled(model, groups, reduced.lift(best), value)
+    return _settled(model, reduced.lift(best), value)
 
 
 def _descend(reduced: _Reduced, start: Floats) -> Floats:
@@ -173,13 +173,12 @@ def _shortlist(problem: Problem, x: Floats) -> NDArray[np.int64]:
         cost = problem.lines(float(wait))
         row = problem.a0 + wait * problem.a1
         unit = cost.sum() / row.sum() if row.any() else 0.0
-        for price in (0.0, 0.01, 0.1, 1.0, 10.0):
-            keep[cheapest(problem.start, problem.group, cost + price * unit * row)] = True
+        for level in (0.0, 0.01, 0.1, 1.0, 10.0):
+            keep[cheapest(problem.start, problem.group, cost + level * unit * row)] = True
     return np.flatnonzero(keep)
 
 
-def _settled(model: Model, groups: Sequence[Group], x: list[list[Floats]], value: float) -> Settled:
-    wait = evaluate(model, x).server_wait_s
-    bound = solve_parametric(build_problem(model, groups, wait), gap=1e-5)
-    inner = Certified(bound.x, value, min(bound.lower_bound_s, value), bound.cells, bound.complete)
-    return Settled(x, inner, wait, value, value)
+def _settled(model: Model, x: list[list[Floats]], value: float) -> Settled:
+    priced = price(model, x, evaluate(model, x))
+    bound = solve_parametric(priced.problem(model), gap=1e-5)
+    return Settled(x, value, priced, bound)

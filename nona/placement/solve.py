@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import PlacementError
 from nona.placement.assemble import placements
@@ -17,35 +19,33 @@ from nona.placement.feasibility import check_feasible
 from nona.placement.fixed import server_slots
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate
-from nona.placement.parametric import solve_parametric
+from nona.placement.parametric import Certified, solve_parametric
 from nona.placement.placement import Placement
 from nona.placement.prediction import prediction_of
-from nona.placement.problem import Group, build_problem, groups_of
-from nona.placement.settle import TOLERANCE, Inner, Settled, settle
+from nona.placement.problem import Problem
+from nona.placement.settle import Settled, settle
 from nona.placement.slsqp import solve_slsqp
 from nona.system import System
+from nona.units import format_time
 
+Floats = NDArray[np.float64]
 Run = Callable[..., Settled]
 
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """A solver's name, what it does in a line, and ``run(model, groups, **options)``."""
+    """A solver's name, what it does in a line, and ``run(model, **options)``."""
 
     name: str
     summary: str
     run: Run
 
 
-def _parametric(
-    model: Model, groups: Sequence[Group], *, gap: float = 2e-5, max_cells: int = 4000
-) -> Settled:
-    inner: Inner = lambda problem, start: solve_parametric(problem, gap=gap, max_cells=max_cells, start=start)  # noqa: E731
-    return settle(model, groups, inner)
+def _parametric(model: Model, *, gap: float = 2e-5, max_cells: int = 4000) -> Settled:
+    def inner(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=gap, max_cells=max_cells, start=start)
 
-
-def _exhaustive(model: Model, groups: Sequence[Group], *, grid: int = 33) -> Settled:
-    return settle(model, groups, partial(solve_exhaustive, grid=grid))
+    return settle(model, inner)
 
 
 SOLVERS: Mapping[str, Solver] = {
@@ -54,8 +54,8 @@ SOLVERS: Mapping[str, Solver] = {
         Solver(
             "parametric", "Linear program parametrised by the link's wait; global, with a bound.", _parametric
         ),
-        Solver("slsqp", "SLSQP from many starts; the server wait follows the placement.", solve_slsqp),
-        Solver("exhaustive", "Every placement of a tiny system; for tests.", _exhaustive),
+        Solver("slsqp", "SLSQP from many starts, the server wait following the placement.", solve_slsqp),
+        Solver("exhaustive", "Every placement of a tiny system; for tests.", solve_exhaustive),
     )
 }
 
@@ -75,8 +75,9 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
     Returns
     -------
     Placement
-        ``objective_s`` and ``lower_bound_s`` hold the server wait constant at the solution's own;
-        ``objective_s`` agrees with ``prediction.jct_s`` to 1e-6 unless ``notes`` says otherwise.
+        ``objective_s`` is the mean JCT with the server wait that the placement itself brings
+        about, that is ``prediction.jct_s``. ``lower_bound_s`` is certified for the server wait
+        linearised at the solution, see :mod:`nona.placement.settle`.
 
     Raises
     ------
@@ -90,50 +91,46 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
     slots = server_slots(system)
     enumerated = options.pop("enumerated", 6)
     model = build_model(system, lambda shape, link: candidates(shape, link, slots, enumerated))
-    groups = groups_of(model)
     try:
-        settled = SOLVERS[solver].run(model, groups, **options)
+        settled = SOLVERS[solver].run(model, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
         raise PlacementError(f"Solver {solver!r} has no such option: {sorted(options)}.") from None
-    bound = lower_bound_s(model, groups, settled)
-    prediction = prediction_of(model, evaluate(model, settled.x))
+    bound = lower_bound_s(model, settled)
     return Placement(
         queries=placements(model, settled.x),
-        prediction=prediction,
-        objective_s=settled.frozen_s,
-        lower_bound_s=min(bound, settled.frozen_s) if not math.isnan(bound) else bound,
+        prediction=prediction_of(model, evaluate(model, settled.x)),
+        objective_s=settled.value_s,
+        lower_bound_s=min(bound, settled.value_s) if not math.isnan(bound) else bound,
         solver=solver,
         seconds=time.perf_counter() - began,
-        notes=_notes(groups, settled, bound),
+        notes=_notes(settled, bound),
     )
 
 
-def lower_bound_s(model: Model, groups: Sequence[Group], settled: Settled) -> float:
-    """A bound for all configurations, those that were not listed among them (W_c constant)."""
-    bound = settled.inner.lower_bound_s
-    if math.isnan(bound) or all(g.candidates.exhaustive for g in groups):
+def lower_bound_s(model: Model, settled: Settled) -> float:
+    """A bound for all configurations, those that were not listed among them."""
+    bound = settled.certified.lower_bound_s
+    if math.isnan(bound) or all(g.candidates.exhaustive for g in settled.priced.groups):
         return bound
-    relaxed = build_problem(model, groups, settled.server_wait_s, relaxed=True)
+    relaxed = settled.priced.problem(model, relaxed=True)
     return min(bound, solve_parametric(relaxed, gap=1e-4).lower_bound_s)
 
 
-def _notes(groups: Sequence[Group], settled: Settled, bound: float) -> tuple[str, ...]:
-    notes = [
-        f"Server wait held constant at {settled.server_wait_s:.6g} s, that of the solution itself: "
-        "objective and bound refer to it."
-    ]
+def _notes(settled: Settled, bound: float) -> tuple[str, ...]:
+    notes = []
     if math.isnan(bound):
         notes.append("No bound: this solver gives none.")
-    elif not settled.inner.complete:
-        notes.append(f"Stopped after {settled.inner.cells} linear programs before the wanted gap.")
-    if not settled.converged:
-        difference = abs(settled.consistent_s / settled.frozen_s - 1)
+    else:
         notes.append(
-            f"The server wait did not settle: prediction and objective differ by {difference:.2g} "
-            f"(more than {TOLERANCE:g})."
+            f"The bound holds at a constant server wait, that of the solution itself "
+            f"({format_time(settled.priced.server_wait_s)}), with longer runs charged what they add to it."
         )
-    restricted = dict.fromkeys(g.candidates.note for g in groups if not g.candidates.exhaustive)
+    if not settled.certified.complete:
+        notes.append(f"Stopped after {settled.certified.cells} linear programs before the wanted gap.")
+    restricted = dict.fromkeys(
+        g.candidates.note for g in settled.priced.groups if not g.candidates.exhaustive
+    )
     notes += [f"Restricted: {note}; the bound holds for all configurations." for note in restricted]
     return tuple(notes)

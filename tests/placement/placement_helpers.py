@@ -14,7 +14,9 @@ from nona.system import QueryClass, Stream, System
 Edge = tuple[int, int, float] | tuple[int, int, float, str]
 
 
-def task_graph(compute_s: Sequence[float], edges: Sequence[Edge], classes: Sequence[float] = (1.0,)) -> TaskGraph:
+def task_graph(
+    compute_s: Sequence[float], edges: Sequence[Edge], classes: Sequence[float] = (1.0,)
+) -> TaskGraph:
     """Tasks with times (times a factor for each executor class) and edges (u, v, bytes[, tensor])."""
     tensors: dict[tuple[int, str], int] = {}
     sizes, rows = [], []
@@ -66,7 +68,11 @@ def cut(tasks: TaskGraph) -> Decomposition:
 
 
 def query(
-    compute_s: Sequence[float], edges: Sequence[Edge], rate: float, classes: Sequence[float] = (1.0,), **more: float
+    compute_s: Sequence[float],
+    edges: Sequence[Edge],
+    rate: float,
+    classes: Sequence[float] = (1.0,),
+    **more: float,
 ) -> QueryClass:
     tasks = task_graph(compute_s, edges, classes)
     return QueryClass("q", tasks, cut(tasks), rate, **more)
@@ -77,9 +83,17 @@ def slides(rate: float = 1e-6) -> QueryClass:
     return query([0.002, 0.010, 0.008, 0.002], [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)], rate)
 
 
-def system(*queries: QueryClass, servers: int = 8, capacity: float = 1000.0, latency_s: float = 0.0,
-           discipline: str = "fifo", compute: Stream | None = None, network: Stream | None = None,
-           classes: int = 1, per_server: int = 1) -> System:
+def system(
+    *queries: QueryClass,
+    servers: int = 8,
+    capacity: float = 1000.0,
+    latency_s: float = 0.0,
+    discipline: str = "fifo",
+    compute: Stream | None = None,
+    network: Stream | None = None,
+    classes: int = 1,
+    per_server: int = 1,
+) -> System:
     executors = servers * per_server
     return System(
         executor_server=np.arange(executors) // per_server,
@@ -94,8 +108,15 @@ def system(*queries: QueryClass, servers: int = 8, capacity: float = 1000.0, lat
     )
 
 
-def random_query(rng: np.random.Generator, rate: float, diamonds: int = 2, width: int = 3, bytes_: float = 1.0,
-                 classes: Sequence[float] = (1.0,), **more: float) -> QueryClass:
+def random_query(
+    rng: np.random.Generator,
+    rate: float,
+    diamonds: int = 2,
+    width: int = 3,
+    bytes_: float = 1.0,
+    classes: Sequence[float] = (1.0,),
+    **more: float,
+) -> QueryClass:
     """A chain of fork-joins whose branches have random times and tensors."""
     compute, edges, last = [rng.uniform(0, 0.003)], [], 0
     for _ in range(diamonds):
@@ -114,7 +135,9 @@ def random_query(rng: np.random.Generator, rate: float, diamonds: int = 2, width
     return query(compute, edges, rate, classes, **more)
 
 
-def random_system(seed: int, *, queries: int = 2, load: float = 0.5, network: float = 0.0, **more: object) -> System:
+def random_system(
+    seed: int, *, queries: int = 2, load: float = 0.5, network: float = 0.0, **more: object
+) -> System:
     """Random fork-joins on 8 executors whose compute load is ``load``."""
     rng = np.random.default_rng(seed)
     width = int(more.pop("width", 3))
