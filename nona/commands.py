@@ -1,0 +1,201 @@
+"""What each command of the command line does: call the study, print a table or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nona import app_root, samples, study
+from nona.cost.costing import CostOptions
+from nona.errors import NonaError, ScenarioError
+from nona.hardware.catalogue import devices as device_catalogue
+from nona.hardware.executor import executor_class
+from nona.placement.solve import SOLVERS
+from nona.report.hardware import device_row
+from nona.report.models import contraction, inspection
+from nona.report.placement import placement_report
+from nona.report.simulation import job_table, simulation_report
+from nona.report.text import contraction_text, inspection_text, placement_text, simulation_text, table
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.sources import Sources
+
+
+def app(arguments: argparse.Namespace) -> None:
+    """Serve the browser app until interrupted."""
+    command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
+    command += ["--server.port", str(arguments.port)]
+    command += ["--server.headless", "true" if arguments.no_browser else "false"]
+    subprocess.run(command, check=False)
+
+
+def inspect(arguments: argparse.Namespace) -> None:
+    """Figures of one model on one device."""
+    prepared = _prepare_model(arguments)
+    report = inspection(prepared.costed[0])
+    _emit(arguments, report, inspection_text)
+
+
+def contract(arguments: argparse.Namespace) -> None:
+    """Tasks, steps and sub-graphs of one model."""
+    prepared = _prepare_model(arguments, arguments.rule)
+    counts = study.configuration_counts(prepared)
+    report = contraction(prepared.contracted, prepared.costed[0], prepared.decomposition, counts)
+    _emit(arguments, report, contraction_text)
+
+
+def place(arguments: argparse.Namespace) -> None:
+    """Solve the placement of a scenario."""
+    if arguments.solver not in SOLVERS:
+        raise NonaError(f"Solver {arguments.solver!r} is not known; choose from {', '.join(SOLVERS)}.")
+    prepared = study.prepare(*_scenario(arguments.scenario))
+    placement = study.place(prepared, solver=arguments.solver)
+    report = placement_report(prepared.system, placement, prepared.scenario.labels)
+    _emit(arguments, report, placement_text)
+
+
+def simulate(arguments: argparse.Namespace) -> None:
+    """Simulate a scenario."""
+    scenario, sources = _scenario(arguments.scenario)
+    scenario = _overridden(scenario, arguments)
+    prepared = study.prepare(scenario, sources)
+    result = study.simulate(
+        prepared, engine=arguments.engine, workers=arguments.workers, on_progress=_Progress(sys.stderr)
+    )
+    if arguments.records:
+        runs = (r for records in result.records.values() for r in records)
+        job_table(runs, scenario.labels).to_csv(arguments.records, index=False)
+    _emit(arguments, simulation_report(result.summaries, result.seconds), simulation_text)
+
+
+def schedulers(arguments: argparse.Namespace) -> None:
+    """List the schedulers."""
+    rows = []
+    for name in scheduler_names():
+        s = get_scheduler(name)
+        rows.append(
+            {
+                "name": name,
+                "kind": s.kind,
+                "network_view": s.network_view.name,
+                "summary": s.summary,
+                "source": s.source,
+                "adaptation": s.adaptation,
+            }
+        )
+    _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
+
+
+def devices(arguments: argparse.Namespace) -> None:
+    """List the devices of the catalogue."""
+    rows = [device_row(d) for d in device_catalogue().values()]
+    _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
+
+
+def models(arguments: argparse.Namespace) -> None:
+    """List the sample models, workflows and scenarios."""
+    rows = [{"name": n, "description": samples.description(n)} for n in samples.sample_names()]
+    scenarios = [
+        {"name": n, "description": samples.scenario_description(n)} for n in samples.scenario_names()
+    ]
+    if arguments.json:
+        print(json.dumps({"models": rows, "scenarios": scenarios}))
+        return
+    print(table(rows, ("name", "description")))
+    print("\nShipped scenarios")
+    print(table(scenarios, ("name", "description")))
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """Time a model's operators on this machine."""
+    from nona.cost.measure import measure_model  # needs the extra `measure`
+
+    path = samples.sample_path(arguments.model) or Path(arguments.model)
+    result = measure_model(path, arguments.output, threads=arguments.threads)
+    print(result, file=sys.stderr)
+
+
+class _Progress:
+    """Writes progress to a terminal, on one line that is rewritten."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream if stream.isatty() else None
+
+    def __call__(self, progress: study.SimulationProgress) -> None:
+        if self.stream:
+            end = "\n" if progress.fraction >= 1 else ""
+            print(f"\r{progress.fraction:6.1%}  {progress.text:<40}", end=end, file=self.stream, flush=True)
+
+
+def _prepare_model(arguments: argparse.Namespace, rule: str = "poset") -> study.PreparedModel:
+    symbols = {}
+    for entry in arguments.symbol:
+        name, _, size = entry.partition("=")
+        if not (name and size.isdigit() and int(size) > 0):
+            raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, as batch=8.")
+        symbols[name] = int(size)
+    graph = Sources(Path()).model(arguments.model, symbols)
+    options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
+    return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
+
+
+def _scenario(name: str) -> tuple[Scenario, Sources]:
+    if name in samples.scenario_names():
+        path = samples.scenario_path(name)
+    else:
+        path = Path(name)
+        if not path.is_file() and path.suffix == "":
+            raise ScenarioError(
+                [
+                    f"Scenario {name!r}: no such file or shipped scenario; choose one of "
+                    f"{', '.join(samples.scenario_names())}, or name a file."
+                ]
+            )
+    return load_scenario(path), Sources(path.parent)
+
+
+def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
+    """The scenario with what the command line sets in its place, validated again."""
+    data = scenario_to_mapping(scenario)
+    simulation = dict(data.get("simulation", {}))
+    for key in ("jobs", "replications"):
+        if getattr(arguments, key) is not None:
+            simulation[key] = getattr(arguments, key)
+    data["simulation"] = simulation
+    if arguments.seed is not None:
+        data["seed"] = arguments.seed
+    if arguments.scheduler:
+        own = {s.name: s.options for s in scenario.schedulers}
+        data["schedulers"] = [{"name": n, "options": own.get(n, {})} for n in arguments.scheduler]
+    return scenario_from_mapping(data)
+
+
+def _list(
+    arguments: argparse.Namespace, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> None:
+    if arguments.json:
+        print(json.dumps({key: _plain(rows)}))
+    else:
+        print(table(rows, columns))
+
+
+def _emit(arguments: argparse.Namespace, report: Mapping[str, Any], text: Any) -> None:
+    print(json.dumps(_plain(report), allow_nan=False) if arguments.json else text(report))
+
+
+def _plain(value: Any) -> Any:
+    """The value with ``None`` in place of infinities and what is not a number."""
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

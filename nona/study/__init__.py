@@ -1,0 +1,31 @@
+"""The study: the only place that composes the layers. App, command line and scripts call this.
+
+:func:`prepare` turns a scenario into a :class:`~nona.system.System`, :func:`place` solves its
+placement, :func:`simulate` runs its schedulers. Nothing here computes by itself.
+"""
+
+from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
+from nona.study.run import (
+    Comparison,
+    SimulationProgress,
+    SimulationResult,
+    compare,
+    needs_placement,
+    place,
+    simulate,
+)
+
+__all__ = [
+    "Comparison",
+    "PreparedModel",
+    "SimulationProgress",
+    "SimulationResult",
+    "Study",
+    "compare",
+    "configuration_counts",
+    "needs_placement",
+    "place",
+    "prepare",
+    "prepare_model",
+    "simulate",
+]

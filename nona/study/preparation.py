@@ -1,0 +1,147 @@
+"""From a scenario to a system: every model read, costed, contracted and decomposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import numpy as np
+
+from nona.contraction.contracted import ContractedGraph
+from nona.contraction.rules import contract
+from nona.contraction.task_graph import TaskGraph
+from nona.cost.costed import CostedGraph
+from nona.cost.costing import CostOptions, cost_graph, scaled_edges
+from nona.cost.measured import MeasuredTable, read_measured
+from nona.decomposition.dominators import decompose
+from nona.decomposition.subgraph import Decomposition
+from nona.graph.model import ModelGraph
+from nona.hardware.cluster import Cluster, ExecutorClass
+from nona.placement.counting import configurations_considered
+from nona.scenario import Scenario, WorkloadRow
+from nona.simulation.traces import read_trace
+from nona.sources import Sources
+from nona.system import Arrivals, QueryClass, Stream, System
+
+_NO_SOURCES = Sources()
+_AS_IN_FILE = CostOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """One model on its way through the layers; ``costed`` has one entry per executor class."""
+
+    graph: ModelGraph
+    costed: tuple[CostedGraph, ...]
+    contracted: ContractedGraph
+    decomposition: Decomposition
+    tasks: TaskGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A scenario that was made ready: its cluster, its models, and the system they form."""
+
+    scenario: Scenario
+    cluster: Cluster
+    models: tuple[PreparedModel, ...]
+    system: System
+
+
+def prepare_model(
+    graph: ModelGraph,
+    classes: Sequence[ExecutorClass],
+    options: CostOptions = _AS_IN_FILE,
+    rule: str = "poset",
+    measured: MeasuredTable | None = None,
+) -> PreparedModel:
+    """Cost, contract and decompose one model for the given executor classes."""
+    costed = tuple(cost_graph(graph, c, options, measured) for c in classes)
+    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), rule)
+    tasks = TaskGraph.from_contracted(
+        contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
+    )
+    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks)
+
+
+def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Study:
+    """Read, cost, contract and decompose every model of a scenario.
+
+    Raises
+    ------
+    NonaError
+        For a missing or bad model, an impossible MIG layout, an unknown device: one line.
+    """
+    sources.check(scenario)
+    cluster = Cluster.from_spec(scenario.cluster)
+    classes = tuple(cluster.classes.values())
+    measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
+    models = tuple(_prepare_row(row, scenario, sources, classes, measured) for row in scenario.workload)
+    return Study(scenario, cluster, models, _system(scenario, cluster, models, sources))
+
+
+def configuration_counts(model: PreparedModel) -> list[int]:
+    """How many configurations the placement considers for each sub-graph of a model."""
+    return [configurations_considered(model.tasks, s) for s in model.decomposition.subgraphs]
+
+
+def _prepare_row(
+    row: WorkloadRow,
+    scenario: Scenario,
+    sources: Sources,
+    classes: Sequence[ExecutorClass],
+    measured: MeasuredTable | None,
+) -> PreparedModel:
+    graph = sources.model(row.model, row.symbols, scenario.models)
+    options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+    return prepare_model(graph, classes, options, scenario.contraction, measured)
+
+
+def _system(
+    scenario: Scenario, cluster: Cluster, models: Sequence[PreparedModel], sources: Sources
+) -> System:
+    names = list(cluster.classes)
+    compute, network = scenario.background.compute, scenario.background.network
+    link = cluster.network
+    return System(
+        executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
+        executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
+        class_names=tuple(names),
+        capacity=link.capacity,
+        latency_s=link.latency_s,
+        discipline=link.discipline,
+        background_compute=Stream(
+            compute.utilization / compute.mean_service, compute.mean_service, compute.scv
+        ),
+        background_network=Stream(
+            network.utilization * link.capacity / network.mean_size, network.mean_size, network.scv
+        ),
+        queries=tuple(
+            QueryClass(
+                name=label,
+                tasks=model.tasks,
+                decomposition=model.decomposition,
+                rate=row.rate,
+                slo_s=row.slo,
+                arrivals=_arrivals(row, sources),
+                service_scv=row.service_scv,
+            )
+            for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
+        ),
+        seed=scenario.seed,
+    )
+
+
+def _arrivals(row: WorkloadRow, sources: Sources) -> Arrivals:
+    spec = row.arrivals
+    times = read_trace(sources.read(spec.trace), PurePath(spec.trace).name) if spec.trace else ()
+    return Arrivals(
+        process=spec.process,
+        cv=spec.cv,
+        burst_factor=spec.burst_factor,
+        burst_fraction=spec.burst_fraction,
+        burst_mean_s=spec.burst_mean,
+        times_s=tuple(times),
+        scale_to_rate=spec.scale_to_rate,
+    )

@@ -1,0 +1,107 @@
+"""Run a prepared study: solve its placement, compare it, simulate its schedulers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from nona.errors import PlacementError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.placement import Placement
+from nona.placement.solve import solve
+from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.records import Records
+from nona.simulation.replications import ReplicationProgress as SimulationProgress
+from nona.simulation.replications import run_replications
+from nona.simulation.run import RunOptions
+from nona.simulation.statistics import SchedulerSummary, summarize
+from nona.study.preparation import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The solved placement beside the two that need no solver."""
+
+    nona: Placement
+    local: Placement
+    spread: Placement | None
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Summaries and records of each scheduler; ``placement`` is ``None`` if none was needed."""
+
+    summaries: Mapping[str, SchedulerSummary]
+    records: Mapping[str, tuple[Records, ...]]
+    placement: Placement | None
+    seconds: float
+
+
+def place(study: Study, solver: str = "parametric") -> Placement:
+    """Solve the placement; raises :class:`~nona.errors.PlacementError` when there is none."""
+    return solve(study.system, solver)
+
+
+def compare(study: Study, placement: Placement) -> Comparison:
+    """Evaluate local and spread beside a placement; ``spread`` is ``None`` if it overloads the link."""
+    try:
+        spread = spread_placement(study.system)
+    except PlacementError:
+        spread = None
+    return Comparison(placement, local_placement(study.system), spread)
+
+
+def needs_placement(study: Study) -> bool:
+    """Whether a scheduler of the scenario samples from the solved placement."""
+    return any(get_scheduler(s.name).needs_placement for s in study.scenario.schedulers)
+
+
+def simulate(
+    study: Study,
+    *,
+    engine: str = "simpy",
+    workers: int = 1,
+    timeline_jobs: int = 0,
+    placement: Placement | None = None,
+    on_progress: Callable[[SimulationProgress], None] | None = None,
+) -> SimulationResult:
+    """Run every scheduler of the scenario in every replication.
+
+    Parameters
+    ----------
+    workers
+        Processes; results do not depend on it.
+    timeline_jobs
+        Measured jobs whose task and message intervals are kept.
+    placement
+        A placement solved before; it is solved here if a scheduler needs one and none is given.
+    on_progress
+        Called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
+    """
+    begin = time.perf_counter()
+    spec = study.scenario.simulation
+    if placement is None and needs_placement(study):
+        placement = place(study)
+    options = RunOptions(
+        jobs=spec.jobs,
+        warmup=None if spec.warmup == "auto" else int(spec.warmup),
+        engine=engine,
+        timeline_jobs=timeline_jobs,
+    )
+    records = run_replications(
+        study.system, _schedulers(study, placement), options, spec.replications, workers, on_progress
+    )
+    slo_s = [q.slo_s for q in study.system.queries]
+    summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
+    return SimulationResult(summaries, records, placement, time.perf_counter() - begin)
+
+
+def _schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
+    chosen = []
+    for entry in study.scenario.schedulers:
+        scheduler = get_scheduler(entry.name)
+        given = placement if scheduler.needs_placement else None
+        chosen.append((scheduler, scheduler.prepare(study.system, given, entry.options)))
+    return chosen
