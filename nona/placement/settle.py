@@ -30,6 +30,7 @@ Table = list[list[Floats]]
 Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
 _ROUNDS = 60
+_KICKED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +67,29 @@ def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
     return Priced(groups_of(model, prices), value.server_wait_s, credit)
 
 
-def settle(model: Model, inner: Inner) -> Settled:
-    """Descend from the local placement and from the best at the least server wait; keep the better end."""
+def settle(model: Model, rough: Inner, inner: Inner) -> Settled:
+    """Descend from several starts with the ``rough`` solver, and from the best end with ``inner``.
+
+    The starts are the local placement and the best one (without prices) at the least server wait
+    there is; then the better end with one query class after the other put back to either start,
+    because runs of neighbouring sub-graphs pay off only together.
+    """
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
     silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
     groups = groups_of(model)
-    eager = build_problem(model, groups, model.server_wait_s(silent))
-    starts = [local, probabilities(model, groups, eager, inner(eager, None).x)]
-    ends = [descend(model, inner, x) for x in starts]
-    return min(ends, key=lambda s: s.value_s)
+    eager_problem = build_problem(model, groups, model.server_wait_s(silent))
+    eager = probabilities(model, groups, eager_problem, rough(eager_problem, None).x)
+    best = min((descend(model, rough, x) for x in (local, eager)), key=lambda s: s.value_s)
+    for j in range(min(len(local), _KICKED)) if len(local) > 1 else ():
+        for other in (local, eager):
+            if not _same(best.x[j], other[j]):
+                kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
+                best = min(best, descend(model, rough, kicked), key=lambda s: s.value_s)
+    return descend(model, inner, best.x)
+
+
+def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
+    return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
 def descend(model: Model, inner: Inner, x: Table) -> Settled:

@@ -42,10 +42,13 @@ class Solver:
 
 
 def _parametric(model: Model, *, gap: float = 2e-5, max_cells: int = 4000) -> Settled:
+    def rough(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=max(gap, 2e-3), max_cells=max_cells, start=start)
+
     def inner(problem: Problem, start: Floats | None) -> Certified:
         return solve_parametric(problem, gap=gap, max_cells=max_cells, start=start)
 
-    return settle(model, inner)
+    return settle(model, rough, inner)
 
 
 SOLVERS: Mapping[str, Solver] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -60,7 +61,7 @@ def cut(tasks: TaskGraph) -> Decomposition:
         cuts.append(VIRTUAL)
     order = list(range(len(tasks)))
     subgraphs = []
-    for root, sink in zip(cuts[:-1], cuts[1:], strict=True):
+    for root, sink in pairwise(cuts):
         inside = {v for v in order if root == VIRTUAL or nx.has_path(g, root, v)}
         inside &= {v for v in order if sink == VIRTUAL or nx.has_path(g, v, sink)}
         subgraphs.append(SubGraph(root, sink, tuple(v for v in order if v in inside - {root, sink})))
