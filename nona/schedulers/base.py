@@ -103,6 +103,10 @@ class Scheduler:
         ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
     reads_queues
         Whether it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+    takes_lists
+        Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
+        ``out``: an engine in plain Python then hands it those, as their elements are read in a
+        third of the time. It must neither slice nor compute with whole arrays.
     """
 
     name: str
@@ -115,3 +119,13 @@ class Scheduler:
     prepare: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
     needs_placement: bool = False
     reads_queues: bool = False
+    takes_lists: bool = False
+
+
+def as_lists(tables: Any) -> Any:
+    """The same named tuple with lists in place of arrays.
+
+    >>> as_lists(Prepared(np.array([1, 2]), 3))
+    Prepared(tables=[1, 2], uniforms_per_job=3)
+    """
+    return tables._make(f.tolist() if isinstance(f, np.ndarray) else f for f in tables)

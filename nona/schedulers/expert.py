@@ -115,4 +115,5 @@ SCHEDULER = Scheduler(
     ),
     decide=place_by_table,
     prepare=prepare,
+    takes_lists=True,
 )

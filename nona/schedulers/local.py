@@ -29,4 +29,5 @@ SCHEDULER = Scheduler(
     adaptation="No message leaves the server; an executor runs one task at a time, so nothing is parallel.",
     decide=place_by_table,
     prepare=prepare,
+    takes_lists=True,
 )

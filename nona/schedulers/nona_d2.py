@@ -37,4 +37,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     needs_placement=True,
     reads_queues=True,
+    takes_lists=True,
 )

@@ -38,4 +38,5 @@ SCHEDULER = Scheduler(
     decide=place_by_table,
     prepare=prepare,
     needs_placement=True,
+    takes_lists=True,
 )

@@ -45,4 +45,5 @@ SCHEDULER = Scheduler(
     adaptation="Two tasks of a job may share an executor by chance, and run one after the other there.",
     decide=decide,
     prepare=prepare,
+    takes_lists=True,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.schedulers.base import Prepared, Scheduler, View
+from nona.schedulers.base import Prepared, Scheduler, View, as_lists
 from nona.simulation.executor import Executor
 from nona.simulation.executors import Executors
 from nona.simulation.inputs import Inputs
@@ -60,13 +60,17 @@ class BindDispatcher:
         self.executors, self.board = parts.executors.all, parts.board
         self.send, self.here = parts.link.send, parts.inputs.here
         self.name, self.decide = parts.scheduler.name, parts.scheduler.decide
-        self.tables, self.look = parts.prepared.tables, parts.look
-        self.out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
+        self.lists = parts.scheduler.takes_lists
+        self.tables = as_lists(parts.prepared.tables) if self.lists else parts.prepared.tables
+        self.look = parts.look
+        out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
+        self.out: Any = out.tolist() if self.lists else out
 
     def admit(self, job: Job, uniforms: NDArray[np.float64], now: float) -> None:
         decide: Any = self.decide
-        decide(now, job.query, self.look(now), self.tables, uniforms, self.out)
-        places: list[int] = self.out[: job.plan.tasks].tolist()
+        given = uniforms.tolist() if self.lists else uniforms
+        decide(now, job.query, self.look(now), self.tables, given, self.out)
+        places: list[int] = list(map(int, self.out[: job.plan.tasks]))
         if min(places) < 0 or max(places) >= len(self.executors):
             raise SimulationError(
                 f"Scheduler {self.name!r}: it bound a task of query class {job.query} to an executor that "

@@ -123,7 +123,7 @@ def recorded_run(system, scheduler, prepared, watch=None):
             watch((now,), view, (ready, tables, u), out, said)
         return said
 
-    spied = replace(scheduler, decide=bind if scheduler.kind == "bind" else pick)
+    spied = replace(scheduler, decide=bind if scheduler.kind == "bind" else pick, takes_lists=False)
     simulate_run(system, spied, prepared, RunOptions(jobs=300, warmup=20))
     return seen
 

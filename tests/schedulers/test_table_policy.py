@@ -147,20 +147,6 @@ def test_two_choices_take_the_shorter_queue_and_never_the_same_executor_twice():
         assert out[2] == min({0, 1, 2} - {int(out[0])}, key=lambda e: view.queue_length[e])
 
 
-def test_lists_and_arrays_give_the_same_decisions():
-    system = system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query()], (0, 0, 1, 1, 2))
-    prepared = build_tables(system, random_placement(system, 4).queries, 2)
-    lists = type(prepared.tables)(*(c if isinstance(c, int) else c.tolist() for c in prepared.tables))
-    rng = np.random.default_rng(0)
-    for query in (0, 1) * 20:
-        view = random_view(system, rng)
-        u = rng.random(prepared.uniforms_per_job)
-        plain = [-1] * len(system.queries[query].tasks)
-        listed = view._replace(queue_length=view.queue_length.tolist())
-        place_by_table(0.0, query, listed, lists, u.tolist(), plain)
-        assert plain == decide(system, prepared, query, u, view).tolist()
-
-
 def test_virtual_ends_and_single_tasks_are_placed():
     two_heads = slides_query()
     virtual = Decomposition((-1, -1), (SubGraph(-1, -1, (0, 1, 2, 3)),))
