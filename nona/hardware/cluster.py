@@ -1,0 +1,203 @@
+"""The cluster: groups of servers, the shared network, and the executors they come to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from nona.errors import HardwareError
+from nona.hardware.catalogue import find_device, user_devices
+from nona.hardware.device import Device
+from nona.hardware.executor import ExecutorClass, make_executor_class
+from nona.hardware.mig import parse_layout
+
+__all__ = ["Cluster", "Executor", "ExecutorClass", "Network", "ServerGroup"]
+
+MOST_EXECUTORS = 1_000_000
+Discipline = Literal["fifo", "processor-sharing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerGroup:
+    """``count`` servers that are all alike, with ``gpus`` GPUs ``gpu`` and ``vcpus`` vCPUs each.
+
+    ``mig`` is the layout of every GPU (``"3g.20gb, 2g.10gb, 2g.10gb"``); ``mps`` is the number of
+    clients that share every GPU, or every MIG slice. Each client gets an equal part.
+    """
+
+    count: int = 1
+    gpu: str = "a100-40gb"
+    gpus: int = 1
+    vcpus: int = 16
+    mig: str | None = None
+    mps: int | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("count", "gpus", "vcpus"):
+            value = getattr(self, key)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise HardwareError(f"Server group: {key}={value!r} must be at least 1; give a whole number.")
+
+    def classes(self, device: Device) -> tuple[ExecutorClass, ...]:
+        """The executors of one GPU."""
+        if self.mig is None:
+            slices: list[str | None] = [None]
+        elif device.mig is None:
+            raise HardwareError(
+                f"Server group: mig={self.mig!r} on {device.name!r}, which has no MIG; remove mig or take "
+                "another GPU."
+            )
+        else:
+            slices = [s.profile for s in parse_layout(self.mig, device.mig).slices]
+        made = [make_executor_class(device, s, self.mps) for s in slices]
+        return tuple(c for c in made for _ in range(c.mps))
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The shared bottleneck link: ``capacity`` bytes/s, ``latency_s`` seconds after service.
+
+    >>> Network(capacity=0)
+    Traceback (most recent call last):
+    nona.errors.HardwareError: Network: capacity=0 must be above 0 and finite; give bytes per second.
+    """
+
+    capacity: float = 25e9 / 8
+    latency_s: float = 20e-6
+    discipline: Discipline = "fifo"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.capacity) and self.capacity > 0):
+            raise HardwareError(
+                f"Network: capacity={self.capacity:g} must be above 0 and finite; give bytes per second."
+            )
+        if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
+            raise HardwareError(
+                f"Network: latency_s={self.latency_s:g} must be at least 0 and finite; give seconds."
+            )
+        if self.discipline not in ("fifo", "processor-sharing"):
+            raise HardwareError(
+                f"Network: discipline={self.discipline!r} is unknown; use fifo or processor-sharing."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """One executor: its server, its GPU within the server, and the name of its class."""
+
+    server: int
+    gpu: int
+    executor_class: str
+
+
+class GroupSpec(Protocol):
+    """What a description of a server group offers."""
+
+    count: int
+    gpu: str
+    gpus: int
+    vcpus: int
+    mig: str | None
+    mps: int | None
+
+
+class NetworkSpec(Protocol):
+    """What a description of a network offers."""
+
+    capacity: float
+    latency: float
+    discipline: Any
+
+
+class ClusterSpec(Protocol):
+    """What a description of a cluster offers, such as that of a scenario."""
+
+    @property
+    def servers(self) -> Sequence[GroupSpec]: ...
+    @property
+    def network(self) -> NetworkSpec: ...
+    @property
+    def devices(self) -> Mapping[str, Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Server groups and the network between them.
+
+    ``devices`` are the user's own; the catalogue's others are known as well.
+
+    Raises
+    ------
+    HardwareError
+        For no server, an unknown device, an impossible layout, or too many executors.
+
+    Examples
+    --------
+    >>> cluster = Cluster((ServerGroup(2, mig="3g.20gb, 3g.20gb"), ServerGroup(1, "t4")))
+    >>> len(cluster.executors), list(cluster.classes)
+    (5, ['a100-40gb/3g.20gb', 't4'])
+    """
+
+    groups: tuple[ServerGroup, ...]
+    network: Network = Network()
+    devices: Mapping[str, Device] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.groups:
+            raise HardwareError("Cluster: it has no servers; give at least one group.")
+        total = sum(g.count * g.gpus * len(c) for g, c in zip(self.groups, self._group_classes, strict=True))
+        if total > MOST_EXECUTORS:
+            raise HardwareError(
+                f"Cluster: {total} executors are more than {MOST_EXECUTORS}; give fewer servers or slices."
+            )
+
+    @classmethod
+    def from_spec(cls, spec: ClusterSpec) -> Cluster:
+        """The cluster that a scenario describes."""
+        return cls(
+            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in spec.servers),
+            Network(spec.network.capacity, spec.network.latency, spec.network.discipline),
+            user_devices(spec.devices),
+        )
+
+    @cached_property
+    def _group_classes(self) -> tuple[tuple[ExecutorClass, ...], ...]:
+        return tuple(g.classes(find_device(g.gpu, self.devices)) for g in self.groups)
+
+    @cached_property
+    def executors(self) -> tuple[Executor, ...]:
+        """All executors, by group, server, GPU, and place on the GPU."""
+        made = []
+        server = 0
+        for group, classes in zip(self.groups, self._group_classes, strict=True):
+            for _ in range(group.count):
+                made += [Executor(server, g, c.name) for g in range(group.gpus) for c in classes]
+                server += 1
+        return tuple(made)
+
+    @cached_property
+    def classes(self) -> Mapping[str, ExecutorClass]:
+        """Executor classes by name, in the order of the groups."""
+        return {c.name: c for classes in self._group_classes for c in classes}
+
+    @property
+    def servers(self) -> int:
+        """Number of servers."""
+        return sum(g.count for g in self.groups)
+
+    @cached_property
+    def server_vcpus(self) -> tuple[int, ...]:
+        """vCPUs of each server."""
+        return tuple(g.vcpus for g in self.groups for _ in range(g.count))
+
+    @cached_property
+    def server_memory_bytes(self) -> tuple[float, ...]:
+        """Device memory of each server, summed over its GPUs."""
+        return tuple(
+            g.gpus * find_device(g.gpu, self.devices).memory_bytes
+            for g in self.groups
+            for _ in range(g.count)
+        )

@@ -1,0 +1,243 @@
+"""MIG layouts: which slices one GPU can hold at once, and where they lie.
+
+A slice covers consecutive memory slices from one of its profile's legal starts. A layout is legal
+iff its slices do not overlap on the memory axis, their compute slices fit the board, and no
+profile occurs more often than it may. A layout is *maximal* when no slice can be added.
+
+Source: NVIDIA MIG user guide, supported profiles and placements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from nona.errors import HardwareError
+from nona.hardware.geometry import Board, Profile, board, boards
+
+_SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b)")
+MOST_SLICES = 64
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slice:
+    """One instance: a profile at a start on the memory axis."""
+
+    start: int
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class MigLayout:
+    """Slices on one GPU, ordered by start.
+
+    Examples
+    --------
+    >>> layout = parse_layout("3g.20gb, 3g.20gb", "a100-40gb")
+    >>> layout.memory_map, layout.stranded_compute, layout.stranded_memory
+    ((0, 0, 0, 0, 1, 1, 1, 1), 1, 0)
+    """
+
+    board: str
+    slices: tuple[Slice, ...]
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The profile of each slice."""
+        return tuple(board(self.board).profile(s.profile) for s in self.slices)
+
+    @property
+    def text(self) -> str:
+        """The slices as a text that :func:`parse_layout` reads, largest first."""
+        largest = sorted(self.profiles, key=lambda p: (-p.compute_slices, -p.memory_slices, p.name))
+        return ", ".join(p.name for p in largest)
+
+    @property
+    def memory_map(self) -> tuple[int, ...]:
+        """For each memory slice of the board the number of the slice that covers it, or −1."""
+        cells = [-1] * board(self.board).memory_slices
+        for number, (piece, profile) in enumerate(zip(self.slices, self.profiles, strict=True)):
+            cells[piece.start : piece.start + profile.memory_slices] = [number] * profile.memory_slices
+        return tuple(cells)
+
+    @property
+    def maximal(self) -> bool:
+        """Whether no standard slice can be added."""
+        return not any(_additions(board(self.board), self.slices, _standard(board(self.board))))
+
+    @property
+    def stranded_compute(self) -> int:
+        """Compute slices that stay unused however standard slices are added."""
+        whole = board(self.board)
+        return whole.compute_slices - max(_used(whole, s)[0] for s in _completions(whole, self.slices))
+
+    @property
+    def stranded_memory(self) -> int:
+        """Memory slices that stay unused however standard slices are added."""
+        whole = board(self.board)
+        return whole.memory_slices - max(_used(whole, s)[1] for s in _completions(whole, self.slices))
+
+
+@cache
+def legal_layouts(board_name: str, extended: bool = False) -> tuple[MigLayout, ...]:
+    """All legal layouts with at least one slice; equal slices at other starts count apart.
+
+    Parameters
+    ----------
+    extended
+        Also with the profiles that carry media engines or twice the memory.
+
+    >>> len(legal_layouts("a30"))
+    25
+    """
+    whole = board(board_name)
+    allowed = whole.profiles if extended else _standard(whole)
+    return tuple(MigLayout(board_name, s) for s in _placed(whole, allowed) if s)
+
+
+def maximal_layouts(board_name: str) -> tuple[MigLayout, ...]:
+    """The legal layouts of standard slices to which none can be added.
+
+    >>> len(maximal_layouts("a100-40gb")), len({layout.text for layout in maximal_layouts("a100-40gb")})
+    (19, 14)
+    """
+    return tuple(layout for layout in legal_layouts(board_name) if layout.maximal)
+
+
+@cache
+def parse_layout(text: str, board_name: str) -> MigLayout:
+    """The layout that holds the slices named in ``text``, in any order.
+
+    All placements are tried, so a legal set of slices is never refused for its order. Among
+    several placements the one that strands least is taken, then the first by start.
+
+    Raises
+    ------
+    HardwareError
+        For an unknown board or slice, or slices that do not fit together; the message says why.
+
+    >>> [s.start for s in parse_layout("1g.5gb, 3g.20gb, 3g.20gb", "a100-40gb").slices]
+    Traceback (most recent call last):
+    nona.errors.HardwareError: MIG layout '1g.5gb, 3g.20gb, 3g.20gb': it needs 9 of 8 memory slices \
+of the board 'a100-40gb'; take smaller or fewer slices.
+    """
+    whole = board(board_name)
+    names = [n for n in _SEPARATOR.split(text.strip()) if n]
+    if not names:
+        raise HardwareError(
+            f"MIG layout {text!r}: it names no slice; write for example {whole.profiles[0].name!r}."
+        )
+    if len(names) > MOST_SLICES:
+        raise HardwareError(f"MIG layout: {len(names)} slices are more than any board holds; name fewer.")
+    wanted = [_profile(whole, name, text) for name in names]
+    _check_totals(whole, wanted, text)
+    fits = sorted(_arrangements(whole, wanted))
+    if not fits:
+        example = ", ".join(f"{p.name} at {' or '.join(map(str, p.starts))}" for p in dict.fromkeys(wanted))
+        raise HardwareError(
+            f"MIG layout {text!r}: the slices cannot be placed on the board {board_name!r} without overlap "
+            f"(memory slices may start: {example}); take another combination."
+        )
+    layouts = [MigLayout(board_name, s) for s in fits]
+    if len(layouts) == 1:
+        return layouts[0]
+    return min(layouts, key=lambda m: (m.stranded_compute, m.stranded_memory))
+
+
+def _profile(whole: Board, name: str, text: str) -> Profile:
+    known = {p.name for p in whole.profiles}
+    if name not in known:
+        elsewhere = [b.name for b in boards().values() if name in {p.name for p in b.profiles}]
+        hint = f" (it belongs to {', '.join(elsewhere)})" if elsewhere else ""
+        raise HardwareError(
+            f"MIG layout {text!r}: the board {whole.name!r} has no slice {name!r}{hint}; "
+            f"use {', '.join(p.name for p in whole.profiles)}."
+        )
+    return whole.profile(name)
+
+
+def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
+    for name, count in Counter(p.name for p in wanted).items():
+        if count > (most := whole.profile(name).max_instances):
+            raise HardwareError(
+                f"MIG layout {text!r}: {count} slices {name!r} where the board {whole.name!r} holds at most "
+                f"{most}; take fewer."
+            )
+    for what, need, have in (
+        ("compute", sum(p.compute_slices for p in wanted), whole.compute_slices),
+        ("memory", sum(p.memory_slices for p in wanted), whole.memory_slices),
+    ):
+        if need > have:
+            raise HardwareError(
+                f"MIG layout {text!r}: it needs {need} of {have} {what} slices of the board {whole.name!r}; "
+                "take smaller or fewer slices."
+            )
+
+
+def _standard(whole: Board) -> tuple[Profile, ...]:
+    return tuple(p for p in whole.profiles if p.standard)
+
+
+def _used(whole: Board, slices: Sequence[Slice]) -> tuple[int, int]:
+    profiles = [whole.profile(s.profile) for s in slices]
+    return sum(p.compute_slices for p in profiles), sum(p.memory_slices for p in profiles)
+
+
+def _placed(whole: Board, allowed: Sequence[Profile], at: int = 0) -> Iterator[tuple[Slice, ...]]:
+    """Every legal set of slices from memory slice ``at`` on, each once, ordered by start."""
+    if at >= whole.memory_slices:
+        yield ()
+        return
+    yield from _placed(whole, allowed, at + 1)
+    for profile in allowed:
+        if at in profile.starts:
+            for rest in _placed(whole, allowed, at + profile.memory_slices):
+                slices = (Slice(at, profile.name), *rest)
+                same = sum(s.profile == profile.name for s in slices)
+                if _used(whole, slices)[0] <= whole.compute_slices and same <= profile.max_instances:
+                    yield slices
+
+
+def _additions(whole: Board, slices: Sequence[Slice], allowed: Sequence[Profile]) -> Iterator[Slice]:
+    """The single slices that fit beside ``slices``."""
+    taken = {
+        cell for s in slices for cell in range(s.start, s.start + whole.profile(s.profile).memory_slices)
+    }
+    free = whole.compute_slices - _used(whole, slices)[0]
+    count = Counter(s.profile for s in slices)
+    for profile in allowed:
+        if profile.compute_slices <= free and count[profile.name] < profile.max_instances:
+            for start in profile.starts:
+                if taken.isdisjoint(range(start, start + profile.memory_slices)):
+                    yield Slice(start, profile.name)
+
+
+def _completions(whole: Board, slices: tuple[Slice, ...]) -> Iterator[tuple[Slice, ...]]:
+    """``slices`` and every legal set that holds them and standard slices more."""
+    for extra in _standard_sets(whole):
+        if _compatible(whole, slices, extra):
+            yield (*slices, *extra)
+
+
+@cache
+def _standard_sets(whole: Board) -> tuple[tuple[Slice, ...], ...]:
+    return tuple(_placed(whole, _standard(whole)))
+
+
+def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -> bool:
+    """Whether two legal sets of slices are legal together."""
+    both = [(s.start, whole.profile(s.profile)) for s in (*slices, *extra)]
+    cells = [c for start, p in both for c in range(start, start + p.memory_slices)]
+    if len(set(cells)) < len(cells) or sum(p.compute_slices for _, p in both) > whole.compute_slices:
+        return False
+    return all(n <= p.max_instances for p, n in Counter(p for _, p in both).items())
+
+
+def _arrangements(whole: Board, wanted: Sequence[Profile]) -> set[tuple[Slice, ...]]:
+    """Every way to place exactly ``wanted``."""
+    allowed = list(dict.fromkeys(wanted))
+    count = Counter(p.name for p in wanted)
+    return {s for s in _placed(whole, allowed) if Counter(x.profile for x in s) == count}

@@ -1,0 +1,51 @@
+"""CSV tables that ship with a package: read strictly, once."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from nona.errors import HardwareError
+
+Row = dict[str, str]
+
+
+@cache
+def shipped_table(package: str, name: str) -> tuple[Row, ...]:
+    """Rows of the table ``name`` beside the modules of ``package``.
+
+    >>> shipped_table("nona.hardware", "data/links.csv")[1]["link"]
+    '25gbe'
+    """
+    text = files(package).joinpath(name).read_text("utf-8")
+    return parse_table(text, name)
+
+
+def parse_table(text: str, name: str, columns: Sequence[str] = ()) -> tuple[Row, ...]:
+    """Rows of CSV text with a header; every row must have as many cells as the header.
+
+    Raises
+    ------
+    HardwareError
+        For an empty text, a missing column of ``columns``, or a row of another length.
+
+    >>> parse_table("a,b\\n1,2\\n", "t.csv")
+    ({'a': '1', 'b': '2'},)
+    """
+    lines = [row for row in csv.reader(io.StringIO(text)) if row]
+    if not lines:
+        raise HardwareError(f"Table {name}: it is empty; give a header and rows.")
+    header = lines[0]
+    missing = [c for c in columns if c not in header]
+    if missing:
+        raise HardwareError(f"Table {name}: the column {missing[0]!r} is missing; add it to the header.")
+    for number, row in enumerate(lines[1:], start=2):
+        if len(row) != len(header):
+            raise HardwareError(
+                f"Table {name}, row {number}: {len(row)} cells where the header has {len(header)}; "
+                "quote cells that hold a comma."
+            )
+    return tuple(dict(zip(header, row, strict=True)) for row in lines[1:])
