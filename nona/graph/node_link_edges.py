@@ -36,33 +36,39 @@ def read_edges(
     seen: set[tuple[str, str]] = set()
     silent = 0
     for place, link in enumerate(links):
-        source, target, owner = _ends(link, place, ids, graph)
-        if not isinstance(link, Mapping):
-            continue
-        for key in link.keys() - _KNOWN:
-            count_ignored(key, ignored)
-        tensor = link.get("tensor")
-        size = link.get("bytes")
-        if size is None:
-            known = tensors.get(tensor) if isinstance(tensor, str) else None
-            size = known.size_bytes if known else 0.0
-            silent += known is None
-        edge = Edge(source, target, "", checked(size, owner, "bytes", MAX_SIZE_BYTES))
-        if tensor is None:
+        fields, source, target = _ends(link, place, ids, graph)
+        if not fields.keys() <= _KNOWN:
+            for key in fields.keys() - _KNOWN:
+                count_ignored(key, ignored)
+        tensor = _tensor_name(fields.get("tensor"), source, target)
+        size = fields.get("bytes")
+        if size is not None:
+            size = _size(size, source, target)
+        elif tensor in tensors:
+            size = tensors[tensor].size_bytes
+        else:
+            size = 0.0
+            silent += 1
+        edge = Edge(source, target, tensor, size)
+        if not tensor:
             unnamed.append(len(edges))
         else:
-            edge = _shared(Edge(source, target, _tensor_name(tensor, owner), edge.size_bytes), made, graph)
-            if (target, edge.tensor) in seen:
+            first = made.setdefault(tensor, edge)
+            if first is not edge:
+                _check_shared(edge, first, graph)
+            if (target, tensor) in seen:
                 continue  # the same tensor into two inputs of one consumer is one edge
-            seen.add((target, edge.tensor))
+            seen.add((target, tensor))
         edges.append(edge)
     _name(edges, unnamed, {*made, *tensors})
     notes = [f"{silent} of {len(edges)} edges state no bytes; they count as 0 bytes."] if silent else []
     return edges, notes
 
 
-def _ends(link: object, place: int, ids: Collection[str], graph: str) -> tuple[str, str, str]:
-    if not isinstance(link, Mapping) or "source" not in link or "target" not in link:
+def _ends(
+    link: object, place: int, ids: Collection[str], graph: str
+) -> tuple[Mapping[str, object], str, str]:
+    if not isinstance(link, (dict, Mapping)) or "source" not in link or "target" not in link:
         raise GraphError(
             f"Edge number {place}: {quote(link)} lacks 'source' or 'target'; give an object with both."
         )
@@ -70,26 +76,38 @@ def _ends(link: object, place: int, ids: Collection[str], graph: str) -> tuple[s
     if type(source) is not str or type(target) is not str:
         source = node_id(source, f"Source of edge number {place}")
         target = node_id(target, f"Target of edge number {place}")
-    owner = f"Edge {quote(source)} → {quote(target)}"
-    for end in (source, target):
-        if end not in ids:
-            raise GraphError(
-                f"Graph {quote(graph)}: {owner} names the unknown node {quote(end)}; add the node or "
-                "drop the edge."
-            )
-    return source, target, owner
+    if source not in ids or target not in ids:
+        end = target if source in ids else source
+        raise GraphError(
+            f"Graph {quote(graph)}: {_owner(source, target)} names the unknown node {quote(end)}; "
+            "add the node or drop the edge."
+        )
+    return link, source, target
 
 
-def _tensor_name(value: object, owner: str) -> str:
+def _owner(source: str, target: str) -> str:
+    return f"edge {quote(source)} → {quote(target)}"
+
+
+def _size(value: object, source: str, target: str) -> float:
+    if type(value) is float and 0 <= value <= MAX_SIZE_BYTES:
+        return value
+    return checked(value, f"Edge {quote(source)} → {quote(target)}", "bytes", MAX_SIZE_BYTES)
+
+
+def _tensor_name(value: object, source: str, target: str) -> str:
+    """The name of the tensor, ``""`` where none is given."""
+    if value is None:
+        return ""
     if not isinstance(value, str) or not value:
         raise GraphError(
-            f"{owner}: tensor={quote(value)} must be a text that is not empty; put it in quotes."
+            f"Edge {quote(source)} → {quote(target)}: tensor={quote(value)} must be a text and not empty; "
+            "put it in quotes."
         )
-    return check_name(value, f"{owner}, tensor")
+    return check_name(value, "Tensor")
 
 
-def _shared(edge: Edge, made: dict[str, Edge], graph: str) -> Edge:
-    first = made.setdefault(edge.tensor, edge)
+def _check_shared(edge: Edge, first: Edge, graph: str) -> None:
     if first.source != edge.source:
         raise GraphError(
             f"Graph {quote(graph)}: tensor {quote(edge.tensor)} is made by {quote(first.source)} and by "
@@ -100,7 +118,6 @@ def _shared(edge: Edge, made: dict[str, Edge], graph: str) -> Edge:
             f"Graph {quote(graph)}: tensor {quote(edge.tensor)} has {first.size_bytes:g} bytes on one edge "
             f"and {edge.size_bytes:g} on another; one tensor has one size."
         )
-    return edge
 
 
 def _name(edges: list[Edge], unnamed: Sequence[int], taken: set[str]) -> None:

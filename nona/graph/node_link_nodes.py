@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from nona.errors import GraphError
 from nona.graph.limits import MAX_FLOPS, MAX_SIZE_BYTES, MAX_TIME_S, checked
 from nona.graph.model import ANY_DEVICE, AttributeValue, Operator, Work
-from nona.graph.text import check_name, quote
+from nona.graph.text import MAX_NAME, check_name, quote
 
 MAX_ATTRIBUTE_ITEMS = 256
 _WORK = {
@@ -19,6 +20,7 @@ _WORK = {
     "write_bytes": MAX_SIZE_BYTES,
     "weight_bytes": MAX_SIZE_BYTES,
 }
+_TIMES = frozenset({"compute_ms", "compute_s"})
 _KNOWN = {"id", "kind", "compute_ms", "compute_s", "scope", "inputs", "outputs", "attributes", *_WORK}
 LOOKS = frozenset(
     re.findall(
@@ -47,22 +49,21 @@ def read_node(node: object, place: int, ignored: dict[str, int]) -> Operator:
     >>> read_node({"id": "a", "compute_ms": {"v100": 2, "t4": 5}}, 0, {}).compute_s
     {'v100': 0.002, 't4': 0.005}
     """
-    if not isinstance(node, Mapping) or "id" not in node:
+    if not isinstance(node, (dict, Mapping)) or "id" not in node:
         raise GraphError(f"Node number {place}: {quote(node)} has no 'id'; give an object with an id.")
     name = node_id(node["id"], f"Node number {place}")
-    owner = f"Node {quote(name)}"
-    unknown = node.keys() - _KNOWN
-    for key in unknown:
-        count_ignored(key, ignored)
+    if not node.keys() <= _KNOWN:
+        for key in node.keys() - _KNOWN:
+            count_ignored(key, ignored)
     return Operator(
         id=name,
-        kind=_text(node, "kind", "Task", owner),
-        inputs=_names(node.get("inputs", ()), "inputs", owner),
-        outputs=_names(node.get("outputs", ()), "outputs", owner),
-        attributes=_attributes(node["attributes"], owner) if "attributes" in node else {},
-        compute_s=_times(node, owner),
-        work=None if _WORK.keys().isdisjoint(node) else _work(node, owner),
-        scope=_text(node, "scope", "", owner),
+        kind=_text(node.get("kind", "Task"), "kind", name),
+        inputs=_names(node.get("inputs", ()), "inputs", name),
+        outputs=_names(node.get("outputs", ()), "outputs", name),
+        attributes=_attributes(node["attributes"], name) if "attributes" in node else {},
+        compute_s=None if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}"),
+        work=None if _WORK.keys().isdisjoint(node) else _work(node, f"Node {quote(name)}"),
+        scope=_text(node.get("scope", ""), "scope", name),
     )
 
 
@@ -82,21 +83,19 @@ def count_ignored(key: object, ignored: dict[str, int]) -> None:
         ignored[text] = ignored.get(text, 0) + 1
 
 
-def _text(node: Mapping[str, object], key: str, default: str, owner: str) -> str:
-    value = node.get(key, default)
+def _text(value: object, key: str, node: str) -> str:
     if not isinstance(value, str):
-        raise GraphError(f"{owner}: {key}={quote(value)} must be a text; put it in quotes.")
-    return check_name(value, f"{owner}, {key}")
+        raise GraphError(f"Node {quote(node)}: {key}={quote(value)} must be a text; put it in quotes.")
+    return check_name(value, key)
 
 
-def _names(value: object, key: str, owner: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        raise GraphError(f"{owner}: {key}={quote(value)} must be a list of names of tensors; give a list.")
-    for name in value:
-        if not isinstance(name, str):
-            raise GraphError(f"{owner}: {key} holds {quote(name)}; every entry must be a text.")
-        if not name.isprintable():
-            check_name(name, f"{owner}, {key}")
+def _names(value: object, key: str, node: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(type(name) is str for name in value):
+        raise GraphError(f"Node {quote(node)}: {key}={quote(value)} must be a list of names of tensors.")
+    together = "".join(value)
+    if len(together) > MAX_NAME or not together.isprintable():  # one look at all of them is faster
+        for name in value:
+            check_name(name, "Tensor")
     return tuple(value)
 
 
@@ -130,26 +129,36 @@ def _work(node: Mapping[str, object], owner: str) -> Work:
     return Work(**values)
 
 
-def _attributes(value: object, owner: str) -> dict[str, AttributeValue]:
+def _attributes(value: object, node: str) -> dict[str, AttributeValue]:
     if not isinstance(value, Mapping):
-        raise GraphError(f"{owner}: attributes={quote(value)} must be an object; give name: value pairs.")
-    return {check_name(str(k), f"{owner}, attribute"): _attribute(v, str(k), owner) for k, v in value.items()}
-
-
-def _attribute(value: object, key: str, owner: str) -> AttributeValue:
-    kind = type(value)
-    if kind is int or (kind is float and math.isfinite(value)):  # type: ignore[arg-type]
-        return value  # type: ignore[return-value]
-    if isinstance(value, str):
-        return check_name(value, f"{owner}, attribute {quote(key)}")
-    if isinstance(value, list | tuple) and len(value) <= MAX_ATTRIBUTE_ITEMS:
-        for item in value:
-            if isinstance(item, list | tuple):
-                break
-            _attribute(item, key, owner)
+        raise GraphError(f"Node {quote(node)}: attributes={quote(value)} must be an object, name → value.")
+    found: dict[str, AttributeValue] = {}
+    for key, item in value.items():
+        key = check_name(str(key), "Attribute")
+        if isinstance(item, list | tuple):
+            if len(item) > MAX_ATTRIBUTE_ITEMS or not all(map(_is_scalar, item)):
+                raise GraphError(_attribute_complaint(node, key, item))
+            found[key] = tuple(item)
+        elif _is_scalar(item):
+            found[key] = item
         else:
-            return tuple(value)
-    raise GraphError(
-        f"{owner}: attribute {quote(key)}={quote(value)} must be a finite number, a text, or a short list "
-        "of those; remove it."
+            raise GraphError(_attribute_complaint(node, key, item))
+    return found
+
+
+def _is_scalar(value: object) -> TypeGuard[int | float | str]:
+    if type(value) is int:
+        return True
+    if type(value) is float:
+        return math.isfinite(value)
+    if isinstance(value, str):
+        check_name(value, "Attribute")
+        return True
+    return False
+
+
+def _attribute_complaint(node: str, key: str, value: object) -> str:
+    return (
+        f"Node {quote(node)}: attribute {quote(key)}={quote(value)} must be a finite number, a text, or a "
+        "short list of those; remove it."
     )

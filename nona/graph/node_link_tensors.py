@@ -27,33 +27,31 @@ def read_tensors(data: object, graph: str) -> dict[str, Tensor]:
     check_count(len(data), MAX_TENSORS, "tensors", graph)
     tensors = {}
     for name, row in data.items():
-        if not isinstance(name, str):
-            raise GraphError(f"Graph {quote(graph)}: 'tensors' holds {quote(name)}; names must be texts.")
-        owner = "Tensor " + (name if len(name) < 60 and name.isprintable() else quote(name))
-        if not isinstance(row, Mapping):
-            raise GraphError(f"{owner}: {quote(row)} must be an object with bytes, shape and dtype.")
-        dtype = row.get("dtype", "float32")
+        if not isinstance(name, str) or not isinstance(row, (dict, Mapping)):
+            raise GraphError(f"Tensor {quote(name)}: {quote(row)} must be an object with bytes and shape.")
+        size, shape, dtype = row.get("bytes"), row.get("shape"), row.get("dtype", "float32")
+        if type(size) is not float or not 0 <= size <= MAX_SIZE_BYTES:
+            size = checked(size, f"Tensor {quote(name)}", "bytes", MAX_SIZE_BYTES)
         if not isinstance(dtype, str):
-            raise GraphError(f"{owner}: dtype={quote(dtype)} must be a text; give for example 'float32'.")
-        tensors[name] = Tensor(
-            name if name.isprintable() else check_name(name, "Tensor"),
-            checked(row.get("bytes"), owner, "bytes", MAX_SIZE_BYTES),
-            _shape(row.get("shape"), owner),
-            check_name(dtype, owner),
+            raise GraphError(
+                f"Tensor {quote(name)}: dtype={quote(dtype)} must be a text; give for example 'float32'."
+            )
+        tensors[check_name(name, "Tensor")] = Tensor(
+            name, size, None if shape is None else _shape(shape, name), check_name(dtype, "Type of a tensor")
         )
     return tensors
 
 
-def _shape(value: object, owner: str) -> tuple[int, ...] | None:
-    if value is None:
-        return None
+def _shape(value: object, tensor: str) -> tuple[int, ...]:
     if not isinstance(value, list | tuple) or len(value) > MAX_RANK:
-        raise GraphError(f"{owner}: shape={quote(value)} must be a list of at most {MAX_RANK} whole numbers.")
+        raise GraphError(
+            f"Tensor {quote(tensor)}: shape={quote(value)} must list at most {MAX_RANK} whole numbers."
+        )
     for length in value:
         if type(length) is not int or not 0 <= length < 2**63:
             raise GraphError(
-                f"{owner}: shape={quote(value)} holds {quote(length)}; every length must be a whole number "
-                "of at least 0."
+                f"Tensor {quote(tensor)}: shape={quote(value)} holds {quote(length)}; every length must be a "
+                "whole number of at least 0."
             )
     return tuple(value)
 

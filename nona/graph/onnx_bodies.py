@@ -23,16 +23,13 @@ def bodies(proto: Any) -> list[Any]:
     return found
 
 
-def enter_bodies(node: Node) -> bool:
-    """Note in ``node`` what its bodies capture and own; whether it has bodies."""
+def enter_bodies(node: Node) -> None:
+    """Note in ``node`` what its bodies read from outside, and own."""
     graphs = bodies(node.proto)
     if graphs:
-        captured: dict[str, None] = {}
-        for graph in graphs:
-            captured.update(dict.fromkeys(_free(graph)))
-            node.owned.update(_stored(graph))
-        node.captured = [name for name in captured if name not in node.inputs]
-    return bool(graphs)
+        captured = dict.fromkeys(name for graph in graphs for name in _free(graph))
+        node.needs = [*node.inputs, *(name for name in captured if name not in node.inputs)]
+        node.owned = tuple(row for graph in graphs for row in _stored(graph))
 
 
 def _free(graph: Any) -> Iterator[str]:

@@ -48,7 +48,10 @@ def parse_model(data: bytes, filename: str) -> Any:
 
 def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
     """The nodes in a topological order; ``graph.node`` is put into that order too."""
-    nodes = [Node(p, p.op_type, list(p.input), list(p.output)) for p in graph.node]
+    nodes = []
+    for proto in graph.node:
+        inputs = list(proto.input)
+        nodes.append(Node(proto, proto.op_type, inputs, list(proto.output), inputs))
     for node in nodes:
         if node.proto.attribute:
             enter_bodies(node)
@@ -57,7 +60,7 @@ def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
     sources = set(known)
     in_order = True
     for place, node in enumerate(nodes):
-        in_order = in_order and known.issuperset(node.reads())
+        in_order = in_order and known.issuperset(node.needs)
         for output in node.outputs:
             if output in maker or (output and output in sources):
                 raise GraphError(f"Graph {quote(name)}: tensor {quote(output)} is made twice; rename one.")
@@ -74,7 +77,7 @@ def _reordered(
 ) -> list[Node]:
     arcs = []
     for place, node in enumerate(nodes):
-        for tensor in node.reads():
+        for tensor in node.needs:
             if tensor in maker:
                 arcs.append((maker[tensor], place))
             elif tensor not in sources:

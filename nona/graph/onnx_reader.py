@@ -17,9 +17,11 @@ from nona.graph.onnx_model import parse_model, sorted_nodes
 from nona.graph.onnx_names import scope_of, small_attributes, unique_ids
 from nona.graph.onnx_shapes import drop_weights, tensor_types
 from nona.graph.onnx_static import Node, split_static, weights
-from nona.graph.onnx_types import TensorType, size_bytes, tensor_data
+from nona.graph.onnx_types import TensorType, tensor_data
 from nona.graph.registry import Document
 from nona.graph.text import quote
+
+_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
@@ -70,14 +72,16 @@ def _document(
     stored = weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
     for node, own in zip(running, ids, strict=True):
-        for tensor, kind in node.owned.items():
+        for tensor, kind in node.owned:
             types[f"{own}/{tensor}"] = kind
     rows = _rows(running, ids, outputs)
-    links = _links(running, ids, types)
+    links = _links(running, ids)
     named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
-    stored |= {f"{own}/{t}" for node, own in zip(running, ids, strict=True) for t in node.owned}
-    tensors = {t: tensor_data(types.get(t, (0, None))) for t in sorted(named | stored)}
-    controls = [n for n in running if n.captured or n.owned or n.kind in ("If", "Loop", "Scan")]
+    stored |= {f"{own}/{t}" for node, own in zip(running, ids, strict=True) for t, _ in node.owned}
+    kinds = {t: types.get(t, (0, None)) for t in sorted(named | stored)}
+    data = {kind: tensor_data(kind) for kind in set(kinds.values())}
+    tensors = {t: data[kind] for t, kind in kinds.items()}
+    controls = [n for n in running if n.kind in _CONTROL]
     if controls:
         notes.append(warning(controls))
     notes.extend(_unknown_sizes(running, types))
@@ -99,7 +103,7 @@ def _document(
 
 def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
     """Operators. An output that nobody reads is named "" unless it is the first."""
-    read = {tensor for node in running for tensor in node.reads()}
+    read = {tensor for node in running for tensor in node.needs}
     read.update(outputs)
     rows = []
     for node, own in zip(running, ids, strict=True):
@@ -109,7 +113,7 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
         row: Document = {
             "id": own,
             "kind": node.kind or "Unknown",
-            "inputs": [*node.inputs, *node.captured, *(f"{own}/{t}" for t in node.owned)],
+            "inputs": [*node.needs, *(f"{own}/{t}" for t, _ in node.owned)] if node.owned else node.needs,
             "outputs": made,
         }
         if node.proto.attribute:
@@ -121,26 +125,21 @@ def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -
     return rows
 
 
-def _links(running: Sequence[Node], ids: Sequence[str], types: Mapping[str, TensorType]) -> list[Document]:
-    """One edge per (producer, consumer, tensor)."""
+def _links(running: Sequence[Node], ids: Sequence[str]) -> list[Document]:
+    """One edge per (producer, consumer, tensor); its bytes are those of the tensor."""
     maker = {tensor: own for node, own in zip(running, ids, strict=True) for tensor in node.outputs}
     maker.pop("", None)
     return [
-        {
-            "source": maker[tensor],
-            "target": own,
-            "bytes": size_bytes(types.get(tensor, (0, None))),
-            "tensor": tensor,
-        }
+        {"source": maker[tensor], "target": own, "tensor": tensor}
         for node, own in zip(running, ids, strict=True)
-        for tensor in dict.fromkeys(node.reads())
+        for tensor in dict.fromkeys(node.needs)
         if tensor in maker
     ]
 
 
 def _unknown_sizes(running: Sequence[Node], types: Mapping[str, TensorType]) -> list[str]:
     """One line on the tensors between operators whose shape is not known."""
-    read = {t for node in running for t in node.reads()}
+    read = {t for node in running for t in node.needs}
     kinds: dict[str, int] = {}
     for node in running:
         for tensor in node.outputs:

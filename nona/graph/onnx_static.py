@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nona.graph.onnx_types import WEIGHT_TYPES, TensorType
@@ -18,21 +18,18 @@ _STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
 @dataclass(slots=True)
 class Node:
-    """An ONNX node, its names fetched once: ``captured`` are outer tensors that its bodies read.
+    """An ONNX node, its names fetched once.
 
-    ``owned`` are the constants stored in its bodies, name → type.
+    ``needs`` are all tensors that must exist before it runs: its inputs, and the outer tensors that
+    its bodies read. ``owned`` are the constants stored in its bodies, (name, type).
     """
 
     proto: Any
     kind: str
     inputs: list[str]
     outputs: list[str]
-    captured: list[str] = field(default_factory=list)
-    owned: dict[str, TensorType] = field(default_factory=dict)
-
-    def reads(self) -> Iterable[str]:
-        """All tensors that must exist before the node runs."""
-        return (*self.inputs, *self.captured) if self.captured else self.inputs
+    needs: Sequence[str]
+    owned: tuple[tuple[str, TensorType], ...] = ()
 
 
 def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:
@@ -44,8 +41,7 @@ def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set
     static = {"", *constants}
     running = []
     for node in nodes:
-        known = all(name in static for name in node.inputs) and all(n in static for n in node.captured)
-        if known and not _makes_anew(node):
+        if static.issuperset(node.needs) and not _makes_anew(node):
             static.update(node.outputs)
         else:
             running.append(node)
@@ -73,7 +69,7 @@ def weights(
     that were stripped of theirs.
     """
     maker = {name: node for node in nodes for name in node.outputs if name in static}
-    todo = {name for node in running for name in node.reads() if name in static}
+    todo = {name for node in running for name in node.needs if name in static}
     todo |= {name for name in outputs if name in static}
     stack = sorted(todo)
     found: set[str] = set()
@@ -84,7 +80,7 @@ def weights(
             if types.get(name, (0, None))[0] in WEIGHT_TYPES:
                 found.add(name)
         elif node.kind not in _MEASURES:
-            new = {n for n in node.reads() if n and n not in todo}
+            new = {n for n in node.needs if n and n not in todo}
             todo |= new
             stack.extend(sorted(new))
     return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from nona.errors import GraphError
+from nona.graph.collector import paused_collector
 from nona.graph.guard import parse_guarded
 from nona.graph.limits import MAX_BYTES
 from nona.graph.model import ModelGraph
@@ -66,15 +67,15 @@ def read_model(
     reader = reader_for(filename)
     _check_bytes(data, filename, reader)
     bound = check_symbols(symbols)
-    if guarded and reader.guarded:
-        document = parse_guarded(reader.name, data, filename, bound)
-    else:
-        document = reader.read(data, filename, bound)
-    graph = document.get("graph")
-    own_name = isinstance(graph, Mapping) and "name" in graph
-    return from_node_link(
-        document, None if own_name else PurePath(filename).stem or "model", source_format=reader.name
-    )
+    with paused_collector():
+        if guarded and reader.guarded:
+            document = parse_guarded(reader.name, data, filename, bound)
+        else:
+            document = reader.read(data, filename, bound)
+        graph = document.get("graph")
+        named = isinstance(graph, Mapping) and isinstance(graph.get("name"), str)
+        name = None if named else PurePath(filename).stem or "model"
+        return from_node_link(document, name, source_format=reader.name)
 
 
 def reader_for(filename: str) -> Reader:

@@ -45,11 +45,13 @@ def check_name(name: str, what: str) -> str:
     GraphError
         When ``name`` is longer than 2,000 characters or holds a control character.
     """
+    if len(name) <= MAX_NAME and name.isprintable():
+        return name
     if len(name) > MAX_NAME:
         raise GraphError(
             f"{what} {quote(name)}: its name has {len(name)} characters, at most {MAX_NAME} are allowed; "
             "shorten it."
         )
-    if not name.isprintable() and _UNSAFE.search(name):
+    if _UNSAFE.search(name):
         raise GraphError(f"{what} {quote(name)}: its name holds a control character; remove it.")
     return name
