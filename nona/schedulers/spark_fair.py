@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.placement import Placement
@@ -20,24 +21,21 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
 
     Cap = ⌈E / open jobs⌉ executors per job. Jobs are numbered in order of arrival.
     """
-    for i in range(ready.n):
-        home = ready.home[i]
-        if home >= 0 and view.queue_length[home] == 0:
-            out[0] = i
-            out[1] = home
-            return True
-    executors = len(view.queue_length)
-    cap = (executors + ready.open_jobs - 1) // max(ready.open_jobs, 1)
-    best = -1
-    for i in range(ready.n):
-        if ready.job_running[i] < cap and (best < 0 or ready.job[i] < ready.job[best]):
-            best = i
-    if best < 0:
+    if ready.n == 0:
+        return False
+    freed = np.flatnonzero((ready.home >= 0) & (view.queue_length[ready.home] == 0))
+    if len(freed) > 0:
+        out[0] = freed[0]
+        out[1] = ready.home[freed[0]]
+        return True
+    cap = (len(view.queue_length) + ready.open_jobs - 1) // max(ready.open_jobs, 1)
+    below = np.flatnonzero(ready.job_running < cap)
+    if len(below) == 0:
         return False
     executor = free_executor(view, u[0])
     if executor < 0:
         return False
-    out[0] = best
+    out[0] = below[np.argmin(ready.job[below])]
     out[1] = executor
     return True
 

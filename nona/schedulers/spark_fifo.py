@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.placement import Placement
@@ -19,10 +20,7 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
     """The first ready task of the oldest job; where its last predecessor ran, if that is free."""
     if ready.n == 0:
         return False
-    best = 0
-    for i in range(1, ready.n):
-        if ready.job[i] < ready.job[best]:
-            best = i
+    best = np.argmin(ready.job)
     executor = ready.home[best]
     if executor < 0 or view.queue_length[executor] != 0:
         executor = free_executor(view, u[0])
