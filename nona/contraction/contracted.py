@@ -36,7 +36,8 @@ class Step:
     """One contraction: the tasks ``source`` and ``target`` became the task ``into``.
 
     ``edge`` is an edge between operators that the step swallowed; ``reason`` says in words why
-    the rule allows it.
+    the rule allows it. ``rule`` names the rule whose condition held: the poset rule starts with the
+    direct one, so its steps have both names.
     """
 
     source: str
@@ -44,6 +45,7 @@ class Step:
     into: str
     edge: tuple[str, str]
     reason: str
+    rule: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,90 @@
+"""A contraction under way: the quotient graph, and a record of every step."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from nona.contraction.contracted import ContractedGraph, Step, Task, TaskEdge
+from nona.contraction.quotient import Quotient
+from nona.graph.model import ModelGraph
+from nona.graph.text import quote
+
+NAME_WIDTH = 40
+NAMES_SHOWN = 3
+
+
+class Merging:
+    """Merges tasks of ``graph`` and keeps the steps; a rule decides which ones.
+
+    Parameters
+    ----------
+    graph
+        The model graph; its operators are in a topological order.
+    priority
+        Among edges that may be contracted, the one whose first operator has the smallest priority
+        goes first; by default the operator's place, so that steps run from inputs to outputs.
+    """
+
+    def __init__(self, graph: ModelGraph, priority: Sequence[float] | None = None) -> None:
+        self.graph = graph
+        self.priority = priority if priority is not None else range(len(graph.operators))
+        self.quotient = Quotient(graph.dag)
+        self.steps: list[Step] = []
+        self._ids = [o.id for o in graph.operators]
+        self._quoted: dict[int, str] = {}
+
+    def merge(self, u: int, v: int, rule: str, reason: str) -> tuple[set[int], set[int]]:
+        """Contract u → v and record it; the result is that of :meth:`Quotient.merge`."""
+        first = self._ids[self.quotient.head[u]]
+        edge = (self._ids[u], self._ids[v])
+        self.steps.append(Step(first, edge[1], first, edge, reason, rule))
+        return self.quotient.merge(u, v)
+
+    def name(self, head: int) -> str:
+        """The task that starts in ``head``, quoted and clipped for a sentence."""
+        if head not in self._quoted:
+            self._quoted[head] = quote(self._ids[head], NAME_WIDTH)
+        return self._quoted[head]
+
+    def ends(self, u: int, v: int) -> tuple[str, str]:
+        """Names of the two tasks that u → v joins."""
+        return self.name(self.quotient.head[u]), self.name(v)
+
+    def other_inputs(self, u: int, v: int) -> str:
+        """Names of what feeds v's task besides u's, or ``""``."""
+        head = self.quotient.head
+        return self._list(head[t] for t in self.quotient.inputs[v] if t != u)
+
+    def other_consumers(self, u: int, v: int) -> str:
+        """Names of what reads from u's task besides v's, or ``""``."""
+        return self._list(h for h in self.quotient.consumers[u] if h != v)
+
+    def _list(self, heads: Iterable[int]) -> str:
+        found = list(heads)
+        shown = ", ".join(self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, found))
+        more = len(found) - NAMES_SHOWN
+        return f"{shown} and {more} more" if more > 0 else shown
+
+    def result(self, rule: str) -> ContractedGraph:
+        """The contracted graph as it stands."""
+        tasks, place = [], [0] * len(self._ids)
+        for i, head in enumerate(self.quotient.heads()):
+            path = self.quotient.path(head)
+            for operator in path:
+                place[operator] = i
+            tasks.append(Task(self._ids[head], tuple(self._ids[o] for o in path)))
+        edges = _task_edges(self.graph, tasks, place)
+        return ContractedGraph(self.graph, rule, tuple(tasks), edges, tuple(self.steps))
+
+
+def _task_edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tuple[TaskEdge, ...]:
+    """One edge per (source task, target task, tensor) with different ends."""
+    index = graph.index
+    sizes: dict[tuple[int, int, str], float] = {}
+    for edge in graph.edges:
+        source, target = place[index[edge.source]], place[index[edge.target]]
+        if source != target:
+            key = (source, target, edge.tensor)
+            sizes[key] = max(sizes.get(key, 0.0), edge.size_bytes)
+    return tuple(TaskEdge(tasks[s].id, tasks[t].id, name, sizes[s, t, name]) for s, t, name in sorted(sizes))
