@@ -36,7 +36,8 @@ class View(NamedTuple):
     """What a decision sees at one instant. Fields above the declared level are ``nan``.
 
     ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor,
-    background included; ``backlog_s`` (E,) is the modelled work in them, in seconds.
+    background included; ``backlog_s`` (E,) is the modelled work in them, in seconds. Schedulers that
+    do not declare that they read queues find −1 and ``nan`` there.
     """
 
     executor_server: NDArray[np.int64]
@@ -53,6 +54,7 @@ class View(NamedTuple):
 class Ready(NamedTuple):
     """The tasks that could start, in the order in which they became ready: arrays of length ``n``.
 
+    ``job`` numbers jobs in order of arrival; ``since_s`` is when the task became ready.
     ``job_running`` counts the executors that the task's job holds now; ``open_jobs`` the jobs in
     the system that are not complete. ``home`` is the executor on which the task's last
     predecessor ran, −1 for a first task.
@@ -69,7 +71,11 @@ class Ready(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Tables of a scheduler for one system: a named tuple of arrays, and draws needed per job."""
+    """Tables of a scheduler for one system: a named tuple of arrays, and the draws it needs.
+
+    ``uniforms_per_job`` is per job for ``bind`` (the most that any query class needs; the k-th draw
+    of a job is the same for every scheduler) and per task picked for ``pick``.
+    """
 
     tables: Any
     uniforms_per_job: int
