@@ -36,6 +36,24 @@ class Envelope:
         result: Floats = np.maximum.reduceat(self.const + self.slope * link_wait, self.start[:-1])
         return result
 
+    def tangents(self, link_wait: float) -> tuple[Floats, Floats]:
+        """(n,) spans at one wait, and the slopes of the lines that are active there (the steepest)."""
+        values = self.const + self.slope * link_wait
+        top = np.maximum.reduceat(values, self.start[:-1])
+        active = values >= np.repeat(top, np.diff(self.start))
+        return top, np.maximum.reduceat(np.where(active, self.slope, 0.0), self.start[:-1])
+
+    def of(self, columns: NDArray[np.int64], link_wait: float | Floats) -> Floats:
+        """Spans of some configurations only, at one wait or at one for each of them."""
+        counts = self.start[columns + 1] - self.start[columns]
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        at = np.repeat(self.start[columns] - starts, counts) + np.arange(ends[-1] if len(ends) else 0)
+        wait = np.repeat(link_wait, counts) if isinstance(link_wait, np.ndarray) else link_wait
+        values = self.const[at] + self.slope[at] * wait
+        result: Floats = np.maximum.reduceat(values, starts) if len(starts) else values
+        return result
+
 
 def envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     """The lines of every configuration at ``server_wait_s``, exact for all waits that matter.

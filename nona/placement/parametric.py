@@ -4,9 +4,13 @@ F is increasing in the link's wait w, and w(x) ≤ W is linear in x for a fixed 
 
     w(x) ≤ W   ⇔   (a0 + W·a1)·x ≤ W·b1 − b0
 
-so  min F = min over W of φ(W), the LP with costs at W under that row. On a cell [W0, W1] the LP
-with the costs of W0 and the row of W1 bounds φ from below, so bisection over the scalar W
-certifies the global minimum of the non-convex problem.
+so  min F = min over W of φ(W), the LP with costs at W under that row, and branch and bound over the
+scalar W certifies the global minimum of the non-convex problem. Two bounds hold on a cell [W0, W1]:
+
+* the LP with the costs of W0 and the row of W1, as costs and row grow with W;
+* for any multiplier μ ≥ 0 of the row, the Lagrangian with every cost replaced by its tangent at a
+  middle point: Σ_groups min_c (affine in W) − μ·(affine in W) is concave in W, so its least value
+  on the cell is at one of the ends. With the middle's own μ this is much the sharper one.
 """
 
 from __future__ import annotations
@@ -75,6 +79,7 @@ class _Search:
         self.x = np.zeros(len(problem.a0))
         self.x[problem.start[:-1]] = 1.0
         self.value = problem.value(self.x)
+        self.reference = abs(self.value)
         if start is not None:
             self._offer(start)
         if problem.groups:
@@ -102,8 +107,26 @@ class _Search:
         choice: Choice = solve_knapsack(p.start, p.group, cost, row, max(bound, 0.0))
         return p.constant + choice.bound, choice.vector(len(p.a0))
 
+    def _bound(self, low: float, high: float, middle: float) -> float:
+        """A bound on the cell [low, high]; the LP at ``middle`` is offered as a point on the way."""
+        p = self.problem
+        cost, slope = p.lines.tangents(middle)
+        row = p.a0 + middle * p.a1
+        self.cells += 1
+        choice = solve_knapsack(p.start, p.group, cost, row, max(middle * p.b1 - p.b0, 0.0))
+        self._offer(choice.vector(len(p.a0)))
+        least = math.inf
+        for wait in (low, high):
+            price = cost + slope * (wait - middle) + choice.multiplier * (p.a0 + wait * p.a1)
+            chosen = float(np.minimum.reduceat(price, p.start[:-1]).sum())
+            least = min(least, chosen - choice.multiplier * (wait * p.b1 - p.b0))
+        if p.constant + least >= self._target():
+            return p.constant + least
+        return max(p.constant + least, self._program(low, high)[0])
+
     def _target(self) -> float:
-        return self.value * (1.0 - self.gap)
+        # Prices may make a value negative; then the gap is relative to its size.
+        return self.value - self.gap * max(abs(self.value), 1e-3 * self.reference)
 
     def run(self) -> Certified:
         p = self.problem
@@ -124,9 +147,7 @@ class _Search:
                 finished = min(finished, bound)
                 continue
             for a, b in ((low, middle), (middle, high)):
-                value, x = self._program(a, b)
-                self._offer(x)
-                value = max(value, bound)
+                value = max(self._bound(a, b, _between(a, b, first, scale)), bound)
                 if value < self._target():
                     heapq.heappush(heap, (value, a, b))
                 else:
@@ -148,7 +169,7 @@ class _Search:
         last only configurations that wait for nothing remain, and the bound reaches the best of these.
         """
         p = self.problem
-        step = max(first, 1e-9 * max(self.value, 1e-9))
+        step = max(first, 1e-9 * max(self.reference, 1e-9))
         for _ in range(200):
             cost = p.lines(first + step)
             chosen = cheapest(p.start, p.group, cost)
@@ -156,7 +177,7 @@ class _Search:
             x[chosen] = 1.0
             self._offer(x)
             bound = p.constant + float(cost[chosen].sum())
-            if bound >= self.value * (1 - 1e-12):
+            if bound >= self.value - 1e-12 * self.reference:
                 break
             step *= 2.0
         return first + step

@@ -69,17 +69,19 @@ class Problem:
         """The link's wait when no query uses it."""
         return self.b0 / self.b1
 
-    def wait(self, x: Floats) -> float:
-        """w(x); ``inf`` where the link is overloaded."""
-        spare = self.b1 - float(self.a1 @ x)
-        return (self.b0 + float(self.a0 @ x)) / spare if spare > 0 else np.inf
+    def wait(self, columns: NDArray[np.int64], shares: Floats) -> float:
+        """w(x) of the point with ``shares`` in ``columns``; ``inf`` where the link is overloaded."""
+        spare = self.b1 - float((self.a1[columns] * shares).sum())
+        return (self.b0 + float((self.a0[columns] * shares).sum())) / spare if spare > 0 else np.inf
 
     def value(self, x: Floats) -> float:
         """The objective at ``x`` (n,), seconds; ``inf`` where the link is overloaded."""
-        wait = self.wait(x)
+        columns = np.flatnonzero(x)
+        shares = x[columns]
+        wait = self.wait(columns, shares)
         if not np.isfinite(wait):
             return np.inf
-        return self.constant + float(self.lines(wait) @ x)
+        return self.constant + float((self.lines.of(columns, wait) * shares).sum())
 
 
 @dataclass(frozen=True, eq=False)

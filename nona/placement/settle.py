@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Table = list[list[Floats]]
 Inner = Callable[[Problem, Floats | None], Certified]
 TOLERANCE = 1e-6
+_ROUGH = 1e-3
 _ROUNDS = 60
 _KICKED = 8
 
@@ -79,12 +80,12 @@ def settle(model: Model, rough: Inner, inner: Inner) -> Settled:
     groups = groups_of(model)
     eager_problem = build_problem(model, groups, model.server_wait_s(silent))
     eager = probabilities(model, groups, eager_problem, rough(eager_problem, None).x)
-    best = min((descend(model, rough, x) for x in (local, eager)), key=lambda s: s.value_s)
+    best = min((descend(model, rough, x, _ROUGH) for x in (local, eager)), key=lambda s: s.value_s)
     for j in range(min(len(local), _KICKED)) if len(local) > 1 else ():
         for other in (local, eager):
             if not _same(best.x[j], other[j]):
                 kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
-                best = min(best, descend(model, rough, kicked), key=lambda s: s.value_s)
+                best = min(best, descend(model, rough, kicked, _ROUGH), key=lambda s: s.value_s)
     return descend(model, inner, best.x)
 
 
@@ -92,25 +93,30 @@ def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
     return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
-def descend(model: Model, inner: Inner, x: Table) -> Settled:
-    """Repeat priced steps until none lowers the objective."""
+def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Settled:
+    """Repeat priced steps until none lowers the objective by ``tolerance``, relative."""
     for rounds in range(_ROUNDS + 1):
         value = evaluate(model, x)
         here = objective_s(model, value)
         priced = price(model, x, value)
         problem = priced.problem(model)
         solved = inner(problem, columns_of(priced.groups, problem, x))
-        if solved.value_s >= here * (1.0 - TOLERANCE) or rounds == _ROUNDS:
+        if solved.value_s >= here * (1.0 - tolerance) or rounds == _ROUNDS:
             break
-        step = _step(model, x, probabilities(model, priced.groups, problem, solved.x), here)
+        step = _step(
+            model, x, probabilities(model, priced.groups, problem, solved.x), here * (1.0 - 0.1 * tolerance)
+        )
         if step is None:
             break
         x = step
     return Settled(x, here, priced, solved)
 
 
-def _step(model: Model, x: Table, wanted: Table, here: float) -> Table | None:
-    """Move the sub-graphs that gain most towards ``wanted``: all, half, … one; None if nothing helps."""
+def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+    """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
+
+    None if no such point has an objective below ``limit``.
+    """
     slope = gradient(model, evaluate(model, x, every=True), x, server_wait_fixed=False)
     gains = [
         (float(slope[j][k] @ (x[j][k] - wanted[j][k])), j, k)
@@ -119,7 +125,7 @@ def _step(model: Model, x: Table, wanted: Table, here: float) -> Table | None:
         if not np.array_equal(x[j][k], wanted[j][k])
     ]
     gains.sort(key=lambda g: (-g[0], g[1:]))
-    best, value = None, here * (1.0 - 0.1 * TOLERANCE)
+    best, value = None, limit
     count = len(gains)
     while count >= 1:
         moved = [list(row) for row in x]

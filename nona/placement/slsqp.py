@@ -168,7 +168,8 @@ def _shortlist(problem: Problem, x: Floats) -> NDArray[np.int64]:
     keep = np.zeros(n, dtype=bool)
     keep[problem.start[:-1]] = True
     keep[x > 0] = True
-    middle = max(problem.wait(x), 1e-12)
+    used = np.flatnonzero(x)
+    middle = max(problem.wait(used, x[used]), 1e-12)
     for wait in middle * np.array([0.0, 0.5, 1.0, 2.0, 8.0]):
         cost = problem.lines(float(wait))
         row = problem.a0 + wait * problem.a1
