@@ -18,7 +18,7 @@ class Dag:
     >>> diamond.predecessors[3], diamond.topological_order(), diamond.levels()
     ((1, 2), (0, 1, 2, 3), (0, 1, 1, 2))
     >>> diamond.critical_path([2, 10, 8, 2])
-    (14, (0, 1, 3))
+    (14.0, (0, 1, 3))
     """
 
     successors: tuple[tuple[int, ...], ...]

@@ -169,12 +169,17 @@ def _ask(child: subprocess.Popen[bytes], header: bytes, data: bytes) -> bytes | 
 
 
 def _document(answer: bytes, filename: str) -> Document:
-    reply = json.loads(answer)
-    if "document" in reply:
+    try:
+        reply = json.loads(answer)
+    except (ValueError, RecursionError):
+        reply = None
+    if isinstance(reply, dict) and isinstance(reply.get("document"), dict):
         document: Document = reply["document"]
         return document
+    if not isinstance(reply, dict) or "error" not in reply:
+        raise GraphError(f"File {quote(filename)}: its parser answered nonsense; the file is damaged.")
     message = one_line(reply["error"], 1000)
-    if reply.get("missing"):
+    if isinstance(reply.get("missing"), list):
         raise MissingDimensions(message, [str(n) for n in reply["missing"]])
     raise GraphError(message)
 

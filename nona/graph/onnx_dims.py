@@ -53,9 +53,8 @@ def _value(node: ast.expr, symbols: Mapping[str, int]) -> int:
 def bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[dict[str, int], list[str]]:
     """Write numbers into the symbolic dimensions of ``model`` (an ``onnx.ModelProto``), in place.
 
-    Only the graph's inputs are asked about: everything else follows from them, so that types of
-    inner tensors and of outputs which stay symbolic are dropped for shape inference to find. An
-    unnamed dimension of an input is called ``input[axis]``.
+    Only the graph's inputs are asked about: everything else follows from them. An unnamed dimension
+    of an input is called ``input[axis]``.
 
     Returns
     -------
@@ -111,29 +110,13 @@ def _set(dim: Any, number: int, label: str) -> None:
 
 
 def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
-    """Bind the types of outputs and inner tensors; drop what stays symbolic. Names that occurred."""
+    """Bind what can be bound in the types of outputs and inner tensors; the names that occurred."""
     found: set[str] = set()
-    keep = [value for value in graph.value_info if _bind_type(value, symbols, found)]
-    if len(keep) < len(graph.value_info):
-        kept = [type(v).FromString(v.SerializeToString()) for v in keep]
-        del graph.value_info[:]
-        graph.value_info.extend(kept)
-    for value in graph.output:
-        if not _bind_type(value, symbols, found):
-            value.type.tensor_type.ClearField("shape")
+    for values in (graph.value_info, graph.output):
+        for value in values:
+            for dim in _dims(value):
+                number, _ = evaluate(dim.dim_param, symbols) if dim.dim_param else (None, ())
+                if number is not None and 0 <= number <= MAX_DIMENSION:
+                    found |= {dim.dim_param, *re.findall(r"\w+", dim.dim_param)}
+                    dim.dim_value = number
     return found
-
-
-def _bind_type(value: Any, symbols: Mapping[str, int], found: set[str]) -> bool:
-    """Whether the shape is now all numbers."""
-    complete = True
-    for dim in _dims(value):
-        if dim.HasField("dim_value") and dim.dim_value >= 0:
-            continue
-        number, _ = evaluate(dim.dim_param, symbols) if dim.dim_param else (None, ())
-        if number is None or not 0 <= number <= MAX_DIMENSION:
-            complete = False
-        else:
-            found |= set(re.findall(r"\w+", dim.dim_param)) | {dim.dim_param}
-            dim.dim_value = number
-    return complete

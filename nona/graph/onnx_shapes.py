@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.errors import GraphError
 from nona.graph.limits import MAX_RANK
-from nona.graph.onnx_types import DTYPES, TensorType
+from nona.graph.onnx_types import DTYPES, STANDARD, TensorType
 from nona.graph.text import one_line, quote
 
 KEPT_ELEMENTS = 1024
@@ -38,7 +38,8 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
     """Element type and shape of every tensor by name, and warnings.
 
     Uses ``onnx.shape_inference.infer_shapes`` with data propagation; large weights should have
-    been dropped before.
+    been dropped before. Types that the file states are often stale or symbolic, so they count only
+    for what inference cannot know: operators that are not ONNX's own, and data-dependent shapes.
 
     Raises
     ------
@@ -48,6 +49,7 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
     from onnx import shape_inference
 
     notes = []
+    stated = _set_aside(model.graph)
     try:
         inferred = shape_inference.infer_shapes(model, data_prop=True).graph
     except (RuntimeError, ValueError, TypeError) as error:
@@ -56,11 +58,30 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
     types: dict[str, TensorType] = {}
     for values in (inferred.value_info, inferred.output, inferred.input):
         _collect(values, types)
+    for name, kind in stated.items():
+        if types.get(name, (0, None))[1] is None and kind[1] is not None:
+            types[name] = kind
     for tensor in model.graph.initializer:
         types[tensor.name] = constant_type(tensor)
     for sparse in model.graph.sparse_initializer:
         types[sparse.values.name] = (sparse.values.data_type, tuple(sparse.dims))
     return types, notes
+
+
+def _set_aside(graph: Any) -> dict[str, TensorType]:
+    """The types that the file states; they are taken out of ``graph`` where inference finds them."""
+    stated: dict[str, TensorType] = {}
+    _collect(graph.value_info, stated)
+    _collect(graph.output, stated)
+    foreign = {t for node in graph.node if node.domain not in STANDARD for t in node.output}
+    kept = [v.SerializeToString() for v in graph.value_info if v.name in foreign]
+    del graph.value_info[:]
+    for raw in kept:
+        graph.value_info.add().ParseFromString(raw)
+    for value in graph.output:
+        if value.name not in foreign and value.type.WhichOneof("value") == "tensor_type":
+            value.type.tensor_type.ClearField("shape")
+    return stated
 
 
 def constant_type(tensor: Any) -> TensorType:

@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.graph.onnx_types import WEIGHT_TYPES, TensorType
+from nona.graph.onnx_types import STANDARD, WEIGHT_TYPES, TensorType
 
 # no inputs, yet not constants
 _RANDOM = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 )
 _MEASURES = frozenset({"Shape", "Size"})  # read the shape of a weight, not the weight
-_STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set
 def _makes_anew(node: Node) -> bool:
     if node.kind in _RANDOM:
         return True
-    return not node.inputs and node.proto.domain not in _STANDARD  # a source of data we do not know
+    return not node.inputs and node.proto.domain not in STANDARD  # a source of data we do not know
 
 
 def weights(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from nona.graph.registry import Document
 
@@ -43,6 +42,9 @@ DTYPES: dict[int, tuple[str, int]] = {
 # and strings among the constants are indices, shapes and masks.
 WEIGHT_TYPES = frozenset(DTYPES) - {0, 6, 7, 8, 9, 12, 13}
 
+STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
+"""Operator domains that ONNX itself defines."""
+
 TensorType = tuple[int, tuple[int, ...] | None]
 """Element type (number) and shape; ``None`` where the shape is not known."""
 
@@ -70,8 +72,3 @@ def tensor_data(kind: TensorType) -> Document:
     if shape is not None:
         data["shape"] = shape
     return data
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """``(1, 3)`` as ``1×3``; the shape of a scalar as ``scalar``."""
-    return "×".join(map(str, shape)) or "scalar"

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from nona.errors import GraphError
 from nona.graph.collector import paused_collector
-from nona.graph.guard import parse_guarded
+from nona.graph.guard import GuardedWorker, parse_guarded
 from nona.graph.limits import MAX_BYTES
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
@@ -35,7 +35,12 @@ _FOREIGN_SUFFIXES = {
 
 
 def read_model(
-    data: bytes, filename: str, *, symbols: Mapping[str, int] | None = None, guarded: bool = True
+    data: bytes,
+    filename: str,
+    *,
+    symbols: Mapping[str, int] | None = None,
+    guarded: bool = True,
+    worker: GuardedWorker | None = None,
 ) -> ModelGraph:
     """The model graph that a file holds.
 
@@ -50,6 +55,8 @@ def read_model(
     guarded
         Whether formats with a native parser are read in a limited child process; ``False`` is
         for files we ship ourselves.
+    worker
+        A running child process for guarded reading; without it each file gets one of its own.
 
     Raises
     ------
@@ -69,7 +76,8 @@ def read_model(
     bound = check_symbols(symbols)
     with paused_collector():
         if guarded and reader.guarded:
-            document = parse_guarded(reader.name, data, filename, bound)
+            parse = worker.parse if worker else parse_guarded
+            document = parse(reader.name, data, filename, bound)
         else:
             document = reader.read(data, filename, bound)
         graph = document.get("graph")

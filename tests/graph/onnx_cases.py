@@ -1,0 +1,54 @@
+"""Small ONNX models for the tests of the readers, made with ``onnx.helper``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
+
+
+def value(name: str, dims: Sequence[int | str | None] | None, kind: int = FLOAT) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, dims)
+
+
+def weight(name: str, dims: Sequence[int], kind: int = FLOAT, location: str = "not-shipped") -> TensorProto:
+    """An initialiser without its values."""
+    tensor = TensorProto(name=name, data_type=kind, dims=dims)
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
+def numbers(name: str, items: Sequence[int]) -> TensorProto:
+    return helper.make_tensor(name, INT64, [len(items)], list(items))
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Sequence[onnx.ValueInfoProto] = (),
+    outputs: Sequence[str | onnx.ValueInfoProto] = ("y",),
+    weights: Sequence[TensorProto] = (),
+    *,
+    infos: Sequence[onnx.ValueInfoProto] = (),
+    functions: Sequence[onnx.FunctionProto] = (),
+    domains: Mapping[str, int] | None = None,
+    opset: int = 20,
+    ir_version: int = 10,
+) -> bytes:
+    """A serialised model; without ``inputs`` its input is ``x``, 1×4 floats."""
+    ends = [value(o, None) if isinstance(o, str) else o for o in outputs]
+    graph = helper.make_graph(
+        list(nodes), "main", list(inputs) or [value("x", [1, 4])], ends, list(weights), value_info=list(infos)
+    )
+    imports = [helper.make_opsetid(d, v) for d, v in ({"": opset} | dict(domains or {})).items()]
+    made = helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version)
+    return bytes(made.SerializeToString())
+
+
+def relu(source: str, target: str, name: str = "") -> onnx.NodeProto:
+    return helper.make_node("Relu", [source], [target], name=name or target)
