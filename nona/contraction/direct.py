@@ -12,9 +12,9 @@ NAME = "direct"
 def apply_direct(merging: Merging) -> None:
     """Contract a → b iff Pred(b)∖{a} ⊆ Pred(a) and Succ(a)∖{b} ⊆ Succ(b), as long as there is one.
 
-    Why nothing is lost: what runs in parallel to b would have to wait for neither a nor b, or
-    be waited for by neither; all of b's other inputs are also a's, and all of a's other consumers
-    also b's, so b can only start when a has ended and nothing can use the time between them.
+    Nothing is lost: every path that ends in a extends through b, and every path that starts in b
+    extends backwards through a, so a path of the merged graph is part of a path that was there
+    before, and the critical path stays as it is for all operator times.
 
     O(n log n + m).
     """

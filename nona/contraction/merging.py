@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from nona.contraction.contracted import ContractedGraph, Step, Task, TaskEdge
+from nona.contraction.assemble import assemble
+from nona.contraction.contracted import ContractedGraph, Step
 from nona.contraction.quotient import Quotient
 from nona.graph.model import ModelGraph
 from nona.graph.text import quote
@@ -68,23 +69,5 @@ class Merging:
 
     def result(self, rule: str) -> ContractedGraph:
         """The contracted graph as it stands."""
-        tasks, place = [], [0] * len(self._ids)
-        for i, head in enumerate(self.quotient.heads()):
-            path = self.quotient.path(head)
-            for operator in path:
-                place[operator] = i
-            tasks.append(Task(self._ids[head], tuple(self._ids[o] for o in path)))
-        edges = _task_edges(self.graph, tasks, place)
-        return ContractedGraph(self.graph, rule, tuple(tasks), edges, tuple(self.steps))
-
-
-def _task_edges(graph: ModelGraph, tasks: Sequence[Task], place: Sequence[int]) -> tuple[TaskEdge, ...]:
-    """One edge per (source task, target task, tensor) with different ends."""
-    index = graph.index
-    sizes: dict[tuple[int, int, str], float] = {}
-    for edge in graph.edges:
-        source, target = place[index[edge.source]], place[index[edge.target]]
-        if source != target:
-            key = (source, target, edge.tensor)
-            sizes[key] = max(sizes.get(key, 0.0), edge.size_bytes)
-    return tuple(TaskEdge(tasks[s].id, tasks[t].id, name, sizes[s, t, name]) for s, t, name in sorted(sizes))
+        groups = [self.quotient.path(head) for head in self.quotient.heads()]
+        return assemble(self.graph, rule, groups, self.steps)

@@ -1,0 +1,204 @@
+"""Certificates that every registered rule must pass, on random graphs."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import networkx as nx
+import pytest
+from contraction_cases import arcs_of, critical_path, graphs, quotient, singletons
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.contraction.contracted import ContractedGraph
+from nona.contraction.rules import DEFAULT_RULE, RULES, contract, contract_by
+from nona.errors import GraphError
+from nona.graph.model import Edge, ModelGraph, Operator
+
+every_rule = pytest.mark.parametrize("rule", RULES)
+modest = settings(max_examples=120, deadline=None, derandomize=True)
+orders = st.one_of(st.none(), st.integers(0, 10**6))
+
+
+def run(graph: ModelGraph, rule: str, order: int | None) -> ContractedGraph:
+    if order is None:
+        return contract(graph, rule)
+    rng = random.Random(order)
+    return contract_by(graph, RULES[rule], [rng.random() for _ in graph.operators])
+
+
+def blocks(contracted: ContractedGraph) -> frozenset[frozenset[int]]:
+    index = contracted.graph.index
+    return frozenset(frozenset(index[o] for o in t.operators) for t in contracted.tasks)
+
+
+@every_rule
+@modest
+@given(graph=graphs, order=orders)
+def test_tasks_partition_the_operators_and_lift_back(rule: str, graph: ModelGraph, order: int | None) -> None:
+    done = run(graph, rule, order)
+    place = graph.index
+    assert sorted(o for t in done.tasks for o in t.operators) == sorted(place)
+    for task in done.tasks:
+        assert task.id == task.operators[0]
+        assert list(task.operators) == sorted(task.operators, key=place.__getitem__)
+        assert all(done.task_of[o] == task.id for o in task.operators)
+    assert len(done.tasks) == len(graph.operators) - len(done.steps)
+
+
+@every_rule
+@modest
+@given(graph=graphs, order=orders)
+def test_the_result_is_acyclic_and_its_edges_are_those_of_the_operators(
+    rule: str, graph: ModelGraph, order: int | None
+) -> None:
+    done = run(graph, rule, order)
+    task_of, index = done.task_of, done.index
+    expected = {
+        (index[task_of[e.source]], index[task_of[e.target]], e.tensor): e.size_bytes
+        for e in graph.edges
+        if task_of[e.source] != task_of[e.target]
+    }
+    found = [((index[e.source], index[e.target], e.tensor), e.size_bytes) for e in done.edges]
+    assert found == sorted(expected.items())
+    assert all(e.source != e.target and index[e.source] < index[e.target] for e in done.edges)
+
+
+@every_rule
+@modest
+@given(graph=graphs, order=orders, seed=st.integers(0, 10**6))
+def test_totals_and_the_critical_path_stay(
+    rule: str, graph: ModelGraph, order: int | None, seed: int
+) -> None:
+    done = run(graph, rule, order)
+    rng = random.Random(seed)
+    for zeros in (0.0, 0.7):
+        times = [float(rng.randint(1, 50)) * (rng.random() >= zeros) for _ in graph.operators]
+        merged = done.sum_over_tasks(times)
+        assert sum(merged) == sum(times)
+        assert done.dag.critical_path(merged)[0] == graph.dag.critical_path(times)[0]
+
+
+@every_rule
+@modest
+@given(graph=graphs, order=orders)
+def test_steps_replay(rule: str, graph: ModelGraph, order: int | None) -> None:
+    done = run(graph, rule, order)
+    place = graph.index
+    tasks = {o: {o} for o in place}
+    arcs = {(e.source, e.target) for e in graph.edges}
+    for step in done.steps:
+        source, target = tasks.pop(step.source), tasks.pop(step.target)
+        assert step.edge in arcs
+        assert step.edge[0] in source
+        assert step.edge[1] in target
+        assert step.into == min(source | target, key=place.__getitem__)
+        tasks[step.into] = source | target
+    assert tasks == {t.id: set(t.operators) for t in done.tasks}
+
+
+@every_rule
+@modest
+@given(graph=graphs, order=orders)
+def test_reasons_name_the_true_neighbours(rule: str, graph: ModelGraph, order: int | None) -> None:
+    done = run(graph, rule, order)
+    arcs, names = arcs_of(graph), [o.id for o in graph.operators]
+    partition = singletons(len(names))
+    for step in done.steps:
+        now = quotient(arcs, partition)
+        a, b = (next(p for p in partition if names[min(p)] == end) for end in (step.source, step.target))
+        others = (set(now.pred[b]) - {a}, set(now.succ[a]) - {b})
+        only = (
+            f"{step.target!r} reads from {step.source!r} only",
+            f"{step.source!r} feeds {step.target!r} only",
+        )
+        for neighbours, alone in zip(others, only, strict=True):
+            assert (alone in step.reason) == (not neighbours)
+            listed = ", ".join(repr(names[i]) for i in sorted(min(p) for p in neighbours)[:3])
+            more = f" and {len(neighbours) - 3} more" if len(neighbours) > 3 else ""
+            assert f"({listed}{more})" in step.reason or not neighbours
+        assert step.rule in RULES
+        assert "\n" not in step.reason
+        partition = (partition - {a, b}) | {a | b}
+
+
+@every_rule
+@modest
+@given(graph=graphs)
+def test_contraction_is_repeatable_and_idempotent(rule: str, graph: ModelGraph) -> None:
+    done = contract(graph, rule)
+    assert contract(graph, rule) == done
+    edges = tuple(Edge(e.source, e.target, e.tensor, e.size_bytes) for e in done.edges)
+    again = contract(ModelGraph("again", tuple(Operator(t.id) for t in done.tasks), edges), rule)
+    assert again.steps == ()
+
+
+@modest
+@given(graph=graphs)
+def test_the_rules_are_nested(graph: ModelGraph) -> None:
+    """Size-aware merges no more than direct, and direct no more than poset."""
+    fine, middle, coarse = (blocks(contract(graph, r)) for r in ("size-aware", "direct", "poset"))
+    for finer, coarser in itertools.pairwise((fine, middle, coarse)):
+        assert all(any(f <= c for c in coarser) for f in finer)
+
+
+@modest
+@given(graph=graphs)
+def test_poset_is_the_path_compression_of_the_transitive_reduction(graph: ModelGraph) -> None:
+    other = nx.DiGraph(arcs_of(graph))
+    other.add_nodes_from(range(len(graph.operators)))
+    hasse = nx.transitive_reduction(other)
+    paths = nx.Graph((u, v) for u, v in hasse.edges if hasse.out_degree(u) == 1 == hasse.in_degree(v))
+    paths.add_nodes_from(hasse)
+    assert blocks(contract(graph)) == {frozenset(c) for c in nx.connected_components(paths)}
+
+
+def test_the_smallest_serial_graph_that_stops_the_direct_rule() -> None:
+    arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)]
+    graph = ModelGraph(
+        "skips",
+        tuple(Operator(str(i)) for i in range(5)),
+        tuple(Edge(str(u), str(v), f"{u}-{v}", 1.0) for u, v in sorted(arcs)),
+    )
+    assert len(contract(graph, "direct").tasks) == 5
+    done = contract(graph, "poset")
+    assert [t.operators for t in done.tasks] == [("0", "1", "2", "3", "4")]
+    assert done.steps[0].reason == (
+        "'1' reads from '0' only; what else '0' feeds ('3') comes after '1' anyway."
+    )
+    assert {s.rule for s in done.steps} == {"poset"}
+
+
+def test_one_tensor_to_several_operators_of_a_task_is_one_edge() -> None:
+    """a feeds c and, beside it, the chain b1 → b2, both of whose operators read a's one tensor."""
+    edges = [
+        ("a", "b1", "x"),
+        ("a", "b2", "x"),
+        ("a", "c", "x"),
+        ("b1", "b2", "y"),
+        ("b2", "d", "z"),
+        ("c", "d", "w"),
+    ]
+    graph = ModelGraph(
+        "shared", tuple(Operator(i) for i in ("a", "b1", "b2", "c", "d")), tuple(Edge(*e, 8.0) for e in edges)
+    )
+    done = contract(graph)
+    assert [t.id for t in done.tasks] == ["a", "b1", "c", "d"]
+    assert [(e.source, e.target, e.tensor) for e in done.edges] == [
+        ("a", "b1", "x"),
+        ("a", "c", "x"),
+        ("b1", "d", "z"),
+        ("c", "d", "w"),
+    ]
+
+
+def test_an_unknown_rule_is_one_line() -> None:
+    with pytest.raises(GraphError, match="'posset' is unknown; use one of direct, poset, size-aware"):
+        contract(ModelGraph("g", (Operator("a"),), ()), "posset")
+    assert DEFAULT_RULE == "poset"
+
+
+def test_critical_path_helper_agrees_with_the_dag() -> None:
+    graph = ModelGraph("g", tuple(Operator(i) for i in "abc"), (Edge("a", "c", "t", 1.0),))
+    assert critical_path(quotient(arcs_of(graph), singletons(3)), [1.0, 5.0, 2.0]) == 5.0

@@ -1,0 +1,100 @@
+"""The shipped models: how many tasks are left, and that their cuts really separate."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from nona.contraction.contracted import ContractedGraph
+from nona.contraction.playback import Playback
+from nona.contraction.rules import RULES, contract
+from nona.decomposition.dominators import decompose
+from nona.decomposition.subgraph import VIRTUAL
+from nona.graph.model import ModelGraph
+from nona.graph.readers import read_model
+
+SAMPLES = Path(__file__).parents[2] / "sample_models"
+TASKS = {  # operators contracted by the direct and by the poset rule
+    "resnet18": (10, 10),
+    "resnet50": (13, 13),
+    "googlenet": (46, 46),
+    "inception_v3": (66, 66),
+    "densenet121": (1, 1),
+    "vit_b_16": (85, 61),
+    "bert_base": (73, 61),
+    "gpt2": (145, 97),
+    "llama2_7b": (705, 577),
+}
+SERIAL = ("alexnet", "vgg16", "mobilenet_v2", "densenet121")
+ALL = sorted({*TASKS, *SERIAL, "gpt2_decode", "moe_block"})
+
+
+@cache
+def sample(name: str) -> ModelGraph:
+    path = SAMPLES / f"{name}.onnx"
+    return read_model(path.read_bytes(), path.name, guarded=False)
+
+
+@cache
+def contracted(name: str, rule: str) -> ContractedGraph:
+    return contract(sample(name), rule)
+
+
+@pytest.mark.parametrize(("name", "counts"), TASKS.items())
+def test_number_of_tasks(name: str, counts: tuple[int, int]) -> None:
+    assert tuple(len(contracted(name, rule).tasks) for rule in ("direct", "poset")) == counts
+
+
+@pytest.mark.parametrize("name", SERIAL)
+def test_serial_networks_become_one_task(name: str) -> None:
+    assert [len(contracted(name, rule).tasks) for rule in ("direct", "poset")] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_skip_passes_a_task_that_is_comparable_with_all_others(name: str) -> None:
+    """After the poset rule the cut tasks are exactly the tasks that come before or after every other."""
+    done = contracted(name, "poset")
+    graph = nx.DiGraph(done.dag.edges())
+    graph.add_nodes_from(range(len(done.tasks)))
+    comparable = [
+        t
+        for t in range(len(done.tasks))
+        if len(nx.ancestors(graph, t)) + len(nx.descendants(graph, t)) == len(done.tasks) - 1
+    ]
+    parts = decompose(done.dag)
+    assert [c for c in parts.cuts if c != VIRTUAL] == comparable
+    homes = [{s.root, s.sink, *s.interior} for s in parts.subgraphs]
+    assert all(any({u, v} <= home for home in homes) for u, v in done.dag.edges())
+
+
+@pytest.mark.parametrize(
+    ("name", "interiors"),
+    [
+        ("resnet18", [2] * 3),
+        ("resnet50", [2] * 4),
+        ("googlenet", [4] * 9),
+        ("vit_b_16", [4] * 12),
+        ("bert_base", [4] * 12),
+        ("densenet121", []),
+    ],
+)
+def test_interiors(name: str, interiors: list[int]) -> None:
+    parts = decompose(contracted(name, "poset").dag)
+    assert [len(s.interior) for s in parts.subgraphs] == interiors
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ALL)
+def test_totals_critical_path_and_playback(name: str, rule: str) -> None:
+    done = contracted(name, rule)
+    graph = done.graph
+    times = [float((7919 * i) % 101) for i in range(len(graph.operators))]
+    merged = done.sum_over_tasks(times)
+    assert sum(merged) == sum(times)
+    assert done.dag.critical_path(merged)[0] == graph.dag.critical_path(times)[0]
+    film = Playback(done)
+    assert film.state(len(film)) == done
+    assert len(film.state(0).tasks) == len(graph.operators)
