@@ -1,0 +1,105 @@
+"""The work of every operator of a model graph: FLOPs, MACs and bytes, by the registered rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from nona.cost.options import DEFAULT_OPTIONS, CostOptions
+from nona.cost.rules import RULES, Site, UnknownShapeError
+from nona.cost.rules.registry import Launch
+from nona.graph.model import ModelGraph, Operator, Work
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorWork:
+    """Work of one operator at the precision and batch in use, and whether it launches a kernel.
+
+    ``dtype`` is the element type of its products: that of the first activation, else of the
+    first weight. ``known`` tells whether the FLOPs could be counted.
+    """
+
+    work: Work
+    launch: Launch
+    dtype: str | None
+    known: bool = True
+
+
+def operator_work(
+    graph: ModelGraph, options: CostOptions = DEFAULT_OPTIONS
+) -> tuple[tuple[OperatorWork, ...], tuple[str, ...]]:
+    """Work of each operator in the order of ``graph.operators``, and warnings.
+
+    An operator whose kind has no rule, or whose shapes are unknown, counts zero FLOPs and its
+    bytes; a warning names each such kind and how many there are. Work stated in the file wins.
+
+    >>> from nona.graph.model import Tensor
+    >>> t = {n: Tensor(n, 4.0 * 6, (2, 3)) for n in ("x", "y")}
+    >>> g = ModelGraph("g", (Operator("r", "Relu", ("x",), ("y",)),), (), t)
+    >>> operator_work(g)[0][0].work.flops
+    6.0
+    """
+    sizes = {name: t.size_bytes * options.width_scale(t) for name, t in graph.tensors.items()}
+    unknown: Counter[str] = Counter()
+    shapeless: Counter[str] = Counter()
+    found = []
+    for operator in graph.operators:
+        site = Site(operator, graph, sizes)
+        work, launch, known = _count(site, unknown, shapeless)
+        found.append(OperatorWork(_batched(work, options.batch), launch, _dtype(operator, graph), known))
+    return tuple(found), _warnings(unknown, shapeless)
+
+
+def _count(site: Site, unknown: Counter[str], shapeless: Counter[str]) -> tuple[Work, Launch, bool]:
+    operator = site.operator
+    rule = RULES.get(operator.kind)
+    if operator.work is not None:
+        return operator.work, "kernel", True
+    if rule is None:
+        if operator.compute_s is None:
+            unknown[operator.kind] += 1
+        return site.work(), "kernel", False
+    try:
+        work = rule.count(site)
+    except (UnknownShapeError, IndexError):
+        if operator.compute_s is None:
+            shapeless[operator.kind] += 1
+        return site.work(), rule.launch, False
+    if rule.launch != "view" and not work.macs and site.handles_indices:
+        return work, "host", True
+    return work, rule.launch, True
+
+
+def _batched(work: Work, batch: int) -> Work:
+    if batch == 1:
+        return work
+    return Work(
+        work.flops * batch,
+        work.macs * batch,
+        work.read_bytes * batch,
+        work.write_bytes * batch,
+        work.weight_bytes,
+    )
+
+
+def _dtype(operator: Operator, graph: ModelGraph) -> str | None:
+    tensors = [graph.tensors[n] for n in operator.inputs if n in graph.tensors]
+    tensors = [t for t in tensors if t.shape is not None]
+    moving = [t for t in tensors if t.name not in graph.static and t.name not in graph.parameters]
+    return next((t.dtype for t in (*moving, *tensors)), None)
+
+
+def _warnings(unknown: Counter[str], shapeless: Counter[str]) -> tuple[str, ...]:
+    lines = [
+        f"Operator kind {kind!r} has no rule: {n} {_operators(n)} counted with zero FLOPs and their bytes."
+        for kind, n in sorted(unknown.items())
+    ]
+    lines += [
+        f"Shapes of {n} {_operators(n)} of kind {kind!r} are unknown: counted with zero FLOPs."
+        for kind, n in sorted(shapeless.items())
+    ]
+    return tuple(lines)
+
+
+def _operators(count: int) -> str:
+    return "operator" if count == 1 else "operators"

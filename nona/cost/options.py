@@ -1,0 +1,112 @@
+"""What a cost depends on besides graph and device: software stack, precision, batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from nona.cost.stack import stacks
+from nona.errors import CostError
+from nona.graph.model import Edge, ModelGraph, Tensor
+from nona.hardware.device import Precision
+
+CostPrecision = Literal["model", "fp32", "tf32", "fp16", "fp8", "int8"]
+MOST_QUERIES = 4096
+
+_WIDTH_BYTES: Mapping[str, float] = {"fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
+_FLOAT_BYTES: Mapping[str, float] = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+_PEAK_OF_DTYPE: Mapping[str, Precision] = {
+    "float64": "fp32",
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "fp16",
+    "int8": "int8",
+    "uint8": "int8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CostOptions:
+    """How a model runs.
+
+    Attributes
+    ----------
+    stack
+        ``tensorrt``, ``cuda-graphs``, ``onnxruntime`` or ``eager``: overhead and fusion.
+    precision
+        ``model``: as in the file. Else all floating-point tensors take that width, and products
+        that device's peak. ``fp32`` is IEEE single precision on the CUDA cores; ``tf32`` has its
+        width, and the tensor cores' TensorFloat-32 peak, which TensorRT and ONNX Runtime use for
+        fp32 models by default on Ampere and later GPUs.
+    batch
+        Queries that run as one: activations, FLOPs and given times scale with it, weights do not.
+
+    Raises
+    ------
+    CostError
+        For an unknown stack or precision, or a batch outside 1…4096.
+    """
+
+    stack: str = "tensorrt"
+    precision: CostPrecision = "model"
+    batch: int = 1
+
+    def __post_init__(self) -> None:
+        if self.stack not in stacks():
+            raise CostError(f"Stack {self.stack!r}: it is unknown; use {', '.join(stacks())}.")
+        if self.precision not in get_args(CostPrecision):
+            raise CostError(
+                f"Precision {self.precision!r}: it is unknown; use {', '.join(get_args(CostPrecision))}."
+            )
+        whole = isinstance(self.batch, int) and not isinstance(self.batch, bool)
+        if not whole or not 1 <= self.batch <= MOST_QUERIES:
+            raise CostError(f"Batch {self.batch!r}: it must be a whole number from 1 to {MOST_QUERIES}.")
+
+    def width_scale(self, tensor: Tensor) -> float:
+        """Factor on a tensor's bytes under ``precision``.
+
+        Only floating-point tensors of known shape change: where a file gives plain bytes, nothing
+        is known of what they hold.
+
+        >>> CostOptions(precision="fp16").width_scale(Tensor("t", 400.0, (100,), "float32"))
+        0.5
+        """
+        width = _FLOAT_BYTES.get(tensor.dtype)
+        if self.precision == "model" or width is None or tensor.shape is None:
+            return 1.0
+        return _WIDTH_BYTES[self.precision] / width
+
+    def peak_for(self, dtype: str | None) -> Precision:
+        """The peak that counts for products of tensors of type ``dtype``."""
+        if self.precision != "model":
+            return self.precision
+        if dtype is not None and dtype.startswith("float8"):
+            return "fp8"
+        return _PEAK_OF_DTYPE.get(dtype or "", "fp32")
+
+
+DEFAULT_OPTIONS = CostOptions()
+
+
+def tensor_scale(graph: ModelGraph, options: CostOptions) -> dict[str, float]:
+    """Factor on the bytes of every tensor of ``graph``: its width, and the batch if it is no weight.
+
+    >>> from nona.graph.model import Operator
+    >>> g = ModelGraph("g", (Operator("a"),), (), {"t": Tensor("t", 8.0, (2,))})
+    >>> tensor_scale(g, CostOptions(precision="int8", batch=3))
+    {'t': 0.75}
+    """
+    fixed = graph.parameters | graph.static
+    return {
+        name: options.width_scale(tensor) * (1 if name in fixed else options.batch)
+        for name, tensor in graph.tensors.items()
+    }
+
+
+def scaled_edges(graph: ModelGraph, options: CostOptions) -> tuple[Edge, ...]:
+    """The edges of ``graph`` with their bytes under precision and batch."""
+    scale = tensor_scale(graph, options)
+    return tuple(
+        replace(e, size_bytes=e.size_bytes * scale.get(e.tensor, options.batch)) for e in graph.edges
+    )

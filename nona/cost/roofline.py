@@ -1,0 +1,79 @@
+"""The cost formula: t = t₀ + max(F / (e_c·P), Q / (e_m·B)) for each fused kernel.
+
+F is the kernel's FLOPs, Q the bytes it moves, P the device's dense peak (FLOP/s) at the precision
+in use, B its memory bandwidth (bytes/s), t₀ the overhead of a kernel, e_c and e_m the fractions
+of peak and bandwidth that kernels reach.
+
+Source: the roofline model (Williams, Waterman and Patterson 2009), with overhead and
+efficiencies. At batch 1 the plain roofline is optimistic by about 3 (see docs/validation.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from nona.cost.stack import Calibration, calibration, slice_constant
+from nona.hardware.device import Precision
+from nona.hardware.executor import ExecutorClass
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The formula with its constants, for one executor class under one software stack.
+
+    A MIG slice has its part of the SMs and of the bandwidth, and the same overhead. Its parts
+    are used better than those of a whole GPU, which small batches do not fill: with f the
+    fraction of SMs, both efficiencies grow by f^(α−1), α = 0.95 (``data/slices.csv``). Shares
+    under MPS are taken as linear: 1/k of SMs and bandwidth.
+
+    Examples
+    --------
+    >>> from nona.hardware.executor import executor_class
+    >>> whole = Roofline(executor_class("a100-40gb"), "tensorrt")
+    >>> f"{whole.kernel_s(312e9, 0, 'fp16'):.6f}"  # 1 ms at the peak, 1/0.67 ms at e_c
+    '0.001495'
+    >>> whole.kernel_s(0, 0, "fp16")
+    2.7e-06
+    """
+
+    executor: ExecutorClass
+    stack: str
+
+    @cached_property
+    def constants(self) -> Calibration:
+        """t₀, e_c and e_m of the whole device."""
+        return calibration(self.executor.device, self.stack)
+
+    @cached_property
+    def slice_gain(self) -> float:
+        """Factor on both efficiencies of a MIG slice; 1 for a whole device."""
+        if self.executor.mig is None:
+            return 1.0
+        fraction = self.executor.compute_fraction * self.executor.mps
+        return float(fraction ** (slice_constant("speed_exponent") - 1))
+
+    def work_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
+        """max(F / (e_c·P), Q / (e_m·B)): the time without overhead, seconds."""
+        gain = self.slice_gain
+        compute = flops / (self.constants.compute_efficiency * gain * self.executor.peak(precision))
+        memory = traffic_bytes / (self.constants.memory_efficiency * gain * self.executor.bandwidth)
+        return max(compute, memory)
+
+    def kernel_s(self, flops: float, traffic_bytes: float, precision: Precision) -> float:
+        """Seconds of one kernel, overhead included."""
+        return self.constants.launch_s + self.work_s(flops, traffic_bytes, precision)
+
+
+def given_slowdown(executor: ExecutorClass) -> float:
+    """How much longer a task takes here than on the whole device when only that time is known.
+
+    Formula: f^(−γ), f the fraction of SMs, γ = 0.5. Without the task's work nothing better can be
+    said: at batch 1 published slowdowns of a 1/7 slice lie between 1.4 (γ = 0.18) and 5.4
+    (γ = 0.85); see ``data/slices.csv``.
+
+    >>> from nona.hardware.executor import executor_class
+    >>> given_slowdown(executor_class("a100-40gb")), given_slowdown(executor_class("t4/mps-1of4"))
+    (1.0, 2.0)
+    """
+    return float(executor.compute_fraction ** -slice_constant("given_exponent"))
