@@ -1,0 +1,37 @@
+"""Nona Planner in the browser: the list of pages. Run it with ``nona app`` or ``streamlit run app.py``."""
+
+import streamlit as st
+
+from nona.ui.shell import icon_path, open_session, side_bar
+
+st.set_page_config(page_icon=icon_path(), layout="wide")
+state = open_session()
+PAGES = [
+    ("overview", "Overview", "home", "Pick a demo scenario and see the pipeline at a glance."),
+    ("models", "Models", "account_tree", "Read a model, see its operators, its times, its parallelism."),
+    ("contraction", "Contraction", "compress", "Watch operators become tasks, step by step."),
+    ("cluster", "Cluster", "dns", "Servers, GPUs, MIG and MPS, the network, background load."),
+    (
+        "workload",
+        "Workload",
+        "stacked_line_chart",
+        "Which queries arrive, how often, how fast they must be.",
+    ),
+    ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
+    ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
+]
+pages = [
+    st.Page(
+        f"pages/{number}_{name}.py",
+        title=title,
+        icon=f":material/{icon}:",
+        url_path=name,
+        help=about,
+        default=number == 1,
+    )
+    for number, (name, title, icon, about) in enumerate(PAGES, start=1)
+]
+page = st.navigation(pages)
+side_bar(state)
+st.title(page.title)
+page.run()

@@ -1,0 +1,60 @@
+"""What all figures share: colours, fonts, text that cannot be markup. Figures are pure functions."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+import plotly.graph_objects as go
+
+# Middle tones: they read on white and on near black.
+PALETTE = (
+    "#6366f1",
+    "#14a394",
+    "#e08a1e",
+    "#e0529c",
+    "#1f93d1",
+    "#7fae1b",
+    "#9b6cf2",
+    "#e25555",
+    "#12a5bd",
+    "#8390a6",
+)
+GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name, in the order given.
+
+    >>> colours(["a", "b"])["b"]
+    '#14a394'
+    """
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def text(value: object, longest: int = 60) -> str:
+    """``value`` as text that a chart shows as it is, not as markup.
+
+    >>> text("<b>x</b>")
+    '&lt;b&gt;x&lt;/b&gt;'
+    """
+    shown = str(value)
+    return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
+
+
+def figure(height: int = 320, legend: bool = True) -> go.Figure:
+    """An empty figure in the common style."""
+    made = go.Figure()
+    made.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        showlegend=legend,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        uirevision="keep",
+    )
+    made.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
+    made.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
+    return made

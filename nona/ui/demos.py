@@ -1,0 +1,116 @@
+"""The shipped scenarios, and the pipeline of the present one as six short statements."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from nona.errors import NonaError
+from nona.samples import sample_names, scenario_description, scenario_path
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario
+from nona.ui.state import AppState
+from nona.units import format_bandwidth, format_time
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of the pipeline: its page, and what it holds now."""
+
+    page: str
+    title: str
+    icon: str
+    value: str
+    detail: str
+
+
+def demo_title(name: str, long: bool = False) -> str:
+    """Name of a shipped scenario for people, or its description."""
+    return scenario_description(name) if long else load_scenario(scenario_path(name)).name
+
+
+def open_demo(state: AppState, name: str) -> None:
+    """Make a shipped scenario the session's own, with the files that it names."""
+    try:
+        path = scenario_path(name)
+        scenario = load_scenario(path)
+        for file in _files(scenario):
+            shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
+        state.adopt(scenario)
+        state.model = scenario.workload[0].model
+        state.choices.pop("demo-error", None)
+    except (NonaError, OSError) as error:
+        state.choices["demo-error"] = str(error)
+
+
+def _files(scenario: Scenario) -> list[str]:
+    named = [r.model for r in scenario.workload if r.model not in (*sample_names(), *scenario.models)]
+    named += [r.arrivals.trace for r in scenario.workload if r.arrivals.trace]
+    return [*named, *([scenario.cost.measured] if scenario.cost.measured else [])]
+
+
+def pipeline(state: AppState) -> tuple[Stage, ...]:
+    """Model, contraction, cluster, workload, placement, simulation: what each holds now."""
+    s = state.scenario
+    groups, network = s.cluster.servers, s.cluster.network
+    total = sum(r.rate for r in s.workload)
+    return (
+        Stage(
+            "pages/2_models.py",
+            "Models",
+            ":material/account_tree:",
+            f"{len(s.workload)} in the mix",
+            ", ".join(s.labels[:6]) + ("…" if len(s.labels) > 6 else ""),
+        ),
+        Stage(
+            "pages/3_contraction.py",
+            "Contraction",
+            ":material/compress:",
+            f"{s.contraction} rule",
+            "operators become tasks where splitting them could not help",
+        ),
+        Stage(
+            "pages/4_cluster.py",
+            "Cluster",
+            ":material/dns:",
+            f"{sum(g.count for g in groups)} servers",
+            ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
+            + f"; {format_bandwidth(network.capacity)} shared",
+        ),
+        Stage(
+            "pages/5_workload.py",
+            "Workload",
+            ":material/stacked_line_chart:",
+            f"{total:.4g} queries/s",
+            f"background: executors {100 * s.background.compute.utilization:.3g} %, "
+            f"link {100 * s.background.network.utilization:.3g} %",
+        ),
+        _placement(state),
+        _simulation(state),
+    )
+
+
+def _placement(state: AppState) -> Stage:
+    result = state.results.get("place")
+    value, detail = "not solved yet", "solve it on its page"
+    if result is not None:
+        report = result.data["nona"]
+        value = f"predicted mean JCT {format_time(report['objective_s'])}"
+        gap = report["gap"]
+        detail = "no bound" if gap is None else f"certified gap {gap:.1e}"
+        detail += "; of an earlier scenario" if state.is_stale("place") else ""
+    return Stage("pages/6_placement.py", "Placement", ":material/hub:", value, detail)
+
+
+def _simulation(state: AppState) -> Stage:
+    result = state.results.get("simulate")
+    value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
+    if result is not None:
+        found = result.data["report"]["schedulers"]
+        stable = {n: r for n, r in found.items() if r["state"] == "stable"}
+        best = min(stable, key=lambda n: stable[n]["jct_s"]["mean"], default=None)
+        value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
+        detail = f"{len(found)} schedulers compared"
+        detail += "; of an earlier scenario" if state.is_stale("simulate") else ""
+    return Stage("pages/7_simulation.py", "Simulation", ":material/timeline:", value, detail)

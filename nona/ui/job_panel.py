@@ -1,0 +1,116 @@
+"""Start, watch and cancel a long job on a page; results land in the session's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import JobError
+from nona.scenario_file import scenario_to_mapping
+from nona.ui.jobs import Job
+from nona.ui.state import AppState, Result
+from nona.ui.widgets import plain
+from nona.ui.workspace import jobs
+from nona.units import format_time
+
+Live = Callable[[Mapping[str, Any]], None]
+POLL_S = 0.6
+
+
+def start(state: AppState, kind: str, **options: Any) -> None:
+    """Start a job on the scenario as it is now; a refusal becomes the session's notice."""
+    spec = {
+        "scenario": scenario_to_mapping(state.scenario),
+        "uploads": str(state.uploads.folder),
+        **options,
+    }
+    old = state.jobs.get(kind)
+    try:
+        job = jobs().start(kind, spec, state.fingerprint(kind), keep=state.uploads)
+    except JobError as error:
+        state.notice = str(error)
+        return
+    if old and (kind not in state.results or state.results[kind].job_id != old):
+        jobs().discard(old)
+    state.jobs[kind], state.notice = job.id, ""
+
+
+def collect(state: AppState) -> bool:
+    """Take in the results of jobs that are done; returns whether any is new."""
+    fresh = False
+    for kind, job_id in state.jobs.items():
+        job, held = jobs().get(job_id), state.results.get(kind)
+        if job is None:
+            continue
+        job.touch()
+        if job.status == "done" and job.result is not None and (held is None or held.job_id != job_id):
+            if held:
+                jobs().discard(held.job_id)
+            state.results[kind] = Result(job.fingerprint, job.result, job_id)
+            fresh = True
+    return fresh
+
+
+def current_job(state: AppState, kind: str) -> Job | None:
+    """The latest job of that kind, while it is known."""
+    return jobs().get(state.jobs.get(kind))
+
+
+def job_panel(state: AppState, kind: str, run_label: str, noun: str, live: Live | None = None) -> None:
+    """The buttons and the progress of one kind of job."""
+    job = current_job(state, kind)
+    running = job is not None and job.running
+    problem = state.problem()
+    with st.container(horizontal=True):
+        st.button(
+            run_label,
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=running or bool(problem),
+            on_click=start,
+            args=(state, kind),
+            key=f"run-{kind}",
+        )
+        if job is not None and running:
+            st.button(
+                f"Cancel {noun}", icon=":material/stop_circle:", on_click=job.cancel, key=f"cancel-{kind}"
+            )
+    if problem:
+        st.warning(plain(problem), icon=":material/edit_note:")
+    if state.notice:
+        st.warning(plain(state.notice), icon=":material/hourglass_top:")
+    st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+
+
+def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Live | None) -> None:
+    job = current_job(state, kind)
+    if job is None:
+        return
+    job.touch()
+    if job.running:
+        left = "" if job.remaining_s is None else f" · about {format_time(job.remaining_s, 2)} left"
+        st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}{left}")
+        if live is not None and job.live:
+            live(job.live)
+    elif was_running:
+        st.rerun()
+    elif job.status == "failed":
+        st.error(plain(job.error), icon=":material/error:")
+    elif job.status == "cancelled":
+        st.info(f"The {noun} was cancelled after {format_time(job.elapsed_s, 2)}.", icon=":material/cancel:")
+
+
+def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None:
+    """The result to show, with a clear mark when it belongs to an earlier scenario."""
+    result = state.results.get(kind)
+    if result is None:
+        return None
+    if state.is_stale(kind):
+        st.warning(
+            f"This {noun} belongs to an earlier version of the scenario (fingerprint {result.fingerprint}); "
+            "run it again to see the scenario as it is now.",
+            icon=":material/history:",
+        )
+    return result.data

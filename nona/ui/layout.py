@@ -1,0 +1,121 @@
+"""Places for the nodes of a DAG: ranks from Graphviz, or our own, wrapped into columns.
+
+Deep networks are strips a hundred times taller than wide. Their ranks are cut into columns that
+are read like a page: top to bottom, then the next column; cuts prefer ranks of a single node.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nona.graph.dag import Dag
+
+NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
+RANK_STEP, COLUMN_GAP = 54.0, 64.0
+DOT_NODES, DOT_DENSITY = 1500, 2.5
+DOT_LIMIT_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Centre and column of every node, in pixels, y downwards; ``engine`` is ``dot`` or ``layers``."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    column: tuple[int, ...]
+    engine: str
+
+
+def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layout:
+    """Lay out ``dag`` for a panel of the given width over height.
+
+    Graphviz does it in a child process within ``limit_s`` seconds; graphs that are too large or
+    too dense for it, and those that it fails on, get longest-path layers.
+
+    >>> lay_out(Dag.from_edges(3, [(0, 1), (1, 2)]), limit_s=0).y
+    (0.0, 54.0, 108.0)
+    """
+    edges = list(dag.edges())
+    places = None
+    if limit_s > 0 and len(dag) <= DOT_NODES and len(edges) <= DOT_DENSITY * len(dag) + 20:
+        places = _dot(len(dag), edges, limit_s)
+    engine = "layers" if places is None else "dot"
+    ranks = _layers(dag) if places is None else _ranks(*places)
+    return _wrap(ranks, len(dag), aspect, engine)
+
+
+def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "nona.ui.dot_child"],
+            input=json.dumps({"n": n, "edges": edges}),
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=True,
+            cwd=Path(__file__).resolve().parents[2],
+        )
+        document = json.loads(done.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return None
+    return document["x"], document["y"]
+
+
+def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float]]]:
+    """Nodes of every rank with their place across, in pixels."""
+    scale = (NODE_WIDTH + 18) / (1.45 * 72)
+    rows: dict[int, list[tuple[int, float]]] = {}
+    for v, (across, down) in enumerate(zip(x, y, strict=True)):
+        rows.setdefault(round(down), []).append((v, across * scale))
+    return [rows[k] for k in sorted(rows)]
+
+
+def _layers(dag: Dag) -> list[list[tuple[int, float]]]:
+    """Longest-path layers, ordered within by the mean place of their neighbours (a few sweeps)."""
+    levels = dag.levels()
+    rows: list[list[int]] = [[] for _ in range(max(levels) + 1)]
+    for v in dag.topological_order():
+        rows[levels[v]].append(v)
+    step = NODE_WIDTH + 18
+    place = {v: (i - (len(row) - 1) / 2) * step for row in rows for i, v in enumerate(row)}
+    for sweep in range(4):
+        near = dag.predecessors if sweep % 2 == 0 else dag.successors
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            wanted = {v: sum(place[u] for u in near[v]) / len(near[v]) if near[v] else place[v] for v in row}
+            row.sort(key=lambda v: (wanted[v], v))
+            middle = sum(wanted.values()) / len(row)
+            for i, v in enumerate(row):
+                place[v] = middle + (i - (len(row) - 1) / 2) * step
+    return [[(v, place[v]) for v in row] for row in rows]
+
+
+def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, aspect: float, engine: str) -> Layout:
+    across = [x for row in ranks for _, x in row]
+    width = max(across) - min(across) + NODE_WIDTH + COLUMN_GAP
+    columns = max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+    per = max(6, math.ceil(len(ranks) / columns))
+    x, y, column = [0.0] * n, [0.0] * n, [0] * n
+    left, begin, number = 0.0, 0, 0
+    while begin < len(ranks):
+        end = _cut(ranks, begin, per)
+        inside = [p for row in ranks[begin:end] for _, p in row]
+        for r, row in enumerate(ranks[begin:end]):
+            for v, place in row:
+                x[v], y[v], column[v] = left + place - min(inside), r * RANK_STEP, number
+        left += max(inside) - min(inside) + NODE_WIDTH + COLUMN_GAP
+        begin, number = end, number + 1
+    return Layout(tuple(x), tuple(y), tuple(column), engine)
+
+
+def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> int:
+    """Where the column that starts at ``begin`` ends: near ``per`` ranks, where few nodes are."""
+    if len(ranks) - begin <= per * 1.15:
+        return len(ranks)
+    candidates = range(begin + max(1, per - per // 4), min(len(ranks), begin + per + per // 8) + 1)
+    return min(candidates, key=lambda c: (len(ranks[c - 1]) + len(ranks[c]), abs(c - begin - per)))

@@ -1,0 +1,110 @@
+"""Models for the pages: read once, costed and contracted once, kept by content. No pickling."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from nona.cost.costing import CostOptions
+from nona.graph.dag import Dag
+from nona.graph.model import ModelGraph
+from nona.graph.node_link import to_node_link
+from nona.hardware.catalogue import devices, user_devices
+from nona.hardware.executor import executor_class
+from nona.samples import sample_names
+from nona.scenario import Scenario
+from nona.sources import Sources
+from nona.study import PreparedModel, configuration_counts, prepare_model
+from nona.ui.layout import Layout, lay_out
+from nona.ui.state import AppState
+
+DRAWN_NODES = 1200  # beyond this a drawing helps nobody and costs the browser seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A prepared model with the number of configurations of each sub-graph."""
+
+    prepared: PreparedModel
+    configurations: tuple[int, ...]
+
+
+def model_names(state: AppState) -> tuple[str, ...]:
+    """Uploaded model files, models inside the scenario, samples."""
+    files = [n for n in state.uploads.names() if not n.lower().endswith((".csv", ".yaml", ".yml"))]
+    return (*dict.fromkeys([*files, *state.scenario.models, *sample_names()]),)
+
+
+def device_names(scenario: Scenario) -> tuple[str, ...]:
+    """The catalogue's devices, then the scenario's own."""
+    return (*dict.fromkeys([*devices(), *scenario.cluster.devices]),)
+
+
+def load_graph(state: AppState, name: str) -> ModelGraph:
+    """The graph called ``name``; raises :class:`~nona.errors.NonaError` in one line."""
+    symbols = state.symbols.get(name, {})
+    inline = {name: state.scenario.models[name]} if name in state.scenario.models else None
+    return _graph(name, _content(state, name), tuple(sorted(symbols.items())), state.uploads.folder, inline)
+
+
+def load_model(state: AppState, name: str, device: str, rule: str) -> Loaded:
+    """The model costed on ``device`` and contracted by ``rule``."""
+    cost = state.scenario.cost
+    graph = load_graph(state, name)
+    key = f"{name}\n{_content(state, name)}\n{sorted(graph.symbols.items())}"
+    own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
+    return _loaded(key, device, own, rule, CostOptions(cost.stack, cost.precision), graph)
+
+
+def _content(state: AppState, name: str) -> str:
+    """What tells two models of one name apart."""
+    if name in state.scenario.models:
+        return _digest(json.dumps(state.scenario.models[name], sort_keys=True).encode())
+    return "sample" if name in sample_names() else _digest(state.uploads.sources.read(name))
+
+
+def layout_of(dag: Dag) -> Layout:
+    """The drawing of a graph, kept by its edges."""
+    return _layout(_digest(repr(dag.successors).encode()), dag)
+
+
+def portable(state: AppState) -> Scenario:
+    """The scenario with uploaded models inside it, so that it travels as one file."""
+    models = dict(state.scenario.models)
+    for row in state.scenario.workload:
+        if row.model in state.uploads.names() and row.model not in models:
+            graph = state.uploads.sources.model(row.model, row.symbols)
+            models[row.model] = to_node_link(graph)
+    return state.scenario.model_copy(update={"models": models})
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the model")
+def _graph(
+    name: str,
+    content: str,
+    symbols: tuple[tuple[str, int], ...],
+    _folder: Path,
+    _inline: Mapping[str, Mapping[str, object]] | None,
+) -> ModelGraph:
+    return Sources(_folder, confined=True).model(name, dict(symbols), _inline)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Costing and contracting")
+def _loaded(key: str, device: str, own: str, rule: str, options: CostOptions, _graph: ModelGraph) -> Loaded:
+    made = executor_class(device, user_devices(json.loads(own)))
+    prepared = prepare_model(_graph, (made,), options, rule)
+    return Loaded(prepared, tuple(configuration_counts(prepared)))
+
+
+@st.cache_resource(max_entries=64, show_spinner="Drawing the graph")
+def _layout(key: str, _dag: Dag) -> Layout:
+    return lay_out(_dag)

@@ -1,0 +1,82 @@
+"""Simulation: choose schedulers, run them on the same arrivals, compare with confidence intervals."""
+
+import streamlit as st
+
+from nona.report.figures_simulation import (
+    ecdf_figure,
+    executor_figure,
+    gantt_figure,
+    hit_rate_figure,
+    jct_figure,
+    jct_over_time_figure,
+    utilisation_figure,
+)
+from nona.ui.job_panel import job_panel, result_of
+from nona.ui.simulation_views import (
+    checks_panel,
+    downloads,
+    live_chart,
+    overload_warnings,
+    pick_schedulers,
+    results_table,
+    scheduler_notes,
+)
+from nona.ui.widgets import count
+from nona.ui.workspace import current
+
+state = current()
+pick_schedulers(state)
+columns = st.columns(3)
+with columns[0]:
+    count(state, "Jobs measured per run", ("simulation", "jobs"), 1, 100_000_000, "All models together.")
+with columns[1]:
+    count(state, "Replications", ("simulation", "replications"), 1, 1000, "Independent runs; 2 or more.")
+with columns[2]:
+    count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
+scheduler_notes(state)
+job_panel(state, "simulate", "Run the simulation", "simulation", live_chart)
+
+data = result_of(state, "simulate", "simulation")
+if data is None:
+    st.info("No simulation yet. Every scheduler sees the same arrivals and the same service times.")
+    st.stop()
+report = data["report"]
+found = report["schedulers"]
+overload_warnings(found)
+st.dataframe(results_table(found), hide_index=True, key="results")
+checks_panel(report)
+downloads(state)
+
+left, right = st.columns(2)
+with left:
+    st.subheader("Mean completion time")
+    st.plotly_chart(jct_figure(found), key="jct", alt="Mean JCT of each scheduler with its interval")
+with right:
+    st.subheader("SLO hit rate")
+    st.plotly_chart(hit_rate_figure(found), key="hits", alt="SLO hit rate of each scheduler")
+
+st.subheader("Distribution of completion times")
+models = ["all", *data["slo_s"]]
+model = st.selectbox("Model", models, key="ecdf-model", persist_state="session")
+states = {name: s["state"] for name, s in found.items()}
+st.plotly_chart(
+    ecdf_figure(data["ecdf"], model, data["slo_s"].get(model), states),
+    key="ecdf",
+    alt="Share of jobs done within a time",
+)
+
+left, right = st.columns(2)
+with left:
+    st.subheader("Over time")
+    st.plotly_chart(
+        jct_over_time_figure(data["over_time"]), key="over-time", alt="Mean JCT over arrival time"
+    )
+with right:
+    st.subheader("Utilisation")
+    st.plotly_chart(utilisation_figure(found), key="utilisation", alt="Utilisation of executors and link")
+
+st.subheader("The first jobs, task by task")
+one = st.selectbox("Scheduler", list(data["gantt"]), key="gantt-scheduler", persist_state="session")
+if one:
+    st.plotly_chart(gantt_figure(data["gantt"][one]), key="gantt", alt="Tasks and messages of the first jobs")
+    st.plotly_chart(executor_figure(data["load"][one]), key="executors", alt="Utilisation of every executor")
