@@ -16,7 +16,7 @@ from nona.placement.parametric import Certified
 from nona.placement.settle import Settled, price
 
 Floats = NDArray[np.float64]
-_LIMIT = 20_000
+_LIMIT = 5_000
 _REFINED = 5
 
 
@@ -29,7 +29,7 @@ def solve_exhaustive(model: Model, *, grid: int = 17) -> Settled:
     Raises
     ------
     PlacementError
-        When there are more than 20,000 pure placements.
+        When there are more than 5,000 pure placements.
     """
     sizes = [len(c) for row in model.candidates for c in row]
     if math.prod(sizes) > _LIMIT:

@@ -75,7 +75,7 @@ def solve_knapsack(
         lower, upper = row[under].sum(), row[over].sum()
         if upper <= lower:
             break
-        multiplier = max((cost[under].sum() - cost[over].sum()) / (upper - lower), 0.0)
+        multiplier = max(float((cost[under].sum() - cost[over].sum()) / (upper - lower)), 0.0)
         chosen = cheapest(start, group, cost + multiplier * row)
         dual = float(cost[chosen].sum() + multiplier * (row[chosen].sum() - bound))
         line = float(cost[under].sum() + multiplier * (lower - bound))

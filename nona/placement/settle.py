@@ -13,7 +13,7 @@ problem cannot improve: objective and bound refer to constant W_c and prices the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,22 @@ def settle(model: Model, rough: Inner, inner: Inner) -> Settled:
             if not _same(best.x[j], other[j]):
                 kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
                 best = min(best, descend(model, rough, kicked, _ROUGH), key=lambda s: s.value_s)
-    return descend(model, inner, best.x)
+    end = descend(model, inner, best.x)
+    return replace(end, x=_without_arrivals(model, end.x))
+
+
+def _without_arrivals(model: Model, x: Table) -> Table:
+    """Classes that do not count in the mean get what is quickest at the waits of the others."""
+    value = evaluate(model, x, every=True)
+    return [
+        row
+        if model.weights[j] > 0
+        else [
+            np.eye(1, len(c), int(np.argmin(s)))[0]
+            for c, (s, _) in zip(model.candidates[j], value.spans[j], strict=True)
+        ]
+        for j, row in enumerate(x)
+    ]
 
 
 def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:

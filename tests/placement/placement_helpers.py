@@ -142,7 +142,10 @@ def random_system(
     """Random fork-joins on 8 executors whose compute load is ``load``."""
     rng = np.random.default_rng(seed)
     width = int(more.pop("width", 3))
-    found = [random_query(rng, float(rng.uniform(0.5, 2)), width=width) for _ in range(queries)]
+    factors = (1.0, 1.7, 0.6)[: int(more.get("classes", 1))]
+    found = [
+        random_query(rng, float(rng.uniform(0.5, 2)), width=width, classes=factors) for _ in range(queries)
+    ]
     servers = int(more.pop("servers", 8))
     work = sum(q.rate * q.tasks.compute_s.sum() for q in found)
     scale = load * servers / work

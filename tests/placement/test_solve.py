@@ -1,0 +1,227 @@
+"""Placements of whole systems: the slides' example, all solvers, invariances, corner cases."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from placement_helpers import query, random_system, slides, system
+
+from nona.errors import PlacementError
+from nona.placement.candidates import candidates
+from nona.placement.fixed import local_placement, server_slots, spread_placement
+from nona.placement.model import build_model
+from nona.placement.placement import Configuration, Placement, SubGraphPlacement
+from nona.placement.prediction import predict
+from nona.placement.solve import SOLVERS, solve
+from nona.system import Stream, System
+
+
+def check(p: Placement, s: System) -> None:
+    """What holds of every placement."""
+    assert len(p.queries) == len(s.queries)
+    for placed, q in zip(p.queries, s.queries, strict=True):
+        assert tuple(g.subgraph for g in placed) == q.decomposition.subgraphs
+        for g in placed:
+            assert g.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
+            assert (g.probabilities > 0).all()
+            assert len(set(g.configurations)) == len(g.configurations) == len(g.probabilities)
+            for c in g.configurations:
+                assert sorted(t for part in c.parts for t in part) == sorted(g.subgraph.interior)
+    assert p.prediction.network_utilization < 1
+    assert p.prediction.jct_s == pytest.approx(p.objective_s, rel=1e-9)
+    assert p.prediction.jct_s == pytest.approx(predict(s, p.queries).jct_s, rel=1e-9)
+    numbers = [p.objective_s, p.prediction.network_wait_s, p.prediction.congestion_price_s_per_byte]
+    assert all(math.isfinite(v) and v >= 0 for v in numbers)
+
+
+def mixed(p: Placement) -> int:
+    return sum(len(g.configurations) > 1 for row in p.queries for g in row)
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_the_example_of_the_slides(solver: str) -> None:
+    s = system(slides())
+    p = solve(s, solver)
+    check(p, s)
+    assert p.objective_s == pytest.approx(0.014, rel=1e-6)
+    assert p.queries[0][0].configurations == (Configuration(((1,), (2,)), 0, 0),)
+    assert local_placement(s).objective_s == pytest.approx(0.022, rel=1e-6)
+    assert spread_placement(s).objective_s == pytest.approx(0.032, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize("seed", range(3))
+def test_solvers_agree(solver: str, discipline: str, seed: int) -> None:
+    s = random_system(seed, queries=1, load=0.35, network=0.3, discipline=discipline, width=2)
+    p = solve(s, solver, **({"starts": 3} if solver == "slsqp" else {}))
+    check(p, s)
+    best = solve(s, "exhaustive")
+    assert p.objective_s == pytest.approx(best.objective_s, rel=1e-4)
+    assert p.objective_s <= local_placement(s).objective_s * (1 + 1e-9)
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95), st.booleans())
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_certificate_and_random_placements(seed: int, load: float, network: float, sharing: bool) -> None:
+    s = random_system(seed, load=load, network=network, discipline="processor-sharing" if sharing else "fifo")
+    p = solve(s)
+    check(p, s)
+    assert -1e-12 <= p.gap <= 1e-4
+    rng = np.random.default_rng(seed)
+    model = build_model(s, lambda shape, link: candidates(shape, link, server_slots(s)))
+    for _ in range(10):
+        queries = []
+        for q, row in zip(s.queries, model.candidates, strict=True):
+            placed = []
+            for g, c in zip(q.decomposition.subgraphs, row, strict=True):
+                from_labels = [c.labels[0], c.labels[rng.integers(len(c))]]
+                share = rng.uniform()
+                placed.append(
+                    SubGraphPlacement(
+                        g,
+                        tuple(_configuration(r, g.interior) for r in from_labels),
+                        np.array([share, 1 - share]),
+                    )
+                )
+            queries.append(tuple(placed))
+        assert p.lower_bound_s <= predict(s, queries).jct_s * (1 + 1e-9)
+    assert p.objective_s <= local_placement(s).objective_s * (1 + 1e-9)
+
+
+def _configuration(labels: np.ndarray, interior: tuple[int, ...]) -> Configuration:
+    from nona.placement.configurations import to_configuration
+
+    return to_configuration(labels.tolist(), interior)
+
+
+@pytest.mark.parametrize("factor", [3, 500])
+def test_the_number_of_servers_matters_only_through_their_load(factor: int) -> None:
+    """More servers with as many more queries: on a link without limits all stays as it is."""
+    small = random_system(5, load=0.6, capacity=1e12)
+    servers = 8 * factor
+    large = replace(
+        small,
+        executor_server=np.arange(servers),
+        executor_class=np.zeros(servers, dtype=np.int64),
+        queries=tuple(replace(q, rate=factor * q.rate) for q in small.queries),
+    )
+    a, b = solve(small), solve(large)
+    assert b.objective_s == pytest.approx(a.objective_s, rel=1e-6)
+    assert b.prediction.server_wait_s == pytest.approx(a.prediction.server_wait_s, rel=1e-6)
+    for row, other in zip(a.queries, b.queries, strict=True):
+        assert [g.configurations for g in row] == [g.configurations for g in other]
+
+
+def test_idle_servers_do_not_change_the_placement() -> None:
+    few, many = (system(slides(1e-6), servers=n) for n in (4, 4000))
+    a, b = solve(few), solve(many)
+    assert a.queries[0][0].configurations == b.queries[0][0].configurations
+    assert a.objective_s == pytest.approx(b.objective_s, rel=1e-6)
+
+
+def test_one_server_never_uses_the_link() -> None:
+    s = system(slides(1.0), servers=1, per_server=4, network=Stream(100.0, 5.0, 1.0))
+    p = solve(s)
+    check(p, s)
+    assert p.prediction.network_utilization == pytest.approx(0.5)
+    assert p.prediction.queries[0].transfer_s == p.prediction.queries[0].network_wait_s == 0
+    assert not p.queries[0][0].configurations[0].is_local, "executors of one server share work for free"
+    single = solve(system(slides(1.0), servers=1))
+    assert all(c.is_local for c in single.queries[0][0].configurations)
+
+
+def test_two_servers_take_two_parts() -> None:
+    q = query(
+        [0.001, 0.01, 0.01, 0.01, 0.001],
+        [(0, v, 0.1) for v in (1, 2, 3)] + [(v, 4, 0.1) for v in (1, 2, 3)],
+        1.0,
+    )
+    for n in (2, 3, 8):
+        p = solve(system(q, servers=n))
+        assert max(len(c.parts) for c in p.queries[0][0].configurations) == min(n, 3)
+
+
+@pytest.mark.parametrize("solver", ["parametric", "slsqp"])
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+def test_corner_cases_stay_finite(solver: str, discipline: str) -> None:
+    edges = [(0, 1, 0.0), (0, 2, 0.0), (1, 3, 0.0), (2, 3, 0.0)]
+    cases = [
+        (query([0.0] * 4, edges, 1.0),),
+        (query([0.001] * 4, edges, 0.0),),
+        (query([0.001] * 4, edges, 5.0), replace(slides(0.0), name="unused")),
+        (query([0.002], [], 3.0),),
+        (query([0.001, 0.002], [], 3.0),),
+        (query([0.001, 0.002, 0.003], [(0, 1, 1.0), (1, 2, 1.0)], 3.0),),
+        (query([0.001] * 4, [(u, v, 1e12) for u, v, _ in edges], 5.0),),
+    ]
+    for network in (Stream(), Stream(999.0, 1.0, 0.0), Stream(0.9999999, 1000.0, 4.0)):
+        for queries in cases:
+            s = system(*queries, discipline=discipline, network=network)
+            p = solve(s, solver)
+            check(p, s)
+            assert not math.isnan(p.gap)
+
+
+def test_a_class_without_arrivals_still_gets_its_best_configuration() -> None:
+    busy = query([0.001], [], 10.0)
+    p = solve(system(busy, slides(0.0)))
+    assert p.queries[1][0].configurations == (Configuration(((1,), (2,)), 0, 0),)
+    assert p.prediction.queries[1].jct_s == pytest.approx(0.014, rel=1e-2)
+
+
+def test_equal_layers_are_solved_once_and_at_most_one_is_mixed() -> None:
+    layer = [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)]
+    edges = [(u + 3 * i, v + 3 * i, b) for i in range(12) for u, v, b in layer]
+    compute = [0.002] + [0.010, 0.008, 0.002] * 12
+    s = system(query(compute, edges, 25.0), servers=40, network=Stream(200.0, 1.0, 1.0))
+    p = solve(s)
+    check(p, s)
+    assert p.gap <= 1e-4
+    assert mixed(p) <= 1
+    assert p.objective_s < local_placement(s).objective_s
+
+
+def test_a_loaded_link_sends_work_back_home() -> None:
+    shares = []
+    for background in (0.0, 0.5, 0.9, 0.99):
+        s = system(slides(20.0), network=Stream(background * 1000.0 / 10.0, 10.0, 1.0))
+        p = solve(s)
+        check(p, s)
+        placed = p.queries[0][0]
+        shares.append(
+            sum(
+                float(w)
+                for c, w in zip(placed.configurations, placed.probabilities, strict=True)
+                if c.is_local
+            )
+        )
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] == 1
+
+
+def test_spread_on_an_overloaded_link_is_shown_as_such() -> None:
+    s = system(slides(80.0), servers=40)
+    p = spread_placement(s)
+    assert p.prediction.network_utilization == pytest.approx(80 * 20 / 1000)
+    assert p.objective_s == p.prediction.network_wait_s == math.inf
+    assert math.isnan(p.lower_bound_s)
+
+
+def test_unknown_solver_and_option() -> None:
+    s = system(slides())
+    with pytest.raises(
+        PlacementError, match="Solver 'magic' is unknown; choose one of parametric, slsqp, exhaustive"
+    ):
+        solve(s, "magic")
+    with pytest.raises(PlacementError, match="no such option"):
+        solve(s, "parametric", depth=3)
+
+
+def test_exhaustive_refuses_what_is_too_large() -> None:
+    with pytest.raises(PlacementError, match="use 'parametric'"):
+        solve(system(*(slides(1e-6) for _ in range(6))), "exhaustive")
