@@ -53,11 +53,9 @@ class Inputs:
             job.executor[task].join(now, job, task)
 
     def later(self, delivered_s: float, job: Job, task: int, number: int) -> None:
-        """Input ``number`` of the job, which ``task`` reads, will be there at ``delivered_s``.
-
-        Deliveries are promised in order of time.
-        """
-        if delivered_s > job.latest_s[task] or number > job.latest_number[task]:
+        """Input ``number`` of the job, which ``task`` reads, will be there at ``delivered_s``."""
+        latest = job.latest_s[task]
+        if delivered_s > latest or (delivered_s == latest and number > job.latest_number[task]):
             job.latest_s[task] = delivered_s
             job.latest_number[task] = number
         if job.missing[task] > 1:

@@ -7,15 +7,17 @@ from collections import deque
 
 import numpy as np
 
+TICK_S = 1e-12
+
 
 class LoadBoard:
     """Queue lengths and backlogs, kept up to date only for schedulers that read them.
 
     ``queue_length`` (E,) counts the tasks bound to an executor that are not complete, and the
     background that waits or runs there. ``backlog_s`` (E,) adds up their modelled times (of
-    background: the mean); it is set back to exactly 0 whenever the executor is empty, so rounding
-    does not pile up. ``free`` counts the executors with nothing; ``background_freed`` says whether
-    the end of background has freed one since it was last set to false.
+    background: the mean). They are added and taken off in whole picoseconds, so that equal loads
+    are equal, whatever came before. ``free`` counts the executors with nothing;
+    ``background_freed`` says whether the end of background has freed one since it was last set to false.
     """
 
     def __init__(self, executors: int, background_mean_s: float) -> None:
@@ -26,22 +28,23 @@ class LoadBoard:
         self.background_freed = False
         self._ends: list[deque[float]] = [deque() for _ in range(executors)]
         self._mean_s = background_mean_s
+        self._ticks = [0] * executors
 
     def promise(self, e: int, modelled_s: float) -> None:
         """A task is bound to executor ``e``."""
         if self.queue_length[e] == 0:
             self.free -= 1
         self.queue_length[e] += 1
-        self.backlog_s[e] += modelled_s
+        self._ticks[e] += round(modelled_s / TICK_S)
+        self.backlog_s[e] = self._ticks[e] * TICK_S
 
     def release(self, e: int, modelled_s: float) -> None:
         """A task on executor ``e`` is complete."""
         self.queue_length[e] -= 1
         if self.queue_length[e] == 0:
             self.free += 1
-            self.backlog_s[e] = 0.0
-        else:
-            self.backlog_s[e] -= modelled_s
+        self._ticks[e] -= round(modelled_s / TICK_S)
+        self.backlog_s[e] = self._ticks[e] * TICK_S
 
     def add_background(self, e: int) -> None:
         """A background task has joined the queue of ``e``."""

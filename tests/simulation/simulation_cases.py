@@ -1,0 +1,140 @@
+"""Small task graphs, systems and schedulers for the tests of the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.subgraph import Decomposition
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.system import Arrivals, QueryClass, Stream, System
+
+NO_CUTS = Decomposition((), ())
+
+
+def task_graph(
+    compute_s: Sequence[float] | Sequence[Sequence[float]],
+    tensors: Sequence[tuple[int, Sequence[int], float]] = (),
+    name: str = "graph",
+) -> TaskGraph:
+    """``tensors``: (source, targets, bytes) each."""
+    times = np.atleast_2d(np.array(compute_s, dtype=float))
+    edges = sorted((s, t, k) for k, (s, targets, _) in enumerate(tensors) for t in targets)
+    columns = np.array(edges, dtype=np.int64).reshape(-1, 3)
+    n = times.shape[1]
+    return TaskGraph(
+        name=name,
+        task_ids=tuple(f"t{i}" for i in range(n)),
+        compute_s=times,
+        weight_bytes=np.zeros(n),
+        edge_source=columns[:, 0].copy(),
+        edge_target=columns[:, 1].copy(),
+        edge_tensor=columns[:, 2].copy(),
+        tensor_source=np.array([t[0] for t in tensors], dtype=np.int64),
+        tensor_bytes=np.array([t[2] for t in tensors], dtype=float),
+    )
+
+
+def query(
+    graph: TaskGraph, rate: float = 1.0, scv: float = 0.0, arrivals: Arrivals | None = None, name: str = "q"
+) -> QueryClass:
+    return QueryClass(name, graph, NO_CUTS, rate, arrivals=arrivals or Arrivals(), service_scv=scv)
+
+
+def make_system(*queries: QueryClass, servers: Sequence[int] = (0,), **changes: Any) -> System:
+    """One executor per entry of ``servers``, all of one class, on a link of 1 byte/s without latency."""
+    fields: dict[str, Any] = {
+        "executor_server": np.array(servers, dtype=np.int64),
+        "executor_class": np.zeros(len(servers), dtype=np.int64),
+        "class_names": ("gpu",),
+        "capacity": 1.0,
+        "latency_s": 0.0,
+        "discipline": "fifo",
+        "background_compute": Stream(),
+        "background_network": Stream(),
+        "queries": queries,
+        "seed": 11,
+    }
+    return System(**(fields | changes))
+
+
+def scheduler(
+    decide: Callable[..., Any],
+    kind: Any = "bind",
+    view: NetworkView = NetworkView.N0,
+    reads_queues: bool = False,
+    uniforms: int = 0,
+) -> tuple[Scheduler, Prepared]:
+    prepared = Prepared(None, uniforms)
+    made = Scheduler(
+        name=decide.__name__.strip("_"),
+        kind=kind,
+        network_view=view,
+        summary="",
+        source="",
+        adaptation="",
+        decide=decide,
+        prepare=lambda system, placement, options: prepared,
+        reads_queues=reads_queues,
+    )
+    return made, prepared
+
+
+def fixed(places: Sequence[int]) -> tuple[Scheduler, Prepared]:
+    """Every job on the same executors."""
+
+    def fixed_places(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+        out[: len(places)] = places
+
+    return scheduler(fixed_places)
+
+
+def uniform(draws: int) -> tuple[Scheduler, Prepared]:
+    """Every task on an executor drawn uniformly."""
+
+    def uniform_places(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+        out[: len(out)] = (u[: len(out)] * len(view.executor_server)).astype(np.int64)
+
+    return scheduler(uniform_places, uniforms=draws)
+
+
+def shortest_queue(reads: bool = True) -> tuple[Scheduler, Prepared]:
+    """Every task where queue, then backlog, is shortest; the job's own earlier tasks count."""
+
+    def shortest(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+        length = view.queue_length.copy()
+        for t in range(len(out)):
+            out[t] = np.lexsort((view.backlog_s.round(9), length))[0]
+            length[out[t]] += 1
+
+    return scheduler(shortest, reads_queues=reads)
+
+
+def first_fit(drawn: bool = False) -> tuple[Scheduler, Prepared]:
+    """Pick: the task that became ready first, on the first free executor or on a drawn one."""
+
+    def first(now: float, view: Any, ready: Any, tables: Any, u: Any, out: Any) -> bool:
+        free = np.flatnonzero(view.queue_length == 0)
+        out[0] = 0
+        out[1] = free[int(u[0] * len(free))] if drawn else free[0]
+        return True
+
+    return scheduler(first, "pick", reads_queues=True, uniforms=1)
+
+
+def newest_capped(cap: int) -> tuple[Scheduler, Prepared]:
+    """Pick: the newest ready task whose job holds fewer than ``cap`` executors, at its home if free."""
+
+    def capped(now: float, view: Any, ready: Any, tables: Any, u: Any, out: Any) -> bool:
+        for i in range(ready.n - 1, -1, -1):
+            if ready.job_running[i] < cap:
+                home = ready.home[i]
+                free = np.flatnonzero(view.queue_length == 0)
+                out[0], out[1] = i, home if home in free else free[-1]
+                return True
+        return False
+
+    return scheduler(capped, "pick", reads_queues=True, uniforms=1)
