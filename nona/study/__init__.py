@@ -14,6 +14,7 @@ from nona.study.run import (
     place,
     simulate,
 )
+from nona.study.sweep import SweepPoint, sweep, with_value
 
 __all__ = [
     "Comparison",
@@ -21,6 +22,7 @@ __all__ = [
     "SimulationProgress",
     "SimulationResult",
     "Study",
+    "SweepPoint",
     "compare",
     "configuration_counts",
     "needs_placement",
@@ -28,4 +30,6 @@ __all__ = [
     "prepare",
     "prepare_model",
     "simulate",
+    "sweep",
+    "with_value",
 ]

@@ -1,0 +1,122 @@
+"""Sweep one number of a scenario: prediction beside simulation at every value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.errors import PlacementError, ScenarioError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.placement import Placement
+from nona.scenario import Scenario, SchedulerSpec
+from nona.scenario_file import scenario_from_mapping
+from nona.simulation.statistics import SchedulerSummary
+from nona.sources import Sources
+from nona.study.preparation import Study, prepare
+from nona.study.run import place, simulate
+
+_PREDICTED: dict[str, Callable[[Study], Placement]] = {
+    "nona": place,
+    "local": lambda study: local_placement(study.system),
+    "spread": lambda study: spread_placement(study.system),
+}
+PREDICTED = tuple(_PREDICTED)
+_NO_SOURCES = Sources()
+
+
+@dataclass(frozen=True, eq=False)
+class SweepPoint:
+    """One scheduler at one value of the swept number.
+
+    ``predicted_s`` and ``link_utilization`` are ``None`` where queueing theory has no steady state;
+    ``summary`` holds the simulation.
+    """
+
+    value: float
+    scheduler: str
+    predicted_s: float | None
+    link_utilization: float | None
+    summary: SchedulerSummary
+
+    @property
+    def error(self) -> float | None:
+        """(predicted − simulated) / simulated mean JCT; ``None`` without both."""
+        mean = self.summary.jct.mean.mean
+        if self.predicted_s is None or mean != mean:
+            return None
+        return (self.predicted_s - mean) / mean
+
+
+def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
+    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such place, or the value breaks a rule.
+
+    Examples
+    --------
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
+    5.0
+    >>> with_value(s, "background.network.utilization", 0.3).background.network.utilization
+    0.3
+    """
+    data = scenario.model_dump(mode="json")
+    *parents, last = path.replace("[", ".").replace("]", "").split(".")
+    node: Any = data
+    try:
+        for part in parents:
+            node = node[int(part)] if isinstance(node, list) else node[part]
+        if isinstance(node, list):
+            node[int(last)] = value
+        elif last in node:
+            node[last] = value
+        else:
+            raise KeyError(last)
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise ScenarioError(
+            [f"{path}: there is no such place in the scenario; write it as in workload[0].rate."]
+        ) from None
+    return scenario_from_mapping(data)
+
+
+def sweep(
+    scenario: Scenario,
+    path: str,
+    values: Sequence[float],
+    schedulers: Sequence[str] = PREDICTED,
+    sources: Sources = _NO_SOURCES,
+    workers: int = 1,
+) -> Iterator[SweepPoint]:
+    """Set the key at ``path`` to each of ``values``; predict and simulate each scheduler there.
+
+    Schedulers that queueing theory has no prediction for are simulated only.
+    """
+    for value in values:
+        chosen = with_value(scenario, path, value)
+        for name in schedulers:
+            entry = next((s for s in chosen.schedulers if s.name == name), SchedulerSpec(name=name))
+            single = chosen.model_copy(update={"schedulers": (entry,)})
+            study = prepare(single, sources)
+            placement = _predict(study, name)
+            given = placement if name == "nona" else None
+            summary = simulate(study, placement=given, workers=workers).summaries[name]
+            p = placement.prediction if placement else None
+            yield SweepPoint(
+                value, name, p.jct_s if p else None, p.network_utilization if p else None, summary
+            )
+
+
+def _predict(study: Study, name: str) -> Placement | None:
+    if name not in _PREDICTED:
+        return None
+    try:
+        return _PREDICTED[name](study)
+    except PlacementError:
+        if name == "nona":
+            raise
+        return None

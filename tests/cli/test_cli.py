@@ -1,0 +1,196 @@
+"""The command line as others call it: JSON on standard output and nothing else, exit status, errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nona.cli import main
+from nona.samples import sample_names, scenario_names, scenario_path
+from nona.schedulers.registry import scheduler_names
+
+SMALL = ["--jobs", "400", "--replications", "2"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    status = main([*arguments, "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    return json.loads(captured.out)
+
+
+@pytest.mark.parametrize("model", sample_names())
+def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = run(capsys, "inspect", model)
+    assert figures["operators"] >= 1
+    assert 0 < figures["critical_path_s"] <= figures["total_compute_s"] * (1 + 1e-9)
+    assert figures["parallelism"] == pytest.approx(figures["total_compute_s"] / figures["critical_path_s"])
+    contracted = run(capsys, "contract", model)
+    assert contracted["operators"] == figures["operators"]
+    assert len(contracted["task_list"]) == contracted["tasks"]
+    assert len(contracted["steps"]) == contracted["operators"] - contracted["tasks"]
+    members = [o for t in contracted["task_list"] for o in t["operators"]]
+    assert len(members) == len(set(members)) == contracted["operators"]
+    assert sum(t["compute_s"] for t in contracted["task_list"]) == pytest.approx(figures["total_compute_s"])
+    ids = {t["id"] for t in contracted["task_list"]}
+    assert all({e["source"], e["target"]} <= ids for e in contracted["edges"])
+    assert all(s["configurations"] >= 1 and set(s["interior"]) <= ids for s in contracted["subgraphs"])
+
+
+@pytest.mark.parametrize("scenario", scenario_names())
+def test_place_certifies_every_shipped_scenario(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    placed = run(capsys, "place", scenario)
+    assert placed["lower_bound_s"] <= placed["objective_s"] * (1 + 1e-12)
+    assert placed["gap"] <= 1e-4
+    predicted = placed["predicted"]
+    assert 0 <= predicted["network_utilization"] < 1
+    assert 0 < predicted["compute_utilization"] < 1
+    for model in placed["models"].values():
+        for subgraph in model["subgraphs"]:
+            shares = [c["probability"] for c in subgraph["configurations"]]
+            assert sum(shares) == pytest.approx(1)
+            assert min(shares) > 0
+
+
+@pytest.mark.parametrize("scenario", scenario_names())
+def test_simulate_checks_itself_in_every_shipped_scenario(
+    scenario: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(capsys, "simulate", scenario, *SMALL, "--scheduler", "nona", "--scheduler", "local")
+    assert set(result["schedulers"]) == {"nona", "local"}
+    assert result["checks"]
+    assert all(result["checks"].values()), result["failed_checks"]
+    for s in result["schedulers"].values():
+        assert s["state"] == "stable", s["state_reason"]
+        assert s["jobs"]["arrived"] == s["jobs"]["completed"] + s["jobs"]["in_flight"]
+        low, high = s["jct_s"]["ci95"]
+        assert low <= s["jct_s"]["mean"] <= high
+        assert s["jct_s"]["p50"] <= s["jct_s"]["p95"] <= s["jct_s"]["p99"]
+
+
+def test_every_scheduler_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = [a for n in scheduler_names() for a in ("--scheduler", n)]
+    result = run(capsys, "simulate", "slides_example", "--jobs", "200", "--replications", "1", *chosen)
+    assert tuple(result["schedulers"]) == scheduler_names()
+
+
+def test_the_slides_example_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    placed = run(capsys, "place", "slides_example")
+    assert placed["objective_s"] == pytest.approx(14e-3, rel=1e-2)
+    chosen = ["--scheduler", "nona", "--scheduler", "local", "--scheduler", "spread"]
+    result = run(capsys, "simulate", "slides_example", *SMALL, *chosen)
+    found = {n: s["jct_s"]["p50"] for n, s in result["schedulers"].items()}
+    assert found == pytest.approx({"nona": 14e-3, "local": 22e-3, "spread": 32e-3}, rel=1e-9)
+
+
+def test_registries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {s["name"] for s in run(capsys, "schedulers")["schedulers"]} == set(scheduler_names())
+    devices = {d["name"]: d for d in run(capsys, "devices")["devices"]}
+    assert {"v100", "t4", "a100-40gb", "h100", "b200"} <= set(devices)
+    assert all(d["bandwidth_bytes_per_s"] > 0 for d in devices.values())
+    listed = run(capsys, "models")
+    assert {m["name"] for m in listed["models"]} == set(sample_names())
+    assert {s["name"] for s in listed["scenarios"]} == set(scenario_names())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspect", "resnet18"],
+        ["contract", "googlenet"],
+        ["place", "slides_example"],
+        ["simulate", "slides_example", "--jobs", "50", "--replications", "2"],
+        ["schedulers"],
+        ["devices"],
+        ["models"],
+    ],
+)
+def test_text_for_people(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) >= 2
+    assert "nan" not in out.lower().split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["inspect", "no_such_model"], "no_such_model"),
+        (["inspect", "nowhere/x.onnx"], "x.onnx"),
+        (["inspect", "resnet18", "--device", "abacus"], "abacus"),
+        (["inspect", "resnet18", "--symbol", "batch=-1"], "NAME=SIZE"),
+        (["contract", "resnet18", "--rule", "magic"], "magic"),
+        (["place", "no_such_scenario"], "no_such_scenario"),
+        (["place", "slides_example", "--solver", "guess"], "guess"),
+        (["simulate", "slides_example", "--scheduler", "decima"], "decima"),
+        (["simulate", "slides_example", "--jobs", "0"], "simulation.jobs"),
+        (["simulate", "slides_example", "--engine", "steam"], "steam"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    captured = capsys.readouterr()
+    assert status == 2
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert words in captured.err
+
+
+def test_overload_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = scenario_path("slides_example").read_text(encoding="utf-8")
+    data = json.loads(json.dumps(__import__("yaml").safe_load(text)))
+    data["workload"][0]["rate"] = "1e6/s"
+    path = tmp_path / "too_much.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert main(["place", str(path), "--json"]) == 2
+    assert "server" in capsys.readouterr().err
+    result = run(
+        capsys, "simulate", str(path), "--scheduler", "local", "--jobs", "500", "--replications", "1"
+    )
+    local = result["schedulers"]["local"]
+    assert local["state"] == "overloaded"
+    assert local["jct_s"]["mean"] is None
+    assert all(result["checks"].values())
+
+
+def test_same_seed_same_bytes_in_every_process(tmp_path: Path) -> None:
+    outputs = set()
+    for hash_seed, workers in (("0", "1"), ("1", "2")):
+        path = tmp_path / f"jobs-{hash_seed}.csv"
+        arguments = ["simulate", "slides_example", *SMALL, "--scheduler", "nona-d2", "--records", str(path)]
+        subprocess.run(
+            [sys.executable, "-m", "nona.cli", *arguments, "--workers", workers],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            check=True,
+            capture_output=True,
+        )
+        outputs.add(path.read_bytes())
+    assert len(outputs) == 1
+
+
+def test_seed_and_batch_change_what_they_should(capsys: pytest.CaptureFixture[str]) -> None:
+    means = {
+        run(capsys, "simulate", "five_models_80_servers", *SMALL, "--scheduler", "local", "--seed", s)[
+            "schedulers"
+        ]["local"]["jct_s"]["mean"]
+        for s in ("1", "2")
+    }
+    assert len(means) == 2
+    one = run(capsys, "inspect", "resnet18")
+    eight = run(capsys, "inspect", "resnet18", "--batch", "8")
+    assert eight["gmac"] == pytest.approx(8 * one["gmac"])
+    assert eight["weight_bytes"] == one["weight_bytes"]
+    assert math.isclose(eight["activation_bytes"], 8 * one["activation_bytes"])
