@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import IO
 
 from nona.errors import GraphError
-from nona.graph.registry import Document
+from nona.graph.registry import READERS, Document
 from nona.graph.symbols import MissingDimensions
 from nona.graph.text import one_line, quote
 
@@ -112,7 +112,12 @@ class GuardedWorker:
             reason = self._reason(child.returncode, late.is_set())
             self.close()
             raise GraphError(f"File {quote(filename)}: {reason}; the file is damaged, hostile or too large.")
-        return _document(answer, filename)
+        try:
+            return _document(answer, filename)
+        except GraphError:
+            if READERS[reader].keeps_state:
+                self.close()
+            raise
 
     def _reason(self, status: int, late: bool) -> str:
         if late:

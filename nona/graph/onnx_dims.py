@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nona.errors import GraphError
+from nona.graph.onnx_names import all_text
 from nona.graph.symbols import MAX_DIMENSION, MissingDimensions
 from nona.graph.text import one_line, quote
 
@@ -78,6 +79,7 @@ def bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[
         for axis, dim in enumerate(_dims(value)):
             if dim.HasField("dim_value") and dim.dim_value >= 0:
                 continue
+            all_text((dim.dim_param, value.name))
             label = dim.dim_param or f"{value.name}[{axis}]"
             number, need = evaluate(label, symbols)
             missing.update(dict.fromkeys(one_line(n, 100) for n in need))
@@ -115,7 +117,9 @@ def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
     for values in (graph.value_info, graph.output):
         for value in values:
             for dim in _dims(value):
-                number, _ = evaluate(dim.dim_param, symbols) if dim.dim_param else (None, ())
+                if not dim.dim_param or not isinstance(dim.dim_param, str):
+                    continue
+                number, _ = evaluate(dim.dim_param, symbols)
                 if number is not None and 0 <= number <= MAX_DIMENSION:
                     found |= {dim.dim_param, *re.findall(r"\w+", dim.dim_param)}
                     dim.dim_value = number

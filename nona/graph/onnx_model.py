@@ -9,9 +9,11 @@ from nona.errors import GraphError
 from nona.graph.dag import Dag
 from nona.graph.limits import MAX_OPERATORS, check_count
 from nona.graph.onnx_bodies import enter_bodies
+from nona.graph.onnx_functions import inline_functions
+from nona.graph.onnx_names import all_text
 from nona.graph.onnx_static import Node
 from nona.graph.order import cycle_message, find_cycle
-from nona.graph.text import one_line, quote
+from nona.graph.text import quote
 
 
 def parse_model(data: bytes, filename: str) -> Any:
@@ -22,9 +24,10 @@ def parse_model(data: bytes, filename: str) -> Any:
     where = f"File {quote(filename)}"
     try:
         model = onnx.load_model_from_string(data)
-    except DecodeError:
+    except DecodeError:  # also when memory runs out
+        large = " or unfolds to more than the memory limit," if len(data) > 10_000_000 else ""
         raise GraphError(
-            f"{where}: it is not an ONNX model, or it was cut short; export or copy it again."
+            f"{where}: it is not an ONNX model,{large} or it was cut short; export or copy it again."
         ) from None
     check_count(len(model.graph.node), MAX_OPERATORS, "operators", filename)
     if not model.graph.node and not model.opset_import and not model.graph.input:
@@ -33,16 +36,8 @@ def parse_model(data: bytes, filename: str) -> Any:
         raise GraphError(f"{where}: its graph is empty; give a model with at least one operator.")
     if not model.opset_import:
         raise GraphError(f"{where}: it names no operator set, so it is not complete; export it again.")
-    if model.functions:
-        from onnx import inliner
-
-        try:
-            model = inliner.inline_local_functions(model)
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise GraphError(
-                f"{where}: its local functions cannot be inlined ({one_line(error, 120)}); export it without."
-            ) from None
-        check_count(len(model.graph.node), MAX_OPERATORS, "operators", filename)
+    model = inline_functions(model, filename)
+    check_count(len(model.graph.node), MAX_OPERATORS, "operators", filename)
     return model
 
 
@@ -55,8 +50,10 @@ def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
     for node in nodes:
         if node.proto.attribute:
             enter_bodies(node)
+        all_text((node.kind, *node.needs, *node.outputs))
     maker: dict[str, int] = {}
     known = {"", *constants, *(v.name for v in graph.input)}
+    all_text(known)
     sources = set(known)
     in_order = True
     for place, node in enumerate(nodes):

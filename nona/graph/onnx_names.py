@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nona.graph.registry import Document
@@ -12,6 +12,12 @@ from nona.graph.registry import Document
 MAX_TEXT = 200
 MAX_ITEMS = 64
 _SCOPES = "pkg.torch.onnx.name_scopes"  # written by PyTorch's exporter: the module path as a list
+
+
+def all_text(names: Iterable[object]) -> None:
+    """Raise UnicodeError unless all names are texts: protobuf gives bytes for what is not UTF-8."""
+    if not all(type(name) is str for name in names):
+        raise UnicodeError("a name is not UTF-8")
 
 
 def unique_ids(protos: Sequence[Any]) -> list[str]:
@@ -23,6 +29,7 @@ def unique_ids(protos: Sequence[Any]) -> list[str]:
     ['a', 'a#2', 'Add_2']
     """
     names = [proto.name for proto in protos]
+    all_text(names)
     taken = set(names)
     used: set[str] = set()
     counts: dict[str, int] = {}
@@ -45,7 +52,7 @@ def scope_of(proto: Any, name: str) -> str:
     scope = name.strip("/").rpartition("/")[0]
     if not scope and proto.metadata_props:
         for entry in proto.metadata_props:
-            if entry.key == _SCOPES:
+            if entry.key == _SCOPES and isinstance(entry.value, str):
                 path = re.findall(r"'([^']*)'", entry.value)
                 scope = path[-2] if len(path) > 1 else ""
     return scope if scope.isprintable() else ""
@@ -70,7 +77,7 @@ def small_attributes(proto: Any) -> Document:
         elif kind == 8 and len(attribute.strings) <= MAX_ITEMS:
             texts = [_text(s) for s in attribute.strings]
             value = None if None in texts else texts
-        if value is not None:
+        if value is not None and isinstance(attribute.name, str):
             found[attribute.name] = value
     return found
 

@@ -14,7 +14,7 @@ from nona.errors import GraphError
 from nona.graph.onnx_bodies import warning
 from nona.graph.onnx_dims import bind_dimensions
 from nona.graph.onnx_model import parse_model, sorted_nodes
-from nona.graph.onnx_names import scope_of, small_attributes, unique_ids
+from nona.graph.onnx_names import all_text, scope_of, small_attributes, unique_ids
 from nona.graph.onnx_shapes import drop_weights, tensor_types
 from nona.graph.onnx_static import Node, split_static, weights
 from nona.graph.onnx_types import TensorType, tensor_data
@@ -49,7 +49,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
         nodes = sorted_nodes(model.graph, constants, name)
         types, more = tensor_types(model)
         return _document(model.graph, name, nodes, constants, types, bound, notes + more)
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise GraphError(f"{where}: a name in it is not UTF-8; export the model again.") from None
 
 
@@ -69,6 +69,7 @@ def _document(
             "give a model that reads its input."
         )
     outputs = [v.name for v in graph.output]
+    all_text(outputs)
     stored = weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
     for node, own in zip(running, ids, strict=True):

@@ -50,9 +50,12 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], list[str]]:
 
     notes = []
     stated = _set_aside(model.graph)
+    domains = {node.domain for node in model.graph.node} - {o.domain for o in model.opset_import}
+    for domain in sorted(domains - STANDARD):
+        model.opset_import.add(domain=domain, version=1)  # without it, inference refuses the whole file
     try:
         inferred = shape_inference.infer_shapes(model, data_prop=True).graph
-    except (RuntimeError, ValueError, TypeError) as error:
+    except (shape_inference.InferenceError, RuntimeError, ValueError, TypeError) as error:
         notes.append(f"ONNX shape inference gave up, shapes are those in the file: {one_line(error, 160)}")
         inferred = model.graph
     types: dict[str, TensorType] = {}

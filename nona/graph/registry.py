@@ -32,6 +32,8 @@ class Reader:
         Document``; it raises GraphError for what it cannot read.
     title
         How people call the format.
+    keeps_state
+        Whether the parser is unsafe to use again after it refused a file.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Reader:
     guarded: bool
     module: str
     title: str
+    keeps_state: bool = False
 
     def read(self, data: bytes, filename: str, symbols: Mapping[str, int]) -> Document:
         """Parse ``data`` in this process.
@@ -68,7 +71,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         for r in (
             Reader("onnx", (".onnx",), True, "nona.graph.onnx_reader", "ONNX"),
             Reader("json", (".json",), False, "nona.graph.json_reader", "node-link JSON"),
-            Reader("dot", (".dot", ".gv"), True, "nona.graph.dot_reader", "DOT"),
+            Reader("dot", (".dot", ".gv"), True, "nona.graph.dot_reader", "DOT", keeps_state=True),
             Reader("graphml", (".graphml",), True, "nona.graph.graphml_reader", "GraphML"),
         )
     }

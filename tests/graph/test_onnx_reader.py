@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import networkx as nx
 import onnx
 import pytest
@@ -292,3 +294,40 @@ def test_graphs_of_the_onnx_wheel(path) -> None:
     assert all(t.shape is not None for t in graph.tensors.values()), "every shape that counts is known"
     assert graph.warnings == ()
     assert graph.parameter_count == KNOWN_PARAMETERS.get(graph.name, graph.parameter_count)
+
+
+def nested(depth: int, calls: int) -> list[onnx.FunctionProto]:
+    """Functions F0 … each of which calls the next ``calls`` times; the last calls F0 if ``calls`` is 1."""
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("mine", 1)]
+    made = []
+    for level in range(depth):
+        last = level == depth - 1
+        following = "F0" if last and calls == 1 else f"F{level + 1}"
+        names = ["a", *(f"t{i}" for i in range(calls - 1)), "b"]
+        body = [node(following, [u], [v], domain="mine") for u, v in pairwise(names)]
+        if last and calls > 1:
+            body = [node("Relu", ["a"], ["b"])]
+        made.append(helper.make_function("mine", f"F{level}", ["a"], ["b"], body, opsets))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("functions", "says"),
+    [(nested(30, 2), "unfold to more than 200000 operators"), (nested(3, 1), "in a circle")],
+    ids=["exponential", "recursive"],
+)
+def test_functions_that_explode_are_refused_at_once(functions, says) -> None:
+    data = model([node("F0", ["x"], ["y"], domain="mine")], functions=functions, domains={"mine": 1})
+    with pytest.raises(GraphError, match=says):
+        read(data)
+
+
+def test_a_domain_that_the_file_forgot_to_import_spoils_nothing() -> None:
+    graph = read(model([relu("x", "h"), relu("h", "p"), node("Odd", ["p"], ["y"], domain="forgotten")]))
+    assert [e.size_bytes for e in graph.edges] == [16.0, 16.0]
+
+
+def test_a_name_that_is_not_utf8_gives_one_line() -> None:
+    data = model([relu("x", "hidden"), relu("hidden", "y")])
+    with pytest.raises(GraphError, match="not UTF-8"):
+        read(data.replace(b"hidden", b"hi\xff\xfeen"))

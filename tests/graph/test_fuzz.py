@@ -1,0 +1,71 @@
+"""Damaged files: whatever the bytes, a model graph or an error of one line comes out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.fuzz_readers import mutate, outcome, seeds
+from nona.errors import GraphError
+from nona.graph.guard import GuardedWorker, Limits
+from nona.graph.node_link import from_node_link
+
+SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+SEEDS = seeds()
+SUFFIXES = [".onnx", ".json", ".dot", ".graphml"]
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[GuardedWorker]:
+    with GuardedWorker(Limits(wall_s=30)) as running:
+        yield running
+
+
+@SETTINGS
+@given(st.binary(max_size=300), st.sampled_from(SUFFIXES))
+def test_arbitrary_bytes(worker, data: bytes, suffix: str) -> None:
+    what, message = outcome(data, f"any{suffix}", worker)
+    assert what in ("graph", "refused"), message
+
+
+@SETTINGS
+@given(st.integers(0, 10**9), st.sampled_from(SEEDS))
+def test_mutated_real_files(worker, seed: int, real: tuple[str, bytes]) -> None:
+    name, data = real
+    what, message = outcome(mutate(name, data, random.Random(seed)), name, worker)
+    assert what != "ESCAPE", message
+
+
+words = st.sampled_from(
+    ["nodes", "edges", "links", "graph", "id", "source", "target", "bytes", "tensor", "a"]
+)
+trees = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@SETTINGS
+@given(
+    st.fixed_dictionaries(
+        {"nodes": st.lists(trees | st.fixed_dictionaries({"id": trees}))},
+        optional={"edges": trees, "graph": trees},
+    )
+)
+def test_arbitrary_documents(document) -> None:
+    message = ""
+    try:
+        from_node_link(document)
+    except GraphError as error:
+        message = str(error)
+    assert "\n" not in message
