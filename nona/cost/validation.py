@@ -22,7 +22,6 @@ from nona.cost.reference_models import reference_model
 from nona.hardware.executor import executor_class
 from nona.hardware.table_file import shipped_table
 
-
 Use = Literal["counted", "in-sample", "shown"]
 
 
