@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Literal
 
 Dimension = Literal["time", "size", "bandwidth", "rate", "fraction"]
 
-_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+_DECIMAL = {p: Fraction(10**e) for p, e in (("", 0), ("k", 3), ("K", 3), ("M", 6), ("G", 9), ("T", 12))}
+_BINARY = {"Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40)}
+_MICRO = Fraction(1, 10**6)
+_TIME = {
+    "s": Fraction(1),
+    "ms": Fraction(1, 1000),
+    "us": _MICRO,
+    "µs": _MICRO,
+    "μs": _MICRO,
+    "ns": _MICRO / 1000,
+    "min": Fraction(60),
+    "h": Fraction(3600),
+}
 _SIZE = {p + "B": f for p, f in (_DECIMAL | _BINARY).items()} | {
     p + "bit": f / 8 for p, f in (_DECIMAL | _BINARY).items()
 }
-UNITS: dict[Dimension, dict[str, float]] = {
+UNITS: dict[Dimension, dict[str, Fraction]] = {
     "time": _TIME,
     "size": _SIZE,
     "bandwidth": {f"{u}/s": f for u, f in _SIZE.items()}
     | {p + "bps": f / 8 for p, f in _DECIMAL.items() if p},
-    "rate": {"/s": 1.0, "1/s": 1.0, "Hz": 1.0, "/min": 1 / 60, "1/min": 1 / 60, "/h": 1 / 3600},
-    "fraction": {"%": 0.01},
+    "rate": {"/s": Fraction(1), "1/s": Fraction(1), "Hz": Fraction(1)}
+    | {"/min": Fraction(1, 60), "1/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
+    "fraction": {"%": Fraction(1, 100)},
 }
 _EXAMPLE = {
     "time": "'5 ms'",
@@ -68,7 +80,11 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
         unit = match.group(2) if match else None
         if match is None or (unit and unit not in UNITS[dimension]):
             raise ValueError(_complaint(value, dimension))
-        number = float(match.group(1)) * (UNITS[dimension][unit] if unit else 1.0)
+        number = float(match.group(1))
+        if unit and 1e-200 < abs(number) < 1e200:  # exact, then rounded once: 20 us is the float 2e-05
+            number = float(Fraction(match.group(1)) * UNITS[dimension][unit])
+        elif unit:
+            number *= float(UNITS[dimension][unit])
     else:
         number = float(value)
     if not math.isfinite(number):
@@ -95,7 +111,7 @@ def quantity_text(value: float, dimension: Dimension) -> str | float:
     """
     candidates = []
     for unit in _WRITTEN[dimension]:
-        number = f"{value / UNITS[dimension][unit]:.12g}"
+        number = f"{value / float(UNITS[dimension][unit]):.12g}"
         text = f"{number}/s" if dimension == "rate" else f"{number} {unit}"
         if "e" not in number and parse_quantity(text, dimension) == value:
             candidates.append(text)
