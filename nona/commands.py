@@ -131,7 +131,8 @@ class _Progress:
     def __call__(self, progress: study.SimulationProgress) -> None:
         if self.stream:
             end = "\n" if progress.fraction >= 1 else ""
-            print(f"\r{progress.fraction:6.1%}  {progress.text:<40}", end=end, file=self.stream, flush=True)
+            text = f"{progress.scheduler}, replication {progress.replication + 1}"
+            print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
 
 
 def _prepare_model(arguments: argparse.Namespace, rule: str = "poset") -> study.PreparedModel:

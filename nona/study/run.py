@@ -13,11 +13,12 @@ from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.records import Records
-from nona.simulation.replications import ReplicationProgress as SimulationProgress
-from nona.simulation.replications import run_replications
+from nona.simulation.replications import ReplicationProgress, run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.study.preparation import Study
+
+SimulationProgress = ReplicationProgress
 
 
 @dataclass(frozen=True, eq=False)
