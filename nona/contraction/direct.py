@@ -25,13 +25,9 @@ def direct_reason(merging: Merging, u: int, v: int) -> str:
     """The condition with the neighbours that it was checked on."""
     a, b = merging.ends(u, v)
     inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
-    reads = f"{b} reads from {a} and otherwise only what {a} reads too ({inputs})"
-    feeds = f"{a} feeds {b} and otherwise only what {b} feeds too ({consumers})"
-    if not inputs:
-        reads = f"{b} reads from {a} only"
-    if not consumers:
-        feeds = f"{a} feeds {b} only"
-    return f"{reads}; {feeds}."
+    reads = f"and otherwise only what {a} reads too ({inputs})" if inputs else "only"
+    feeds = f"and otherwise only what {b} feeds too ({consumers})" if consumers else "only"
+    return f"{b} reads from {a} {reads}; {a} feeds {b} {feeds}."
 
 
 DIRECT = Rule(

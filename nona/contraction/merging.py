@@ -63,7 +63,9 @@ class Merging:
 
     def _list(self, heads: Iterable[int]) -> str:
         found = list(heads)
-        shown = ", ".join(self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, found))
+        if not found:
+            return ""
+        shown = ", ".join([self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, found)])
         more = len(found) - NAMES_SHOWN
         return f"{shown} and {more} more" if more > 0 else shown
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from nona.contraction.quotient import Quotient
 from nona.graph.model import ModelGraph
 
 
@@ -16,8 +15,7 @@ class Traffic:
     producer, however many tasks read it. What comes from outside the graph does not count.
     """
 
-    def __init__(self, graph: ModelGraph, quotient: Quotient) -> None:
-        self._quotient = quotient
+    def __init__(self, graph: ModelGraph) -> None:
         self._first = list(range(len(graph.operators)))  # union-find towards the head of the task
         self._size: dict[tuple[int, str], float] = {}  # (producer, tensor name) is a tensor
         self._readers: Counter[tuple[int, str]] = Counter()  # operators outside the producer's task

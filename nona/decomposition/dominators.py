@@ -80,6 +80,7 @@ def _interiors(dag: Dag, order: Sequence[int], cuts: Sequence[int]) -> list[list
         if v in number:
             last[v] = number[v]
         else:
-            last[v] = max((last[p] for p in dag.predecessors[v]), default=0)
+            before = dag.predecessors[v]  # all of one sub-graph
+            last[v] = last[before[0]] if before else 0
             interiors[last[v]].append(v)
     return interiors

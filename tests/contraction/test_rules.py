@@ -7,7 +7,7 @@ import random
 
 import networkx as nx
 import pytest
-from contraction_cases import arcs_of, critical_path, graphs, quotient, singletons
+from contraction_cases import arcs_of, critical_path, graphs, model, quotient, singletons
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,7 +102,11 @@ def test_steps_replay(rule: str, graph: ModelGraph, order: int | None) -> None:
 @modest
 @given(graph=graphs, order=orders)
 def test_reasons_name_the_true_neighbours(rule: str, graph: ModelGraph, order: int | None) -> None:
-    done = run(graph, rule, order)
+    check_reasons(run(graph, rule, order))
+
+
+def check_reasons(done: ContractedGraph) -> None:
+    graph = done.graph
     arcs, names = arcs_of(graph), [o.id for o in graph.operators]
     partition = singletons(len(names))
     for step in done.steps:
@@ -154,20 +158,24 @@ def test_poset_is_the_path_compression_of_the_transitive_reduction(graph: ModelG
     assert blocks(contract(graph)) == {frozenset(c) for c in nx.connected_components(paths)}
 
 
-def test_the_smallest_serial_graph_that_stops_the_direct_rule() -> None:
-    arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)]
-    graph = ModelGraph(
-        "skips",
-        tuple(Operator(str(i)) for i in range(5)),
-        tuple(Edge(str(u), str(v), f"{u}-{v}", 1.0) for u, v in sorted(arcs)),
-    )
-    assert len(contract(graph, "direct").tasks) == 5
-    done = contract(graph, "poset")
-    assert [t.operators for t in done.tasks] == [("0", "1", "2", "3", "4")]
+def serial_skips() -> ModelGraph:
+    """The smallest serial graph that stops the direct rule."""
+    return model(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 3), (1, 4)])
+
+
+def test_only_the_poset_rule_sees_that_a_graph_is_serial() -> None:
+    assert len(contract(serial_skips(), "direct").tasks) == 5
+    done = contract(serial_skips(), "poset")
+    assert [t.operators for t in done.tasks] == [("o0", "o1", "o2", "o3", "o4")]
     assert done.steps[0].reason == (
-        "'1' reads from '0' only; what else '0' feeds ('3') comes after '1' anyway."
+        "'o1' reads from 'o0' only; what else 'o0' feeds ('o3') comes after 'o1' anyway."
     )
     assert {s.rule for s in done.steps} == {"poset"}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_reasons_when_tasks_grow_at_both_ends(order: tuple[int, ...]) -> None:
+    check_reasons(contract_by(serial_skips(), RULES["poset"], [*order, 4]))
 
 
 def test_one_tensor_to_several_operators_of_a_task_is_one_edge() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
-from contraction_cases import arcs_of, direct_holds, graphs, merged, quotient, singletons
+from contraction_cases import arcs_of, direct_holds, graphs, merged, moves, quotient, singletons
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.contraction.rules import RULES, contract, contract_by
+from nona.contraction.traffic import Traffic
 from nona.graph.model import Edge, ModelGraph, Operator
 
 Block = frozenset[int]
@@ -47,6 +48,24 @@ def test_the_condition_holds_at_each_step_and_nowhere_at_the_end(graph: ModelGra
             partition = merged(partition, a, b)
         left = quotient(arcs_of(graph), partition).edges
         assert not any(allowed(graph, partition, a, b) for a, b in left)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(graph=graphs, seed=st.integers(0, 10**6))
+def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph: ModelGraph, seed: int) -> None:
+    rng = random.Random(seed)
+    arcs, partition = arcs_of(graph), singletons(len(graph.operators))
+    everything = set(range(len(graph.operators)))
+    traffic = Traffic(graph)
+    while allowed_moves := moves(arcs, partition, direct_holds):
+        a, b = rng.choice(allowed_moves)
+        traffic.merge(min(a), min(b))
+        partition = merged(partition, a, b)
+        for block in partition:
+            assert traffic.into(min(block)) == crossing(graph, everything - block, set(block))
+            assert traffic.out_of(min(block)) == crossing(graph, set(block), everything - block)
+        for first, second in quotient(arcs, partition).edges:
+            assert traffic.between(min(first), min(second)) == crossing(graph, set(first), set(second))
 
 
 def test_a_cheap_cut_is_kept() -> None:
