@@ -47,23 +47,25 @@ class Inputs:
         if missing[task] > 1:
             missing[task] -= 1
         elif job.latest_s[task] > now:
-            self._wait(job, task)
+            self.wait(job, task)
         else:
             missing[task] = 0
             job.executor[task].join(now, job, task)
 
     def later(self, delivered_s: float, job: Job, task: int, number: int) -> None:
         """Input ``number`` of the job, which ``task`` reads, will be there at ``delivered_s``."""
-        latest = job.latest_s[task]
-        if delivered_s > latest or (delivered_s == latest and number > job.latest_number[task]):
+        if delivered_s > job.latest_s[task]:
             job.latest_s[task] = delivered_s
             job.latest_number[task] = number
+        elif delivered_s == job.latest_s[task]:
+            job.latest_number[task] = max(job.latest_number[task], number)
         if job.missing[task] > 1:
             job.missing[task] -= 1
         else:
-            self._wait(job, task)
+            self.wait(job, task)
 
-    def _wait(self, job: Job, task: int) -> None:
+    def wait(self, job: Job, task: int) -> None:
+        """All inputs of ``task`` are there or on their way: let it join with the last."""
         job.missing[task] = 0
         key = job.message_key + job.latest_number[task]
         heappush(self.heap, (job.latest_s[task], key, 0, LastInput(job, task, self.callbacks)))

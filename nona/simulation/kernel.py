@@ -58,10 +58,10 @@ class LeanEnvironment(simpy.Environment):
 
     def run_lean(self) -> None:
         """Process events until a callback raises ``StopSimulation``."""
-        queue = self.heap
+        queue, pop = self.heap, heappop
         try:
             while True:
-                self._now, _, _, event = heappop(queue)
+                self._now, _, _, event = pop(queue)
                 for callback in event.callbacks:
                     callback(event)
         except StopSimulation:

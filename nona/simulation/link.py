@@ -68,7 +68,7 @@ class FifoLink:
     def __init__(
         self, background: Iterator[tuple[float, float]], latency_s: float, inputs: Inputs, watched: bool
     ) -> None:
-        self.latency_s, self.later, self.here = latency_s, inputs.later, inputs.here
+        self.latency_s, self.later, self.here, self.wait = latency_s, inputs.later, inputs.here, inputs.wait
         self._items, self._watched = background, watched
         self.free_s = self.since_s = self.closed_s = self.work_s = self.reserved_s = 0.0
         self._next_s, self._next_work_s = next(background, (math.inf, 0.0))
@@ -89,8 +89,18 @@ class FifoLink:
         self.work_s += work
         job.sent_bytes += output.size_bytes
         delivered = end + self.latency_s
-        for place in places:
-            self.later(delivered, job, output.targets[place], output.numbers[place])
+        latest_s, missing = job.latest_s, job.missing
+        for place in places:  # as Inputs.later, without a call: most of a run's time is spent here
+            task = output.targets[place]
+            if delivered > latest_s[task]:
+                latest_s[task] = delivered
+                job.latest_number[task] = output.numbers[place]
+            elif delivered == latest_s[task]:
+                job.latest_number[task] = max(job.latest_number[task], output.numbers[place])
+            if missing[task] > 1:
+                missing[task] -= 1
+            else:
+                self.wait(job, task)
         if self._watched:
             self.reserved_s = max(self.reserved_s, now) + work
             self._due.append((delivered, delivered - now))

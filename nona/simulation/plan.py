@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from nona.contraction.task_graph import TaskGraph
 from nona.errors import SimulationError
 from nona.simulation.kernel import MAX_TASKS
 
 
-class Output(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Output:
     """A tensor that a task makes and others read.
 
     ``numbers[i]`` is the number of the input (tensor, ``targets[i]``) among all inputs of the

@@ -58,6 +58,7 @@ class SimPyRun:
             if board is not None and scheduler.kind == "pick"
             else BindDispatcher(parts)
         )
+        self.hand_on = self.dispatcher.task_ended
         self.picks = scheduler.kind == "pick"
         self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
         self._jobs = self._job_stream(workload)
@@ -139,7 +140,7 @@ class SimPyRun:
     def _task_ended(self, executor: Executor) -> None:
         now = self.environment._now
         job = executor.job
-        self.dispatcher.task_ended(job, executor.task, executor, now)
+        self.hand_on(job, executor.task, executor, now)
         executor.proceed(now, job)
         job.left -= 1
         if not job.left:
