@@ -64,7 +64,12 @@ def test_parallel_workflows_stay_parallel_after_contraction(name: str, tasks: in
     ("name", "tensor", "source", "targets"),
     [
         ("ensemble", "images", "decode_and_resize", {"resnet", "inception", "transformer"}),
-        ("rag_pipeline", "query_vector", "embed_query", {"search_documents", "search_tickets", "search_images"}),
+        (
+            "rag_pipeline",
+            "query_vector",
+            "embed_query",
+            {"search_documents", "search_tickets", "search_images"},
+        ),
         ("rag_pipeline", "prompt", "compose_prompt", {"generate_answer", "check_sources"}),
     ],
 )

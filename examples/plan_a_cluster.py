@@ -1,0 +1,116 @@
+"""Plan a cluster from a script: how parallel is a model, does splitting help, how many servers?
+
+    python examples/plan_a_cluster.py [--servers 4 8 12 16 24] [--jobs 5000]
+
+The same calls stand behind the app and the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona import study
+from nona.errors import PlacementError
+from nona.hardware.cluster import Cluster, ServerGroup
+from nona.samples import load_sample
+from nona.scenario import Scenario
+from nona.scenario_file import scenario_from_mapping
+
+SLO_MS = 500.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one size of the cluster gives; times in seconds, ``None`` where it is overloaded."""
+
+    servers: int
+    predicted_s: float | None
+    gap: float | None
+    simulated_s: float | None
+    ci95_s: float | None
+    slo_hit_rate: float | None
+
+
+def scenario(servers: int, jobs: int) -> Scenario:
+    """A retrieval pipeline with 14 questions a second on ``servers`` servers with one L40S each."""
+    text: dict[str, Any] = {
+        "version": 1,
+        "name": f"{servers} servers",
+        "seed": 5,
+        "cluster": {
+            "servers": [{"count": servers, "gpu": "l40s"}],
+            "network": {"capacity": "25 Gbit/s", "latency": "20 us"},
+        },
+        "background": {"network": {"utilization": 0.2, "mean_size": "1 MB"}},
+        "workload": [{"model": "rag_pipeline", "rate": "14/s", "slo": f"{SLO_MS} ms", "service_scv": 0.1}],
+        "simulation": {"jobs": jobs, "replications": 3},
+        "schedulers": ["nona"],
+    }
+    return scenario_from_mapping(text)
+
+
+def plan(servers: int, jobs: int) -> Plan:
+    """Place and simulate on ``servers`` servers."""
+    prepared = study.prepare(scenario(servers, jobs))
+    try:
+        placement = study.place(prepared)
+    except PlacementError as error:
+        print(f"{servers} servers: {error}")
+        return Plan(servers, None, None, None, None, None)
+    result = study.simulate(prepared, placement=placement).summaries["nona"]
+    jct, hits = result.jct.mean, result.hit_rate
+    steady = result.state == "stable"
+    return Plan(
+        servers,
+        placement.prediction.jct_s,
+        placement.gap,
+        jct.mean if steady else None,
+        jct.half_width if steady else None,
+        hits.mean if hits else None,
+    )
+
+
+def introduce(name: str, device: str) -> None:
+    """Print what a model does on a device, and the most that splitting it can gain."""
+    graph = load_sample(name)
+    executor = Cluster((ServerGroup(1, device),)).classes[device]
+    prepared = study.prepare_model(graph, (executor,))
+    costed = prepared.costed[0]
+    print(
+        f"{name} on {device}: {len(graph.operators)} operators, {len(prepared.contracted.tasks)} tasks; "
+        f"{1e3 * costed.total_compute_s:.1f} ms of work, {1e3 * costed.critical_path_s:.1f} ms on the "
+        f"longest path: splitting one query gains at most a factor of {costed.parallelism:.2f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Plan]:
+    """Print a row for each size of the cluster; the least that keeps the SLO for 95 % is the answer."""
+    parser = argparse.ArgumentParser(description="Plan a cluster from a script.")
+    parser.add_argument("--servers", type=int, nargs="+", default=[4, 8, 12, 16, 24])
+    parser.add_argument("--jobs", type=int, default=5000)
+    options = parser.parse_args(arguments)
+    for name in ("resnet18", "inception_v3", "rag_pipeline"):
+        introduce(name, "l40s")
+    plans = [plan(servers, options.jobs) for servers in sorted(options.servers)]
+    print(f"\n{'servers':>8} {'predicted':>10} {'gap':>8} {'simulated':>19} {f'within {SLO_MS:.0f} ms':>14}")
+    for p in plans:
+        if p.predicted_s is None or p.gap is None:
+            print(f"{p.servers:>8} {'overloaded':>10}")
+            continue
+        simulated = "overloaded"
+        if p.simulated_s is not None and p.ci95_s is not None:
+            simulated = f"{1e3 * p.simulated_s:.1f} ± {1e3 * p.ci95_s:.1f} ms"
+        print(
+            f"{p.servers:>8} {1e3 * p.predicted_s:>7.1f} ms {p.gap:>8.1e} {simulated:>19} "
+            f"{p.slo_hit_rate or 0:>14.1%}"
+        )
+    enough = next((p.servers for p in plans if (p.slo_hit_rate or 0) >= 0.95), None)
+    print(f"\nServers for 95 % within {SLO_MS:.0f} ms: {enough or 'more than were tried'}")
+    return plans
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The example script runs as a user would run it, and its answers make sense."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "examples" / "plan_a_cluster.py"
+
+
+def test_more_servers_keep_the_slo_more_often(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(SCRIPT))["main"]
+    few, some, many = main(["--servers", "24", "8", "4", "--jobs", "1500"])
+    assert [few.servers, some.servers, many.servers] == [4, 8, 24]
+    assert few.predicted_s is None, "4 servers cannot carry the load"
+    for plan in (some, many):
+        assert 0 <= plan.gap <= 1e-3
+        assert plan.simulated_s == pytest.approx(plan.predicted_s, rel=0.2)
+    assert many.predicted_s < some.predicted_s
+    assert many.slo_hit_rate > some.slo_hit_rate
+    shown = capsys.readouterr().out
+    assert "overloaded" in shown
+    assert "5 servers of this mix would do" in shown
+    assert "Servers for 95 % within 500 ms" in shown
+
+
+def test_the_script_runs_from_a_shell() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--servers", "12", "--jobs", "200"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "rag_pipeline on l40s: 13 operators, 13 tasks" in done.stdout

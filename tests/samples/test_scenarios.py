@@ -1,0 +1,138 @@
+"""The shipped scenarios: valid, stable, solved with a small gap, and what they promise."""
+
+import numpy as np
+import pytest
+
+from nona import study
+from nona.errors import PlacementError, ScenarioError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.samples import scenario_description, scenario_names, scenario_path
+from nona.scenario import Scenario, SchedulerSpec, SimulationSpec
+from nona.scenario_file import dump_scenario, load_scenario, parse_scenario
+from nona.sources import Sources
+
+PROMISED = {
+    "slides_example",
+    "five_models_80_servers",
+    "vision_language_8_servers",
+    "mig_layouts",
+    "esg_workflows",
+    "rag_pipeline",
+    "ensemble_bursty",
+    "background_sweep",
+}
+NAMES = sorted(PROMISED)
+
+
+def _load(name: str) -> Scenario:
+    return load_scenario(scenario_path(name))
+
+
+def _prepare(name: str, schedulers: tuple[str, ...] = (), **simulation: int) -> study.Study:
+    scenario = _load(name)
+    if schedulers:
+        chosen = tuple(SchedulerSpec(name=s) for s in schedulers)
+        scenario = scenario.model_copy(update={"schedulers": chosen})
+    if simulation:
+        scenario = scenario.model_copy(update={"simulation": SimulationSpec(**simulation)})
+    return study.prepare(scenario, Sources(scenario_path(name).parent))
+
+
+def test_all_promised_scenarios_are_there() -> None:
+    assert set(scenario_names()) >= PROMISED
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_a_scenario_survives_a_round_trip_and_says_what_it_is_for(name: str) -> None:
+    scenario = _load(name)
+    assert parse_scenario(dump_scenario(scenario)) == scenario
+    assert 80 < len(scenario_description(name)) < 600
+    assert all(row.slo is not None for row in scenario.workload)
+    assert len({s.name for s in scenario.schedulers}) >= 5
+
+
+def test_an_unknown_scenario_names_those_there_are() -> None:
+    with pytest.raises(ScenarioError, match=r"'slide_example'.*slides_example"):
+        scenario_path("slide_example")
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> None:
+    prepared = _prepare(name)
+    placement = study.place(prepared)
+    assert placement.gap <= 1e-3
+    assert placement.objective_s <= _objective(local_placement, prepared) * (1 + 1e-9)
+    assert placement.objective_s <= _objective(spread_placement, prepared) * (1 + 1e-9)
+    if name != "slides_example":  # that one is a single job by design
+        assert 0.3 <= placement.prediction.compute_utilization <= 0.7
+    assert placement.prediction.network_utilization <= 0.85
+    for query, predicted in zip(prepared.system.queries, placement.prediction.queries, strict=True):
+        # an SLO that can be kept, and that says something
+        assert query.slo_s is not None
+        least = min(query.tasks.dag.critical_path(list(row))[0] for row in query.tasks.compute_s)
+        assert least < query.slo_s < 20 * predicted.jct_s
+
+
+def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untyped-def]
+    try:
+        return float(fixed(prepared.system).objective_s)
+    except PlacementError:
+        return float("inf")  # spread may overload the link
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> None:
+    result = study.simulate(_prepare(name, jobs=300, replications=1, warmup=50))
+    for scheduler, summary in result.summaries.items():
+        failed = [f"{scheduler}: {c.name}: {c.detail}" for c in summary.checks if not c.ok]
+        assert failed == []
+        assert summary.arrived == summary.completed + summary.in_flight
+
+
+def test_the_slides_example_takes_22_32_and_14_milliseconds() -> None:
+    result = study.simulate(_prepare("slides_example"))
+    for scheduler, milliseconds in {
+        "local": 22,
+        "spread": 32,
+        "nona": 14,
+        "nona-d2": 14,
+        "expert": 14,
+    }.items():
+        mean = result.summaries[scheduler].jct.mean
+        np.testing.assert_allclose(1e3 * mean.mean, milliseconds, rtol=1e-9)
+        assert mean.half_width < 1e-9
+
+
+def test_the_solver_finds_the_placement_of_the_slides() -> None:
+    prepared = _prepare("slides_example")
+    placement = study.place(prepared)
+    (part,) = placement.queries[0]
+    ids = prepared.system.queries[0].tasks.task_ids
+    likely = part.configurations[int(np.argmax(part.probabilities))]
+    assert part.probabilities.max() == pytest.approx(1.0)
+    parts = [{ids[t] for t in p} for p in likely.parts]
+    assert parts[likely.root_part] == {"2"}
+    assert parts[1 - likely.root_part] == {"3"}
+    assert not likely.sink_moves
+    # at a rate near zero the prediction is the plain sum along the longest path
+    assert placement.objective_s == pytest.approx(14e-3, rel=2e-3)
+    assert local_placement(prepared.system).objective_s == pytest.approx(22e-3, rel=2e-3)
+    assert spread_placement(prepared.system).objective_s == pytest.approx(32e-3, rel=2e-3)
+
+
+def test_slices_make_the_executors_of_the_mig_scenario() -> None:
+    prepared = _prepare("mig_layouts")
+    assert len(prepared.cluster.executors) == 4 * 3 + 2 * 7
+    assert set(prepared.cluster.classes) == {
+        "a100-40gb/3g.20gb",
+        "a100-40gb/2g.10gb",
+        "a100-40gb/1g.5gb",
+    }
+
+
+def test_bursts_make_the_prediction_too_good() -> None:
+    """The placement assumes Poisson arrivals; with bursts the simulation must come out longer."""
+    prepared = _prepare("ensemble_bursty", ("nona",), jobs=6000, replications=3)
+    placement = study.place(prepared)
+    measured = study.simulate(prepared, placement=placement).summaries["nona"].jct.mean
+    assert measured.mean > 1.2 * placement.prediction.jct_s
