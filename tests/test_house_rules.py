@@ -1,0 +1,143 @@
+"""Rules of the house that a machine can check: lint, types, sizes, and what text must not hold."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULE_LINES, FUNCTION_LINES, PAGE_LINES, APP_LINES = 250, 60, 120, 40
+SOURCES = sorted((ROOT / "nona").rglob("*.py"))
+PAGES = sorted((ROOT / "pages").glob("*.py"))
+TEXT_SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".toml", ".txt", ".cff", ".csv", ".sh", ""}
+SKIPPED = {".venv", ".git", "build", "dist", "test-artifacts", "__pycache__"}
+# Folders of one machine: a path that starts with one means nothing on another.
+MACHINE = re.compile(
+    r"(?<![\w.$~}>-])/(?:" + "|".join(("home", "root", "Users", "work", "mnt", "scratch")) + r")/\w"
+)
+
+
+def _tool(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _texts() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        hidden_cache = parts[0].startswith(".") and parts[0].endswith(("_cache", ".hypothesis"))
+        if SKIPPED.isdisjoint(parts) and not hidden_cache and path.is_file() and path.suffix in TEXT_SUFFIXES:
+            yield path
+
+
+@pytest.mark.parametrize("command", [("check", "."), ("format", "--check", ".")], ids=["check", "format"])
+def test_ruff_finds_nothing(command: tuple[str, ...]) -> None:
+    done = _tool("ruff", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_finds_nothing() -> None:
+    done = _tool("mypy")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_modules_and_functions_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MODULE_LINES
+    long = [
+        f"{node.name}: {_code_lines(node)} lines"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _code_lines(node) > FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def _code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    first = function.body[0]
+    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    skipped = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - skipped
+
+
+def test_the_app_and_its_pages_are_short() -> None:
+    app = ROOT / "app.py"
+    assert len(app.read_text(encoding="utf-8").splitlines()) <= APP_LINES
+    assert PAGES, "there are no pages"
+    long = [_name(p) for p in PAGES if len(p.read_text(encoding="utf-8").splitlines()) > PAGE_LINES]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=_name)
+def test_code_keeps_to_the_rules_of_the_house(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    wrong = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is None:
+            wrong.append(f"line {node.lineno}: bare except; name the errors")
+        if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+            wrong.append(f"line {node.lineno}: import *; name what is imported")
+        if isinstance(node, ast.Assert):
+            wrong.append(f"line {node.lineno}: assert vanishes under -O; raise an error")
+        if isinstance(node, ast.Global):
+            wrong.append(f"line {node.lineno}: global state; pass it along")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_every_public_thing_says_what_it_is(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "the module has no docstring"
+    silent = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def test_no_text_names_a_folder_of_one_machine() -> None:
+    wrong = []
+    for path in _texts():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if MACHINE.search(line) or "../" + "shared" in line:
+                wrong.append(f"{_name(path)}:{number}: {line.strip()[:100]}")
+    assert wrong == []
+
+
+def test_no_check_is_silenced_wholesale_and_nothing_is_left_open() -> None:
+    blanket = re.compile(r"#\s*(?:noqa(?!:\s*[A-Z])|type:\s*ignore(?!\[)|mypy:\s*ignore-errors|ruff:\s*noqa)")
+    unfinished = re.compile(r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")) + r")\b")
+    wrong = []
+    for path in _texts():
+        if path.suffix == ".py":
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if blanket.search(line) or unfinished.search(line):
+                    wrong.append(f"{_name(path)}:{number}: {line.strip()[:100]}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("see /" + "home/someone/file", True),
+        ("open('/" + "Users/someone')", True),
+        ("/usr/bin/chromium", False),
+        ("https://example.org/" + "home/page", False),
+        ("~/nona-export/bin", False),
+    ],
+)
+def test_the_pattern_for_machine_paths(line: str, wrong: bool) -> None:
+    assert bool(MACHINE.search(line)) is wrong
