@@ -30,7 +30,7 @@ def best_response(problem: Problem, x: Floats) -> Floats:
         before = value
         for g in range(p.groups):
             chosen, value = _improve(p, chosen, value, g)
-        if value >= before * (1 - 1e-12):
+        if value >= before - 1e-12 * abs(before):
             break
     return _vector(p, chosen)
 
@@ -51,26 +51,31 @@ def _improve(p: Problem, chosen: NDArray[np.int64], value: float, g: int) -> tup
         return chosen, value
     load, spare0 = float(p.a0[chosen].sum()), p.b1 - float(p.a1[chosen].sum())
     spare = spare0 + p.a1[chosen[g]] - p.a1[low:high]
-    wait = np.where(
-        spare > 0, (p.b0 + load - p.a0[chosen[g]] + p.a0[low:high]) / np.where(spare > 0, spare, 1.0), np.inf
-    )
-    stable = np.flatnonzero(np.isfinite(wait))
-    others = np.delete(chosen, g)
+    stable = np.flatnonzero(spare > 0)
+    wait = (p.b0 + load - p.a0[chosen[g]] + p.a0[low + stable]) / spare[stable]
     here = (p.b0 + load) / spare0
-    own = p.lines.of(low + stable, wait[stable])
-    guess = own + _slope_at(p, others, here) * (wait[stable] - here)
-    for i in np.argsort(guess, kind="stable")[:_SHORTLIST]:
-        if p.constant + guess[i] + p.lines.of(others, here).sum() > value + _SLACK * abs(value):
-            break
-        c = int(stable[i])
-        total = p.constant + float(own[i]) + float(p.lines.of(others, float(wait[c])).sum())
-        if total < value * (1 - 1e-13):
-            chosen = chosen.copy()
-            chosen[g], value = low + c, total
+    others = np.delete(chosen, g)
+    now, step = _totals(p, others, np.array([here, here + 1e-6 * (here + 1e-9)]))
+    slope = (step - now) / (1e-6 * (here + 1e-9))
+    own = p.lines.of(low + stable, wait)
+    guess = p.constant + now + own + slope * (wait - here)
+    likely = np.flatnonzero(guess < value + _SLACK * abs(value))
+    likely = likely[np.argsort(guess[likely], kind="stable")[:_SHORTLIST]]
+    if not len(likely):
+        return chosen, value
+    total = p.constant + own[likely] + _totals(p, others, wait[likely])
+    best = int(np.argmin(total))
+    if total[best] < value - 1e-13 * abs(value):
+        chosen = chosen.copy()
+        chosen[g], value = low + int(stable[likely[best]]), float(total[best])
     return chosen, value
 
 
-def _slope_at(p: Problem, columns: NDArray[np.int64], wait: float) -> float:
-    """Slope of the columns' cost to the right of ``wait``."""
-    step = 1e-6 * (wait + 1e-9)
-    return float((p.lines.of(columns, wait + step) - p.lines.of(columns, wait)).sum()) / step
+def _totals(p: Problem, columns: NDArray[np.int64], waits: Floats) -> Floats:
+    """Σ of the columns' costs at each of several waits."""
+    if not len(columns):
+        return np.zeros(len(waits))
+    at, starts = p.lines.places(columns)
+    values = p.lines.const[at, None] + p.lines.slope[at, None] * waits
+    total: Floats = np.maximum.reduceat(values, starts, axis=0).sum(axis=0)
+    return total

@@ -43,15 +43,21 @@ class Envelope:
         active = values >= np.repeat(top, np.diff(self.start))
         return top, np.maximum.reduceat(np.where(active, self.slope, 0.0), self.start[:-1])
 
-    def of(self, columns: NDArray[np.int64], link_wait: float | Floats) -> Floats:
-        """Spans of some configurations only, at one wait or at one for each of them."""
+    def places(self, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The lines of some configurations, and where those of each begin among them."""
         counts = self.start[columns + 1] - self.start[columns]
         ends = np.cumsum(counts)
-        starts = ends - counts
-        at = np.repeat(self.start[columns] - starts, counts) + np.arange(ends[-1] if len(ends) else 0)
-        wait = np.repeat(link_wait, counts) if isinstance(link_wait, np.ndarray) else link_wait
-        values = self.const[at] + self.slope[at] * wait
-        result: Floats = np.maximum.reduceat(values, starts) if len(starts) else values
+        at = np.repeat(self.start[columns] - (ends - counts), counts) + np.arange(counts.sum())
+        return at, ends - counts
+
+    def of(self, columns: NDArray[np.int64], link_wait: float | Floats) -> Floats:
+        """Spans of some configurations only, at one wait or at one for each of them."""
+        if not len(columns):
+            return np.zeros(0)
+        at, starts = self.places(columns)
+        if isinstance(link_wait, np.ndarray):
+            link_wait = np.repeat(link_wait, self.start[columns + 1] - self.start[columns])
+        result: Floats = np.maximum.reduceat(self.const[at] + self.slope[at] * link_wait, starts)
         return result
 
 

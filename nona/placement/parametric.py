@@ -83,17 +83,13 @@ class _Search:
         if start is not None:
             self._offer(start)
         if problem.groups:
-            for seed in (self.x, *self._greedy()):
-                self._offer(best_response(problem, seed))
+            self._offer(best_response(problem, self._program(problem.least_wait, math.inf)[1]))
+            self._offer(best_response(problem, self.x))
 
     def _offer(self, x: Floats) -> None:
         value = self.problem.value(x)
         if value < self.value:
             self.x, self.value = x, value
-
-    def _greedy(self) -> list[Floats]:
-        p = self.problem
-        return [self._program(p.least_wait, math.inf)[1]]
 
     def _program(self, cost_wait: float, row_wait: float) -> tuple[float, Floats]:
         """Bound and point of the LP with costs at ``cost_wait`` and the row of ``row_wait``."""

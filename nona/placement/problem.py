@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.bounds import Least, least_column
 from nona.placement.envelope import Envelope, envelope
 from nona.placement.evaluate import Candidates
 from nona.placement.model import Model
@@ -133,9 +134,8 @@ def build_problem(
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
-    one more column that is no worse than any configuration left out: the longest chain of the
-    interior, no messages, the sink's visit, the least price. The optimum then bounds the
-    unrestricted problem.
+    one more column that is no worse than any configuration left out (:mod:`nona.placement.bounds`)
+    at the least price. The optimum then bounds the unrestricted problem.
     """
     known: dict[int, Envelope] = {}
     columns: list[_Columns] = []
@@ -145,7 +145,7 @@ def build_problem(
             known[id(c)] = envelope(c, server_wait_s)
         weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
-        bound = weight * bound_s(c, server_wait_s) + g.least_price_s if relaxed and not c.exhaustive else None
+        bound = least_column(c, server_wait_s) if relaxed and not c.exhaustive else None
         columns.append(_columns(g, known[id(c)], weight, rate, bound))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
@@ -176,7 +176,7 @@ class _Columns:
     column: NDArray[np.int64]
 
 
-def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: float | None) -> _Columns:
+def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: Least | None) -> _Columns:
     kept = g.candidates.messages
     idle = weight * lines(0.0) + g.price_s
     local = int(np.argmax(g.candidates.local))
@@ -186,18 +186,13 @@ def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: float
     const, slope = weight * lines.const[at] + np.repeat(g.price_s[keep], counts), weight * lines.slope[at]
     load, square = kept.load_s[keep], kept.square_s2[keep]
     if bound is not None:
-        const, slope = np.append(const, bound), np.append(slope, 0.0)
-        load, square = np.append(load, 0.0), np.append(square, 0.0)
-        counts, keep = np.append(counts, 1), np.append(keep, -1)
+        lowest = weight * np.array([bound.chain_s, bound.message_s]) + g.least_price_s
+        const, slope = np.append(const, lowest), np.append(slope, [0.0, weight * bound.slope])
+        load, square = np.append(load, bound.load_s), np.append(square, bound.square_s2)
+        counts, keep = np.append(counts, 2), np.append(keep, -1)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     n = len(g.members)
     return _Columns(Envelope(start, n * const, n * slope), rate * load, rate * square, keep)
-
-
-def bound_s(c: Candidates, server_wait_s: float) -> float:
-    """No configuration that is not local spans less: the longest chain, and the visits it must make."""
-    visits = float(c.shape.has_sink) + float(not c.shape.has_root)
-    return c.shape.critical_s + visits * server_wait_s
 
 
 def _joined(parts: Sequence[Envelope]) -> Envelope:

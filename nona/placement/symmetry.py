@@ -99,7 +99,8 @@ def class_labels(
     """Rows of labels: every placement of whole components, one for each symmetry class.
 
     Of equal components the first in order go to the part with most work, as its messages are first
-    in their batch; the part on the root's server, which needs none, comes last. Servers being
+    in their batch; the sink's part, which sends none back, comes after those of equal work or after all
+    others, and the part on the root's server, which needs none, at the end. Servers being
     drawn uniformly, the probability of a class may rest on this one member: sharing it evenly over
     the others would change neither load nor waits.
     """
@@ -113,8 +114,12 @@ def class_labels(
         roots = _distinct(split, kinds) if shape.has_root else [0]
         for root in roots:
             for sink in _distinct_sinks(split, root) if shape.has_sink else [root]:
-                order = sorted((i for i in kinds if i != root), key=lambda i: -float(np.dot(split[i], work)))
-                yield _row(shape, parts, members, split, [*order, root], root, sink)
+                load = [float(np.dot(content, work)) for content in split]
+                away = [i for i in kinds if i != root]
+                by_work = sorted(away, key=lambda i: (-load[i], i == sink))
+                sink_last = sorted(away, key=lambda i: (i == sink, -load[i]))
+                for order in dict.fromkeys((tuple(by_work), tuple(sink_last))):
+                    yield _row(shape, parts, members, split, [*order, root], root, sink)
 
 
 def _distinct(split: Sequence[Content], kinds: Sequence[int]) -> list[int]:

@@ -1,0 +1,199 @@
+"""Placement solvers: times and gaps on the same instances, and against a naive use of SciPy.
+
+Run ``python -m benchmarks.placement_solvers``. Ratios are measured in one run; absolute times
+depend on the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.subgraph import Decomposition, SubGraph
+from nona.placement.candidates import candidates
+from nona.placement.configurations import set_partitions
+from nona.placement.evaluate import Candidates
+from nona.placement.fixed import local_placement
+from nona.placement.messages import Link
+from nona.placement.model import Model, build_model
+from nona.placement.objective import evaluate, objective_s
+from nona.placement.parametric import Certified, solve_parametric
+from nona.placement.problem import Problem, build_problem, groups_of
+from nona.placement.settle import settle
+from nona.placement.shape import Shape
+from nona.placement.solve import solve
+from nona.system import QueryClass, Stream, System
+
+Floats = NDArray[np.float64]
+CAPACITY = 3.125e9
+
+
+def fork_joins(rng: np.random.Generator, widths: list[int], rate: float, name: str) -> QueryClass:
+    """A chain of fork-joins: branches of 0.2–2 ms, tensors of 0.05–1 MB."""
+    compute: list[float] = [2e-4]
+    rows: list[tuple[int, int, int]] = []
+    sizes: list[float] = []
+    subgraphs, cuts, root = [], [0], 0
+    for width in widths:
+        interior = tuple(range(root + 1, root + 1 + width))
+        sink = root + width + 1
+        compute += [*rng.uniform(2e-4, 2e-3, width), 2e-4]
+        sizes.append(float(rng.uniform(5e4, 1e6)))
+        shared = len(sizes) - 1
+        rows += [(root, v, shared) for v in interior]
+        for v in interior:
+            sizes.append(float(rng.uniform(5e4, 1e6)))
+            rows.append((v, sink, len(sizes) - 1))
+        subgraphs.append(SubGraph(root, sink, interior))
+        cuts.append(sink)
+        root = sink
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    origin = {t: u for u, _, t in rows}
+    tasks = TaskGraph(
+        name=name,
+        task_ids=tuple(map(str, range(len(compute)))),
+        compute_s=np.array([compute]),
+        weight_bytes=np.zeros(len(compute)),
+        edge_source=table[:, 0].copy(),
+        edge_target=table[:, 1].copy(),
+        edge_tensor=table[:, 2].copy(),
+        tensor_source=np.array([origin[t] for t in range(len(sizes))], dtype=np.int64),
+        tensor_bytes=np.array(sizes),
+    )
+    return QueryClass(name, tasks, Decomposition(tuple(cuts), tuple(subgraphs)), rate)
+
+
+def make_system(widths: list[list[int]], *, servers: int = 80, load: float = 0.4, seed: int = 0) -> System:
+    """One query class for each list of widths; together they load the executors to ``load``."""
+    rng = np.random.default_rng(seed)
+    queries = [fork_joins(rng, w, 1.0, f"m{i}") for i, w in enumerate(widths)]
+    work = sum(float(q.tasks.compute_s.sum()) for q in queries)
+    rate = load * servers / work
+    return System(
+        executor_server=np.arange(servers),
+        executor_class=np.zeros(servers, dtype=np.int64),
+        class_names=("gpu",),
+        capacity=CAPACITY * servers / 2,
+        latency_s=2e-5,
+        discipline="fifo",
+        background_compute=Stream(20.0, 0.005, 1.0),
+        background_network=Stream(0.3 * CAPACITY * servers / 2 / 1e6, 1e6, 1.0),
+        queries=tuple(QueryClass(q.name, q.tasks, q.decomposition, rate) for q in queries),
+    )
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds (the better of two runs) and result."""
+    best, result = np.inf, None
+    for _ in range(2):
+        began = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - began)
+    return best, result
+
+
+def naive_scipy(model: Model) -> float:
+    """What one writes without structure: all probabilities, SLSQP, numerical gradients, one start."""
+    sizes = [len(c) for row in model.candidates for c in row]
+    ends = np.cumsum(sizes)
+
+    def spread_out(z: Floats) -> list[list[Floats]]:
+        parts = iter(np.split(z, ends[:-1]))
+        return [[next(parts) for _ in row] for row in model.candidates]
+
+    def value(z: Floats) -> float:
+        x = spread_out(np.clip(z, 0.0, 1.0))
+        if model.link_load(x)[0] >= 0.999:
+            return 1e3
+        return objective_s(model, evaluate(model, x)) * 1e3
+
+    start = np.concatenate([0.9 * c.local + 0.1 / len(c) for row in model.candidates for c in row])
+    sums = np.zeros((len(sizes), len(start)))
+    for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+        sums[i, end - size : end] = 1.0
+    limits = {"type": "eq", "fun": lambda z: sums @ z - 1.0, "jac": lambda z: sums}
+    bounds = [(0.0, 1.0)] * len(start)
+    found = minimize(
+        value, start, method="SLSQP", bounds=bounds, constraints=[limits], options={"maxiter": 300}
+    )
+    return float(found.fun) / 1e3
+
+
+def compare_solvers() -> None:
+    """Every solver on small systems: time relative to the parametric one, excess over the best."""
+    print("Solvers on small systems (two sub-graphs a class):")
+    print("        instance       solver   seconds   ratio  mean JCT ms    excess       gap")
+    for name, widths in (("1 class", [[2, 2]]), ("3 classes", [[2, 3]] * 3), ("3 wider", [[3, 4]] * 3)):
+        compare_on(name, make_system(widths, load=0.2))
+
+
+def compare_on(name: str, system: System) -> None:
+    """Print a line for each solver."""
+    runs: list[tuple[str, float, float, float]] = []
+    for solver in ("parametric", "slsqp", "exhaustive"):
+        if solver == "exhaustive" and name != "1 class":
+            continue
+        seconds, placement = timed(partial(solve, system, solver))
+        runs.append((solver, seconds, placement.objective_s, placement.gap))
+    model = build_model(system, lambda s, link: candidates(s, link, system.servers))
+    seconds, value = timed(partial(naive_scipy, model))
+    runs.append(("naive SLSQP", seconds, value, np.nan))
+    best = min(r[2] for r in runs)
+    for solver, seconds, value, gap in runs:
+        print(
+            f"{name:>16} {solver:>12} {seconds:9.3f} {seconds / runs[0][1]:7.1f} {value * 1e3:12.5f} "
+            f"{value / best - 1:9.1e} {gap:9.1e}"
+        )
+
+
+def partitions_only(shape: Shape, link: Link) -> Candidates:
+    """The partitions of the interior, the first part with root and sink: Bell(m) configurations."""
+    rows = [(*p, 0) for p in set_partitions(shape.m)]
+    return Candidates(shape, np.array(rows, dtype=np.int64), link)
+
+
+def certified(problem: Problem, start: Floats | None, gap: float) -> Certified:
+    """The parametric solver at one gap."""
+    return solve_parametric(problem, gap=gap, start=start)
+
+
+def large_instances() -> None:
+    """Five models; 50 models with 877 configurations; the number of servers."""
+    print("\nLarger systems (parametric):")
+    five = make_system([[], [2, 2, 2], [], [], [4, 2] * 12])
+    seconds, placement = timed(partial(solve, five))
+    print(f"five models: {seconds:.2f} s, gap {placement.gap:.1e}")
+    system = make_system([[7]] * 50)
+    model = build_model(system, partitions_only)
+    sizes = [len(c) for row in model.candidates for c in row]
+    seconds, end = timed(lambda: settle(model, partial(certified, gap=2e-3), partial(certified, gap=2e-5)))
+    local = local_placement(system).objective_s
+    print(
+        f"{len(sizes)} models × {sizes[0]} configurations: {seconds:.2f} s, gap {end.certified.gap:.1e}, "
+        f"{end.value_s / local:.3f} of the local placement's JCT"
+    )
+    problem = build_problem(model, groups_of(model), 1e-3)
+    seconds, once = timed(partial(solve_parametric, problem, gap=1e-4))
+    print(f"  one certified solve at constant server wait: {seconds:.2f} s, gap {once.gap:.1e}")
+    first = 0.0
+    for servers in (8, 80, 800, 8000):
+        seconds, placement = timed(partial(solve, make_system([[2, 2], [4], [3]], servers=servers, load=0.2)))
+        first = first or seconds
+        print(f"{servers:5d} servers: {seconds:.3f} s, {seconds / first:.2f} of the time with 8")
+
+
+def main() -> None:
+    """Print both tables."""
+    compare_solvers()
+    large_instances()
+
+
+if __name__ == "__main__":
+    main()
