@@ -110,51 +110,65 @@ MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 )
 
 
+LENGTHS = (0, 1, -1, 7, 2**31, 2**40, 2**62)
+SYMBOLS = ("batch", "batch + 1", "batch // 0", "n", "a b", "\n")
+KINDS = ("", "Loop", "If", "Concat", "Reshape", "Range", "Mystery")
+
+
 def alter_model(data: bytes, rng: random.Random) -> bytes:
     """An ONNX file with a few fields changed: still protobuf, but not what an exporter writes."""
     model = onnx.load_model_from_string(data)
-    graph = model.graph
-    lengths = (0, 1, -1, 7, 2**31, 2**40, 2**62)
     for _ in range(rng.choice((1, 1, 2, 5))):
-        node = rng.choice(graph.node)
-        other = onnx.NodeProto.FromString(rng.choice(graph.node).SerializeToString())
-        change = rng.randrange(12)
-        if change == 0 and node.input:
-            node.input[rng.randrange(len(node.input))] = rng.choice(
-                [*other.output, *other.input, "", "nowhere"]
-            )
-        elif change == 1 and node.output:
-            node.output[0] = rng.choice([*other.output, "", "new"])
-        elif change == 2:
-            node.op_type = rng.choice(
-                [other.op_type, "", "Loop", "If", "Concat", "Reshape", "Range", "Mystery"]
-            )
-        elif change == 3:
-            node.domain = rng.choice(["com.microsoft", "ai.onnx.ml", "nowhere"])
-        elif change == 4 and graph.initializer:
-            tensor = rng.choice(graph.initializer)
-            tensor.dims[:] = [rng.choice(lengths) for _ in range(rng.randrange(5))]
-        elif change == 5 and graph.initializer:
-            rng.choice(graph.initializer).data_type = rng.randrange(-1, 40)
-        elif change == 6:
-            for dim in rng.choice(graph.input).type.tensor_type.shape.dim:
-                if rng.random() < 0.5:
-                    dim.dim_value = rng.choice(lengths)
-                else:
-                    dim.dim_param = rng.choice(["batch", "batch + 1", "batch // 0", "n", "a b", "\n"])
-        elif change == 7:
-            graph.node.add().CopyFrom(other)
-        elif change == 8:
-            del graph.node[rng.randrange(len(graph.node)) :]
-            graph.node.add().CopyFrom(other)
-        elif change == 9:
-            node.name = rng.choice([other.name, "<b>", "\n", "\u202e", "x" * 3000, ""])
-        elif change == 10:
-            attribute = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
-            attribute.g.node.add().CopyFrom(other)
+        if rng.random() < 0.4:
+            alter_types(model, rng)
         else:
-            model.opset_import[0].version = rng.choice([0, -1, 1, 7, 22, 10**6])
+            alter_node(model.graph, rng)
     return bytes(model.SerializeToString())
+
+
+def alter_types(model: onnx.ModelProto, rng: random.Random) -> None:
+    """Change a type, a shape or the operator set."""
+    graph = model.graph
+    change = rng.randrange(4)
+    if change == 0 and graph.initializer:
+        tensor = rng.choice(graph.initializer)
+        tensor.dims[:] = [rng.choice(LENGTHS) for _ in range(rng.randrange(5))]
+    elif change == 1 and graph.initializer:
+        rng.choice(graph.initializer).data_type = rng.randrange(-1, 40)
+    elif change == 2:
+        for dim in rng.choice(graph.input).type.tensor_type.shape.dim:
+            if rng.random() < 0.5:
+                dim.dim_value = rng.choice(LENGTHS)
+            else:
+                dim.dim_param = rng.choice(SYMBOLS)
+    else:
+        model.opset_import[0].version = rng.choice([0, -1, 1, 7, 22, 10**6])
+
+
+def alter_node(graph: onnx.GraphProto, rng: random.Random) -> None:
+    """Change, copy or drop a node."""
+    node = rng.choice(graph.node)
+    other = onnx.NodeProto.FromString(rng.choice(graph.node).SerializeToString())
+    change = rng.randrange(8)
+    if change == 0 and node.input:
+        names = [*other.output, *other.input, "", "nowhere"]
+        node.input[rng.randrange(len(node.input))] = rng.choice(names)
+    elif change == 1 and node.output:
+        node.output[0] = rng.choice([*other.output, "", "new"])
+    elif change == 2:
+        node.op_type = rng.choice([other.op_type, *KINDS])
+    elif change == 3:
+        node.domain = rng.choice(["com.microsoft", "ai.onnx.ml", "nowhere"])
+    elif change == 4:
+        graph.node.add().CopyFrom(other)
+    elif change == 5:
+        del graph.node[rng.randrange(len(graph.node)) :]
+        graph.node.add().CopyFrom(other)
+    elif change == 6:
+        node.name = rng.choice([other.name, "<b>", "\n", "\u202e", "x" * 3000, ""])
+    else:
+        attribute = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
+        attribute.g.node.add().CopyFrom(other)
 
 
 def mutate(name: str, data: bytes, rng: random.Random) -> bytes:

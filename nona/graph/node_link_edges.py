@@ -42,14 +42,10 @@ def read_edges(
                 count_ignored(key, ignored)
         tensor = _tensor_name(fields.get("tensor"), source, target)
         size = fields.get("bytes")
-        if size is not None:
-            size = _size(size, source, target)
-        elif tensor in tensors:
+        if size is None and tensor in tensors:
             size = tensors[tensor].size_bytes
-        else:
-            size = 0.0
-            silent += 1
-        edge = Edge(source, target, tensor, size)
+        silent += size is None
+        edge = Edge(source, target, tensor, 0.0 if size is None else _size(size, source, target))
         if not tensor:
             unnamed.append(len(edges))
         else:

@@ -6,7 +6,7 @@ there: only their types and shapes count, and external data is never opened.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -72,34 +72,31 @@ def _document(
     all_text(outputs)
     stored = weights(nodes, running, static, outputs, types)
     ids = unique_ids([n.proto for n in running])
-    for node, own in zip(running, ids, strict=True):
-        for tensor, kind in node.owned:
-            types[f"{own}/{tensor}"] = kind
+    owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
+    types |= owned
+    stored |= owned.keys()
     rows = _rows(running, ids, outputs)
     links = _links(running, ids)
     named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
-    stored |= {f"{own}/{t}" for node, own in zip(running, ids, strict=True) for t, _ in node.owned}
-    kinds = {t: types.get(t, (0, None)) for t in sorted(named | stored)}
-    data = {kind: tensor_data(kind) for kind in set(kinds.values())}
-    tensors = {t: data[kind] for t, kind in kinds.items()}
+    tensors = _tensors(named | stored, types)
     controls = [n for n in running if n.kind in _CONTROL]
-    if controls:
-        notes.append(warning(controls))
-    notes.extend(_unknown_sizes(running, types))
-    return {
-        "directed": True,
-        "graph": {
-            "name": name,
-            "format": "onnx",
-            "tensors": tensors,
-            "parameters": sorted(stored),
-            "static": sorted((static & tensors.keys()) | stored),
-            "symbols": dict(bound),
-            "warnings": notes,
-        },
-        "nodes": rows,
-        "edges": links,
+    meta = {
+        "name": name,
+        "format": "onnx",
+        "tensors": tensors,
+        "parameters": sorted(stored),
+        "static": sorted((static & tensors.keys()) | stored),
+        "symbols": dict(bound),
+        "warnings": notes + ([warning(controls)] if controls else []) + _unknown_sizes(running, types),
     }
+    return {"directed": True, "graph": meta, "nodes": rows, "edges": links}
+
+
+def _tensors(names: Iterable[str], types: Mapping[str, TensorType]) -> dict[str, Document]:
+    """Tensors by name; those of one type share their data."""
+    kinds = {t: types.get(t, (0, None)) for t in sorted(names)}
+    data = {kind: tensor_data(kind) for kind in set(kinds.values())}
+    return {t: data[kind] for t, kind in kinds.items()}
 
 
 def _rows(running: Sequence[Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
