@@ -99,7 +99,7 @@ def _traffic(
         if work.launch == "view":
             continue
         limit = done.read_bytes
-        for name in dict.fromkeys(alias.get(n, n) for n in operator.inputs if n):
+        for name in (alias.get(n, n) for n in dict.fromkeys(operator.inputs) if n):
             readers.setdefault(name, set()).add(roots[i])
             inside = name in maker and roots[maker[name]] == roots[i]
             if name in graph.static or name in graph.parameters:

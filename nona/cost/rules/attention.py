@@ -30,6 +30,23 @@ def group_query_attention(site: Site) -> Work:
     return _attention(site, site.attribute("num_heads", 0), site.attribute("kv_num_heads", 0), past=3)
 
 
+@rule("LinearAttention")
+def linear_attention(site: Site) -> Work:
+    """Per token and head a state of key size × value size: read by the query, updated by the key.
+
+    The delta rules read it once more, the gated ones scale it.
+    """
+    batch, tokens, width = site.input_shape()
+    query_heads, key_heads = site.attribute("q_num_heads", 0), site.attribute("kv_num_heads", 0)
+    if query_heads <= 0 or key_heads <= 0:
+        raise UnknownShapeError
+    state = (width // query_heads) * (site.input_shape(2)[2] // key_heads)
+    kind = site.text("update_rule")
+    updates = 2 if "delta" in kind else 1
+    gate = batch * tokens * key_heads * state if "gated" in kind else 0
+    return site.work(macs=batch * tokens * state * (query_heads + updates * key_heads), flops=gate)
+
+
 def _attention(site: Site, query_heads: int, key_heads: int, past: int) -> Work:
     batch, heads, queries, width = _heads_first(site.input_shape(0), query_heads)
     _, _, keys, _ = _heads_first(site.input_shape(1), key_heads)

@@ -9,7 +9,7 @@ from nona.cost.rules.site import Site
 from nona.graph.model import Work
 
 
-@rule("Conv", "ConvInteger", "FusedConv", "NhwcConv", "NhwcFusedConv", "DeformConv")
+@rule("Conv", "ConvInteger", "FusedConv", "NhwcConv", "NhwcFusedConv", "DeformConv", "CausalConvWithState")
 def convolution(site: Site) -> Work:
     """Weights are (out channels, in channels / groups, kernel …)."""
     bias = {"DeformConv": 3, "ConvInteger": -1}.get(site.operator.kind, 2)

@@ -15,7 +15,7 @@ from nona.graph.model import Work
     *("Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign"),
     *("Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Xor"),
     *("BiasGelu", "FastGelu", "QuickGelu", "QLinearAdd", "QLinearMul", "QLinearSigmoid"),
-    *("QuantizeLinear", "DequantizeLinear", "RotaryEmbedding"),
+    *("QuantizeLinear", "DequantizeLinear", "RotaryEmbedding", "SwiGLU"),
     launch="fused",
 )
 def elementwise(site: Site) -> Work:

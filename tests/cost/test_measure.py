@@ -1,0 +1,154 @@
+"""Measuring: filling weights, naming nodes and writing tables; with ONNX Runtime also the real thing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from nona.cost.costing import cost_graph
+from nona.cost.measure import measure_model, table_text
+from nona.cost.measure_fill import fill_weights, name_nodes, random_inputs, save_model
+from nona.cost.measure_machine import device_definition, device_name
+from nona.cost.measure_profile import node_times
+from nona.cost.measured import read_measured
+from nona.errors import CostError, NonaError
+from nona.graph.readers import read_model
+from nona.hardware.catalogue import user_devices
+from nona.hardware.executor import make_executor_class
+
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+
+
+def external(name: str, kind: int, dims: tuple[int, ...]) -> Any:
+    tensor = TensorProto(name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="weights-not-shipped")
+    return tensor
+
+
+def small_model() -> Any:
+    """Convolution, batch normalisation, an embedding's index input: no weight is in the file."""
+    f, i = TensorProto.FLOAT, TensorProto.INT64
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
+        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"]),
+        helper.make_node("Gather", ["n", "ids"], ["g"], axis=1),
+        helper.make_node("Relu", ["g"], ["y"], name="conv"),
+    ]
+    weights = [external("w", f, (4, 3, 3, 3)), *(external(n, f, (4,)) for n in "sbmv")]
+    inputs = [
+        helper.make_tensor_value_info("x", f, ("batch", 3, 8, 8)),
+        helper.make_tensor_value_info("ids", i, (2,)),
+    ]
+    output = [helper.make_tensor_value_info("y", f, ("batch", 2, 6, 6))]
+    graph = helper.make_graph(nodes, "small", inputs, output, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_every_missing_weight_is_filled_and_the_model_is_valid(tmp_path: Path) -> None:
+    model = small_model()
+    assert fill_weights(model, seed=3) == 5
+    save_model(model, tmp_path / "m.onnx")
+    again = onnx.load(tmp_path / "m.onnx")
+    onnx.checker.check_model(again)
+    values = {t.name: onnx.numpy_helper.to_array(t) for t in again.graph.initializer}
+    assert (values["v"] > 0).all()
+    assert values["w"].shape == (4, 3, 3, 3)
+    assert values["w"].std() > 0
+    assert fill_weights(again) == 0
+    other = small_model()
+    fill_weights(other, seed=3)
+    assert other == model
+
+
+def test_the_filled_model_computes_finite_numbers() -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    model = small_model()
+    fill_weights(model)
+    inputs = random_inputs(model, {"batch": 2})
+    assert {n: a.shape for n, a in inputs.items()} == {"x": (2, 3, 8, 8), "ids": (2,)}
+    (result,) = ReferenceEvaluator(model).run(None, inputs)
+    assert result.shape == (2, 2, 6, 6)
+    assert np.isfinite(result).all()
+
+
+def test_symbolic_sizes_are_asked_for() -> None:
+    with pytest.raises(CostError, match="'batch' is symbolic"):
+        random_inputs(small_model(), {})
+
+
+def test_weights_beyond_the_limit_are_refused() -> None:
+    model = small_model()
+    model.graph.initializer.append(external("huge", TensorProto.FLOAT, (10**5, 10**5)))
+    with pytest.raises(CostError, match=r"40\.0 GB"):
+        fill_weights(model)
+
+
+def test_nodes_take_the_names_of_the_operators() -> None:
+    model = small_model()
+    graph = read_model(model.SerializeToString(), "small.onnx", symbols={"batch": 1}, guarded=False)
+    name_nodes(model, graph)
+    assert [n.name for n in model.graph.node] == [o.id for o in graph.operators]
+    assert len({n.name for n in model.graph.node}) == 4
+
+
+def test_events_become_times_in_order() -> None:
+    events = [
+        {"cat": "Node", "name": "b_kernel_time", "dur": 5, "ts": 30},
+        {"cat": "Node", "name": "b_fence_before", "dur": 1, "ts": 29},
+        {"cat": "Session", "name": "run", "dur": 99, "ts": 0},
+        {"cat": "Node", "name": "b_kernel_time", "dur": 9, "ts": 10},
+    ]
+    assert node_times(events) == {"b": [9e-6, 5e-6]}
+
+
+def test_a_written_table_is_read_back() -> None:
+    times = {"conv, 1": [0.003, 0.001, 0.002], "relu": [4e-6] * 3}
+    found = read_measured(table_text("m", "cpu", times, ["how, and when"]))
+    assert found.notes == ("how, and when",)
+    assert {r.operator: r.time_s for r in found.rows} == {"conv, 1": 0.002, "relu": 4e-6}
+
+
+def test_this_machine_is_a_valid_device() -> None:
+    name = device_name(2)
+    assert name.startswith("cpu-")
+    assert name.endswith("-2t")
+    device = user_devices({name: device_definition(1e11, 2e10)})[name]
+    assert device.peak("fp16") == 1e11
+    assert device.bandwidth == 2e10
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(CostError, match=r"nona-planner\[measure\]"):
+        measure_model(LIGHT / "light_squeezenet.onnx")
+
+
+def test_impossible_requests() -> None:
+    with pytest.raises(CostError, match="threads=0"):
+        measure_model(LIGHT / "light_squeezenet.onnx", threads=0)
+
+
+def test_measuring_for_real(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "small.onnx"
+    path.write_bytes(small_model().SerializeToString())
+    table = tmp_path / "table.csv"
+    result = measure_model(path, table, symbols={"batch": 2}, runs=3, warmup=1)
+    assert result.missing == ()
+    measured = read_measured(table.read_bytes())
+    graph = read_model(path.read_bytes(), "small.onnx", symbols={"batch": 2})
+    definition = json.loads(measured.notes[-1].split(": ", 1)[1])
+    executor = make_executor_class(user_devices(definition)[result.device])
+    costed = cost_graph(graph, executor, measured=measured)
+    assert {c.provenance for c in costed.costs} == {"measured"}
+    assert costed.total_compute_s == pytest.approx(sum(result.operators_s.values()), rel=1e-4)
+    with pytest.raises(NonaError):
+        measure_model(tmp_path / "missing.onnx")
