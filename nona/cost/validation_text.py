@@ -11,7 +11,7 @@ from nona.cost.uncertainty import SIGMA
 from nona.hardware.catalogue import devices
 
 if TYPE_CHECKING:
-    from nona.cost.validation import ValidationReport, ValidationSummary
+    from nona.cost.validation import ValidationReport, ValidationRow, ValidationSummary
 
 _INTRODUCTION = """\
 # How good are the modelled times?
@@ -56,21 +56,7 @@ def validation_markdown(report: ValidationReport) -> str:
         _summary([*report.groups, report.tensorrt, report.overall]),
         _READING.format(sigma=SIGMA["modelled"]),
         "## Every latency\n",
-        _table(
-            ("model", "device", "precision", "stack", "published ms", "predicted ms", "ratio"),
-            [
-                (
-                    r.model,
-                    r.executor,
-                    r.precision,
-                    r.stack,
-                    _ms(r.measured_s),
-                    _ms(r.predicted_s),
-                    f"{r.ratio:.2f}",
-                )
-                for r in counted
-            ],
-        ),
+        _latencies(counted),
         "## MIG slices\n",
         "How much slower than the whole device. A slice has its part of the SMs and of the bandwidth, and\n"
         "the same overhead; its speed goes with its part to the power of "
@@ -90,6 +76,24 @@ def validation_markdown(report: ValidationReport) -> str:
         _recollected(),
     ]
     return "\n".join(parts)
+
+
+def _latencies(rows: Sequence[ValidationRow]) -> str:
+    return _table(
+        ("model", "device", "precision", "stack", "published ms", "predicted ms", "ratio"),
+        [
+            (
+                r.model,
+                r.executor,
+                r.precision,
+                r.stack,
+                _ms(r.measured_s),
+                _ms(r.predicted_s),
+                f"{r.ratio:.2f}",
+            )
+            for r in rows
+        ],
+    )
 
 
 def _summary(summaries: Sequence[ValidationSummary]) -> str:
