@@ -51,6 +51,10 @@ st.dataframe(comparison_table(data), hide_index=True, key="comparison-table")
 st.markdown(plain(price_statement(report["predicted"])))
 
 st.subheader("What splitting can gain at most")
+st.caption(
+    "Parallelism is the time of all operators one after the other over that of the longest chain: what "
+    "splitting one query could save if transfers and waits cost nothing."
+)
 st.dataframe(model_table(data["models"]), hide_index=True, key="gain")
 
 st.subheader("Configurations and their probabilities")

@@ -69,7 +69,7 @@ left, right = st.columns(2)
 with left:
     st.subheader("Over time")
     st.plotly_chart(
-        jct_over_time_figure(data["over_time"]), key="over-time", alt="Mean JCT over arrival time"
+        jct_over_time_figure(data["over_time"], states), key="over-time", alt="Mean JCT over arrival time"
     )
 with right:
     st.subheader("Utilisation")

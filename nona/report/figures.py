@@ -49,7 +49,7 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
         height=height,
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
         showlegend=legend,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend={"orientation": "h", "traceorder": "normal", "y": 1.02, "yanchor": "bottom", "x": 0},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",

@@ -43,8 +43,13 @@ def servers_of(configuration: Row, root: str | None, sink: str | None) -> list[t
     return servers
 
 
-def configuration_figure(configuration: Row, root: str | None, sink: str | None) -> go.Figure:
-    """Boxes for servers, tasks inside them; a server other than the root's is drawn at random."""
+def configuration_figure(
+    configuration: Row, root: str | None, sink: str | None, ink: str = QUIET
+) -> go.Figure:
+    """Boxes for servers, tasks inside them, written in the colour ``ink``.
+
+    Every server but the root's is drawn uniformly among the others.
+    """
     servers = servers_of(configuration, root, sink)
     lines = [_lines(tasks) for _, tasks in servers]
     tallest = max(len(x) for x in lines)
@@ -57,24 +62,28 @@ def configuration_figure(configuration: Row, root: str | None, sink: str | None)
             x1=i + 0.97,
             y0=0,
             y1=1,
-            fillcolor=colour,
-            opacity=0.16,
+            fillcolor=f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:], 16)},.15)",
             line={"color": colour, "width": 2},
             layer="below",
         )
         made.add_annotation(
-            x=i + 0.5, y=1.0, yanchor="bottom", text=f"<b>{name}</b>", showarrow=False, font_size=12
+            x=i + 0.5,
+            y=1.0,
+            yanchor="bottom",
+            text=f"<b>{name}</b>",
+            showarrow=False,
+            font={"size": 13, "color": ink},
         )
         made.add_annotation(
             x=i + 0.5,
             y=0.5,
             text="<br>".join(shown),
             showarrow=False,
-            font={"size": 11, "family": "JetBrains Mono, monospace"},
+            font={"size": 12, "family": "JetBrains Mono, monospace", "color": ink},
         )
     made.update_xaxes(range=[0, max(3, len(servers))], visible=False, fixedrange=True)
     made.update_yaxes(range=[0, 1.02], visible=False, fixedrange=True)
-    made.update_layout(margin={"l": 4, "r": 4, "t": 24, "b": 4})
+    made.update_layout(margin={"l": 4, "r": 4, "t": 26, "b": 4})
     return made
 
 
@@ -112,16 +121,13 @@ def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
     names = list(reports)
     made.add_bar(
         x=names,
-        y=[found[n] * 1e3 if n in found else None for n in names],
+        y=[found[n] * 1e3 if n in found else 0 for n in names],
         marker_color=[PALETTE[0], *[QUIET] * (len(names) - 1)],
         text=[f"{found[n] * 1e3:.4g} ms" if n in found else "overloaded" for n in names],
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{x}: %{y:.4g} ms<extra></extra>",
     )
-    for n in names:
-        if n not in found:
-            made.add_annotation(x=n, y=0, yanchor="bottom", text="overloaded", showarrow=False)
     made.update_yaxes(title="predicted mean JCT, ms", rangemode="tozero")
     return made
 

@@ -13,20 +13,32 @@ Row = Mapping[str, Any]
 MOST_BARS = 1500
 
 
-def jct_over_time_figure(series: Mapping[str, Row], running: bool = False) -> go.Figure:
-    """Mean JCT of the jobs that arrived in each stretch of time, one line per scheduler."""
+def jct_over_time_figure(
+    series: Mapping[str, Row], states: Mapping[str, str] | None = None, running: bool = False
+) -> go.Figure:
+    """Mean JCT of the jobs that arrived in each stretch of time, one line per scheduler.
+
+    The axis is logarithmic where the lines lie far apart, as they do beside an overloaded one.
+    """
     made = figure(300)
     for name, colour in colours(series).items():
+        overloaded = (states or {}).get(name) == "overloaded"
         made.add_scatter(
             x=series[name]["t"],
             y=[v * 1e3 for v in series[name]["jct_s"]],
-            name=text(name),
+            name=text(name) + (" (overloaded)" if overloaded else ""),
             mode="lines",
-            line={"color": colour, "width": 2},
+            line={"color": colour, "width": 2, "dash": "dot" if overloaded else "solid"},
             hovertemplate="%{y:.4g} ms<extra>%{fullData.name}</extra>",
         )
     made.update_xaxes(title="arrival, s after the first measured job")
-    made.update_yaxes(title="mean JCT, ms" + (" (so far)" if running else ""), rangemode="tozero")
+    means = [sum(s["jct_s"]) / len(s["jct_s"]) for s in series.values() if s["jct_s"]]
+    wide = bool(means) and max(means) > 20 * min(means) > 0
+    made.update_yaxes(
+        title="mean JCT, ms" + (" (so far)" if running else "") + (", log" if wide else ""),
+        type="log" if wide else "linear",
+        rangemode="normal" if wide else "tozero",
+    )
     return made
 
 
@@ -72,7 +84,10 @@ def _bars(schedulers: Mapping[str, Row], key: str, scale: float, title: str, sta
     spans = [None if n in hidden else schedulers[n][key]["ci95"] for n in names]
     made.add_bar(
         x=[text(n) for n in names],
-        y=[None if m is None else scale * m for m in means],
+        y=[0 if m is None else scale * m for m in means],
+        text=[_label(n in hidden, m, scale) for n, m in zip(names, means, strict=True)],
+        textposition="inside",
+        insidetextanchor="start",
         marker_color=[tone[n] for n in names],
         error_y={
             "type": "data",
@@ -81,10 +96,12 @@ def _bars(schedulers: Mapping[str, Row], key: str, scale: float, title: str, sta
         },
         hovertemplate="%{x}: %{y:.4g}<extra></extra>",
     )
-    for n in hidden:
-        made.add_annotation(x=text(n), y=0, yanchor="bottom", text="overloaded", showarrow=False)
     made.update_yaxes(title=title, rangemode="tozero")
     return made
+
+
+def _label(hidden: bool, mean: float | None, scale: float) -> str:
+    return "overloaded" if hidden else "–" if mean is None else f"{scale * mean:.4g}"
 
 
 def utilisation_figure(schedulers: Mapping[str, Row]) -> go.Figure:

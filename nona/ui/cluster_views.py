@@ -25,7 +25,7 @@ def group_editor(state: AppState, index: int) -> None:
     group = state.scenario.cluster.servers[index]
     board = board_of(state, group.gpu)
     with st.container(border=True):
-        columns = st.columns([2, 3, 2, 2, 3, 1], vertical_alignment="bottom")
+        columns = st.columns([2, 3, 2, 2, 3, 2], vertical_alignment="bottom")
         with columns[0]:
             count(state, "Servers", (*place, "count"), 1, 100_000)
         with columns[1]:

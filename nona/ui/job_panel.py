@@ -13,7 +13,6 @@ from nona.ui.jobs import Job
 from nona.ui.state import AppState, Result
 from nona.ui.widgets import plain
 from nona.ui.workspace import jobs
-from nona.units import format_time
 
 Live = Callable[[Mapping[str, Any]], None]
 POLL_S = 0.6
@@ -90,7 +89,7 @@ def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Li
         return
     job.touch()
     if job.running:
-        left = "" if job.remaining_s is None else f" · about {format_time(job.remaining_s, 2)} left"
+        left = "" if job.remaining_s is None else f" · about {duration(job.remaining_s)} left"
         st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}{left}")
         if live is not None and job.live:
             live(job.live)
@@ -99,7 +98,18 @@ def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Li
     elif job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
     elif job.status == "cancelled":
-        st.info(f"The {noun} was cancelled after {format_time(job.elapsed_s, 2)}.", icon=":material/cancel:")
+        st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
+
+
+def duration(seconds: float) -> str:
+    """A wall-clock time for people, without false precision.
+
+    >>> duration(0.4), duration(75), duration(4000)
+    ('0.4 s', '75 s', '67 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None:

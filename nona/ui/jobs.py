@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,6 +121,7 @@ class JobRegistry:
                 )
             folder = Path(tempfile.mkdtemp(prefix="nona-job-"))
             job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, _spawn(), keep)
+            weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id] = job
         threading.Thread(target=_read, args=(job,), daemon=True, name=f"job-{kind}").start()
         threading.Thread(target=self._watch, args=(job,), daemon=True, name=f"watch-{kind}").start()
@@ -164,6 +168,7 @@ def _spawn() -> subprocess.Popen[str]:
         text=True,
         encoding="utf-8",
         cwd=Path(__file__).resolve().parents[2],
+        start_new_session=True,  # a group of its own, so that its own children end with it
     )
 
 
@@ -203,8 +208,8 @@ def _read(job: Job) -> None:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(2.0)
-    except subprocess.TimeoutExpired:
+    if not hasattr(os, "killpg"):  # Windows has no process groups of this kind
         process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # nothing of it needs tidying but its folder, which is ours

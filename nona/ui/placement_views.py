@@ -11,9 +11,7 @@ import streamlit as st
 
 from nona.report.figures_models import provenance_text
 from nona.report.figures_placement import configuration_figure, probabilities_figure
-from nona.ui.model_views import gain_statement
 from nona.ui.state import AppState
-from nona.ui.widgets import plain
 from nona.units import format_time
 
 Report = Mapping[str, Any]
@@ -36,7 +34,7 @@ def certificate_tiles(report: Report) -> None:
     tiles[3].metric(
         "Executors", _percent(p["compute_utilization"]), help=f"mean wait {_time(p['server_wait_s'])}"
     )
-    tiles[4].metric("Solved in", format_time(report["seconds"], 2), help=f"solver: {report['solver']}")
+    tiles[4].metric("Solved in", format_time(report["seconds"]), help=f"solver: {report['solver']}")
 
 
 def verdict(data: Report) -> str:
@@ -88,10 +86,11 @@ def comparison_table(data: Report) -> pd.DataFrame:
     rows = []
     for name in ("nona", "local", "spread"):
         p = data[name]["predicted"] if data[name] else None
+        jct = None if p is None else p["jct_s"]
         rows.append(
             {
                 "placement": name,
-                "mean JCT": "overloaded" if p is None else _time(p["jct_s"]),
+                "mean JCT (modelled)": "overloaded" if jct is None else format_time(jct),
                 "wait of a message": "–" if p is None else _time(p["network_wait_s"]),
                 "wait of a visit": "–" if p is None else _time(p["server_wait_s"]),
                 "link busy": "–" if p is None else _percent(p["network_utilization"]),
@@ -121,7 +120,7 @@ def model_table(models: Mapping[str, Report]) -> pd.DataFrame:
                 "one after the other": format_time(m["total_compute_s"]),
                 "longest chain": format_time(m["critical_path_s"]),
                 "parallelism": round(m["parallelism"], 3),
-                "at most": gain_statement(m["parallelism"]),
+                "most that splitting can save": f"{1 - 1 / m['parallelism']:.1%}",
                 "provenance": f"{m['device']}, {provenance_text(m['provenance'])}",
             }
             for name, m in models.items()
@@ -155,7 +154,7 @@ def configurations_of(state: AppState, report: Report) -> None:
             f"Configuration {i + 1}: {100 * c['probability']:.3g} %{' (local)' if is_local(c) else ''}"
         )
         st.plotly_chart(
-            configuration_figure(c, subgraph["root"], subgraph["sink"]),
+            configuration_figure(c, subgraph["root"], subgraph["sink"], ink()),
             key=f"configuration-{i}",
             config={"staticPlot": True},
             alt="Which tasks run on which server",
@@ -163,6 +162,11 @@ def configurations_of(state: AppState, report: Report) -> None:
     if len(ordered) > SHOWN:
         rest = sum(c["probability"] for c in ordered[SHOWN:])
         st.caption(f"{len(ordered) - SHOWN} more configurations share {100 * rest:.3g} %; see the download.")
+
+
+def ink() -> str:
+    """Colour of text inside pictures, for the theme that the reader sees."""
+    return "#e8eaf6" if st.context.theme.type == "dark" else "#14172b"
 
 
 def download_report(data: Report) -> None:
@@ -180,7 +184,7 @@ def download_report(data: Report) -> None:
 
 def _title(subgraph: Report, index: int) -> str:
     root, sink = subgraph["root"] or "(start)", subgraph["sink"] or "(end)"
-    return plain(f"{index + 1}: {root} → {sink}")
+    return f"{index + 1}: {root} → {sink}"
 
 
 def _time(value: float | None) -> str:

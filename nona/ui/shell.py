@@ -12,14 +12,14 @@ from nona.ui.models import portable
 from nona.ui.state import AppState
 from nona.ui.uploads import safe_name
 from nona.ui.widgets import plain
-from nona.ui.workspace import current
+from nona.ui.workspace import session_state
 
 NOUNS = {"place": "placement", "simulate": "simulation"}
 
 
 def open_session() -> AppState:
     """The session's state, with the results of finished jobs taken in."""
-    state = current()
+    state = session_state()
     collect(state)
     return state
 

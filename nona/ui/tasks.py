@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from nona.study import Study
 Emit = Callable[[dict[str, Any]], None]
 REPORT_EVERY_S = 0.4
 TIMELINE_JOBS = 12
+MOST_PROCESSES = 4
 
 
 def run_task(spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -100,8 +102,9 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str,
 
     if study.needs_placement(prepared):
         emit({"fraction": 0.0, "text": "Solving the placement"})
-    result = study.simulate(prepared, timeline_jobs=TIMELINE_JOBS, on_progress=on_progress)
-    emit({"fraction": 1.0, "text": "Writing the results"})
+    workers = min(MOST_PROCESSES, os.cpu_count() or 1)
+    result = study.simulate(prepared, workers=workers, timeline_jobs=TIMELINE_JOBS, on_progress=on_progress)
+    emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
     names = prepared.scenario.labels
     report = plain(simulation_report(result.summaries, result.seconds))
     folder = Path(spec["folder"])

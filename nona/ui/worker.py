@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -41,6 +42,8 @@ def main() -> int:
 
 def _end_with_the_server() -> None:
     sys.stdin.read()
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # with the processes that it started
     os._exit(3)
 
 

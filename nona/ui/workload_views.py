@@ -29,7 +29,7 @@ def row_editor(state: AppState, index: int) -> None:
     place = ("workload", index)
     row = state.scenario.workload[index]
     with st.container(border=True):
-        columns = st.columns([4, 2, 2, 3, 1], vertical_alignment="bottom")
+        columns = st.columns([4, 2, 2, 3, 2], vertical_alignment="bottom")
         with columns[0]:
             choice(state, "Model", (*place, "model"), model_names(state))
         with columns[1]:

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from nona.ui.jobs import JobRegistry
 from nona.ui.state import AppState
@@ -59,6 +60,18 @@ def jobs() -> JobRegistry:
 
 
 def current() -> AppState:
+    """The state of this session, for a page.
+
+    A fresh server that is first asked for a page takes the folder ``pages`` for an app of the old
+    kind and runs the page's file by itself, without app.py around it. Then it is run again, rightly.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    return session_state()
+
+
+def session_state() -> AppState:
     """The state of this session; a reloaded page finds its own again by the token in its URL."""
     session = st.session_state
     if _KEY not in session:

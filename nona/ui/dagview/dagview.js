@@ -33,13 +33,13 @@ class View {
   constructor(root) {
     this.root = root; this.k = 1; this.x = 0; this.y = 0; this.step = 0; this.chosen = null; this.pointers = new Map();
     root.textContent = "";
+    this.legend = html("div", "legend", root);
     this.stage = html("div", "stage", root);
     this.canvas = svg("svg", { class: "canvas", tabindex: 0, role: "application" }, this.stage);
     const marker = svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("defs", {}, this.canvas));
     svg("path", { d: "M0,0L8,4L0,8z", class: "head" }, marker);
     this.world = svg("g", {}, this.canvas);
     this.edgeLayer = svg("g", {}, this.world); this.nodeLayer = svg("g", {}, this.world);
-    this.legend = html("div", "legend", this.stage);
     this.why = html("div", "why", root);
     this.why.setAttribute("aria-live", "polite");
     this.bar = html("div", "bar", root);

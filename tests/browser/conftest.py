@@ -1,0 +1,149 @@
+"""Browser tests: the app in a server of its own, Chromium or Chrome, and no way out to the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTIFACTS = ROOT / "test-artifacts"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+IDLE = """() => { const a = document.querySelector('[data-testid="stApp"]');
+  return a && a.dataset.testScriptState === 'notRunning' && a.dataset.testConnectionState === 'CONNECTED'
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]') }"""
+
+
+def wait_idle(page: Any, timeout: float = 30_000) -> None:
+    """Until the script has run and everything is drawn."""
+    page.wait_for_function(IDLE, timeout=timeout)
+
+
+def _missing(why: str) -> None:
+    if os.environ.get("NONA_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"browser tests are required here, but {why}", pytrace=False)
+    pytest.skip(f"browser tests skipped: {why}")
+
+
+def _browser_path() -> str | None:
+    """The machine's Chromium or Chrome; Playwright's own (fetched if need be) is ``None``."""
+    named = os.environ.get("CHROMIUM")
+    found = named or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    if found:
+        return found
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "playwright", "install", "chromium"],
+            check=True,
+            capture_output=True,
+            timeout=180,
+        )
+    except (subprocess.SubprocessError, OSError):
+        _missing("no chromium or google-chrome is installed and none could be fetched")
+    return None
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that runs the app; its log must stay free of tracebacks."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [*command, "--server.headless", "true"], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(url, server, log)
+        yield url
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+    text = log.read_text()
+    assert not re.search(r"Traceback|Uncaught app", text), text
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            pytest.fail("the server died:\n" + log.read_text())
+        try:
+            with urllib.request.urlopen(url + "/_stcore/health", timeout=1) as answer:
+                if answer.read() == b"ok":
+                    return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("the server was not ready in 60 s:\n" + log.read_text())
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One browser for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests skipped: no playwright")
+    path = _browser_path()
+    with playwright.sync_playwright() as pw:
+        browser = pw.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A page of the app; fails on console errors and on any request that leaves the machine."""
+    scheme = getattr(request, "param", "light")
+    context = chromium.new_context(
+        viewport={"width": 1360, "height": 950},
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        accept_downloads=True,
+    )
+    outside: list[str] = []
+    own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
+
+    def refuse(route: Any) -> None:
+        outside.append(route.request.url)
+        route.abort()
+
+    context.route(lambda url: not url.startswith(own), refuse)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    page.set_default_timeout(20_000)
+    page.goto(app_url)
+    wait_idle(page)
+    yield page
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"{re.sub('[^a-z0-9]+', '-', request.node.name)}-end.png")
+    context.close()
+    assert not outside, outside
+    assert not problems, problems

@@ -1,0 +1,43 @@
+"""The app under Streamlit's own test runner, always through app.py as a browser would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from nona.ui.workspace import jobs
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+Open = Callable[[str], AppTest]
+
+
+def new_session() -> AppTest:
+    """The app as a new visitor would find it, before anything has run."""
+    return AppTest.from_file(str(APP), default_timeout=60)
+
+
+def go(at: AppTest, name: str) -> AppTest:
+    """Switch to a page; nothing may break on the way."""
+    at.switch_page(f"pages/{name}.py").run()
+    assert not at.exception, at.exception
+    return at
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    """Label → value of every tile on the page."""
+    return {m.label: m.value for m in at.metric}
+
+
+def finish(at: AppTest, kind: str, seconds: float = 90) -> AppTest:
+    """Wait for the session's job of that kind, then draw the page again."""
+    job = jobs().get(at.session_state["nona_state"].jobs[kind])
+    end = time.monotonic() + seconds
+    while job is not None and job.running and time.monotonic() < end:
+        job.touch()
+        time.sleep(0.05)
+    at.run()
+    assert not at.exception, at.exception
+    return at

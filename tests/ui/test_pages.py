@@ -1,0 +1,330 @@
+"""Every page through app.py: what it shows, judged by the same values computed without the app."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from app_driver import Open, finish, go, metrics, new_session
+
+from nona.hardware.executor import executor_class
+from nona.samples import load_sample, scenario_path
+from nona.scenario_file import load_scenario, parse_scenario
+from nona.study import place, prepare, prepare_model
+
+DIAMOND = {
+    "directed": True,
+    "nodes": [{"id": n, "compute_ms": t} for n, t in (("a", 2.0), ("b", 10.0), ("c", 8.0), ("d", 2.0))],
+    "edges": [
+        {"source": s, "target": t, "bytes": 1000} for s, t in (("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"))
+    ],
+}
+
+
+def state_of(at: Any) -> Any:
+    return at.session_state["nona_state"]
+
+
+def component(at: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(at.get("bidi_component")[0].proto.json)
+    return found
+
+
+def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button[0].click().run()
+    wanted = load_scenario(scenario_path("slides_example"))
+    assert state_of(at).scenario == wanted
+    shown = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert f"{sum(r.rate for r in wanted.workload):.4g} queries/s" in shown
+    assert "not solved yet" in shown
+    assert wanted.name in " ".join(m.value for m in at.sidebar.markdown).replace("\\", "")
+
+
+def test_models_shows_what_the_layers_compute(open_page: Open) -> None:
+    at = open_page("2_models")
+    prepared = prepare_model(load_sample("resnet18"), (executor_class("a100-40gb"),))
+    costed = prepared.costed[0]
+    tiles = metrics(at)
+    assert tiles["Operators"] == str(len(prepared.graph.operators))
+    assert tiles["Parallelism T₁/T∞"] == f"{costed.parallelism:.3f}"
+    assert tiles["Work"] == f"{sum(c.macs for c in costed.costs) / 1e9:.4g} GMAC"
+    data = component(at)
+    assert [n[0] for n in data["nodes"]] == [o.id for o in prepared.graph.operators]
+    assert {tuple(e) for e in data["edges"]} == set(prepared.graph.dag.edges())
+    table = at.dataframe[0].value
+    assert table["time µs"].sum() == pytest.approx(1e6 * costed.total_compute_s)
+    assert set(table["provenance"]) <= {"measured", "calibrated", "modelled", "given"}
+    assert any("modelled" in c.value for c in at.caption)
+
+
+def test_an_uploaded_graph_becomes_the_model(open_page: Open) -> None:
+    at = open_page("2_models")
+    at.file_uploader(key="model-file").upload("my diamond.json", json.dumps(DIAMOND).encode()).run()
+    assert not at.exception
+    tiles = metrics(at)
+    assert tiles["Operators"] == "4"
+    assert tiles["Parallelism T₁/T∞"] == f"{22 / 14:.3f}"
+    assert any("at most 36.4 %" in m.value for m in at.markdown)
+    go(at, "3_contraction")
+    assert metrics(at)["Tasks after"] == "4"
+    go(at, "1_overview")
+    go(at, "2_models")
+    assert metrics(at)["Operators"] == "4"  # it is still there after a walk over other pages
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("x.onnx", b"not a model", "x.onnx"),
+        (
+            "cycle.json",
+            b'{"nodes":[{"id":1},{"id":2}],"edges":[{"source":1,"target":2},{"source":2,"target":1}]}',
+            "cycle",
+        ),
+        ("evil.exe", b"MZ", "evil.exe"),
+    ],
+)
+def test_a_bad_file_is_one_line_and_the_app_lives_on(
+    open_page: Open, name: str, data: bytes, words: str
+) -> None:
+    at = open_page("2_models")
+    at.file_uploader(key="model-file").upload(name, data).run()
+    assert not at.exception
+    assert len(at.error) == 1
+    assert words in at.error[0].value.replace("\\", "")
+    at.selectbox[0].select("slides_example").run()
+    assert not at.error
+    assert metrics(at)["Operators"] == "4"
+
+
+def test_markup_in_names_stays_text(open_page: Open) -> None:
+    nasty = {"nodes": [{"id": "<b>x</b> $y$ [z](http://e.x)", "compute_ms": 1}], "edges": []}
+    at = open_page("2_models")
+    at.file_uploader(key="model-file").upload("n.json", json.dumps(nasty).encode()).run()
+    at.session_state["model-graph"] = {"selected": "<b>x</b> $y$ [z](http://e.x)"}
+    at.run()
+    shown = [m.value for m in at.markdown if "y" in m.value and "z" in m.value]
+    assert shown
+    assert all("<b>" not in s and "[z](" not in s and "$y$" not in s for s in shown)
+    assert not any(m.allow_html for m in at.markdown)
+
+
+def test_contraction_plays_the_recorded_steps(open_page: Open) -> None:
+    at = open_page("3_contraction")
+    prepared = prepare_model(load_sample("resnet18"), (executor_class("a100-40gb"),))
+    contracted = prepared.contracted
+    tiles = metrics(at)
+    assert tiles["Tasks after"] == str(len(contracted.tasks))
+    assert tiles["Steps"] == str(len(contracted.steps))
+    data = component(at)
+    # Replaying the steps that the browser gets ends in exactly the tasks of the contraction.
+    owner = list(range(len(data["nodes"])))
+
+    def find(i: int) -> int:
+        while owner[i] != i:
+            i = owner[i]
+        return i
+
+    for source, target, reason in data["steps"]:
+        assert reason
+        owner[find(target)] = find(source)
+    groups: dict[int, set[str]] = {}
+    for i, node in enumerate(data["nodes"]):
+        groups.setdefault(find(i), set()).add(node[0])
+    assert {frozenset(g) for g in groups.values()} == {frozenset(t.operators) for t in contracted.tasks}
+
+
+def test_contraction_rule_is_part_of_the_scenario(open_page: Open) -> None:
+    at = open_page("3_contraction")
+    state_of(at).model = "gpt2"
+    at.run()
+    assert metrics(at)["Tasks after"] == "97"
+    next(s for s in at.selectbox if s.label == "Rule").select("direct").run()
+    assert state_of(at).scenario.contraction == "direct"
+    assert metrics(at)["Tasks after"] == "145"
+
+
+def test_cluster_edits_reach_the_scenario(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    next(n for n in at.number_input if n.label == "Servers").set_value(5).run()
+    next(s for s in at.selectbox if s.label == "Shared as").select("MIG slices").run()
+    assert metrics(at)["Servers"] == "5"
+    group = state_of(at).scenario.cluster.servers[0]
+    layout = next(s for s in at.selectbox if s.label.startswith("MIG layout"))
+    assert group.mig == layout.value
+    layout.select("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb").run()
+    assert metrics(at)["Executors"] == "20"
+    assert state_of(at).scenario.cluster.servers[0].mig == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
+    next(s for s in at.selectbox if s.label == "GPU").select("t4").run()  # has no MIG: the layout goes
+    assert state_of(at).scenario.cluster.servers[0].mig is None
+    assert metrics(at)["Executors"] == "5"
+
+
+def test_a_wrong_quantity_keeps_what_was_typed_and_the_valid_scenario(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    before = state_of(at).scenario
+    next(t for t in at.text_input if t.label == "Capacity").set_value("5 apples").run()
+    assert "'5 apples' is not a bandwidth" in at.error[0].value.replace("\\", "")
+    assert state_of(at).scenario == before
+    go(at, "6_placement")
+    assert at.button(key="run-place").disabled
+    assert "5 apples" in at.warning[0].value.replace("\\", "")
+    go(at, "4_cluster")
+    field = next(t for t in at.text_input if t.label == "Capacity")
+    assert field.value == "5 apples"
+    field.set_value("40 Gbit/s").run()
+    assert not at.error
+    assert state_of(at).scenario.cluster.network.capacity == 5e9
+
+
+def test_own_device_can_be_added_and_used(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    at.text_input(key="device-name").set_value("mine")
+    at.text_input(key="device-memory").set_value("many bytes")
+    next(b for b in at.button if b.label == "Add this device").click().run()
+    assert "memory" in at.error[0].value
+    at.text_input(key="device-memory").set_value("24 GB")
+    next(b for b in at.button if b.label == "Add this device").click().run()
+    assert not at.error
+    assert state_of(at).scenario.cluster.devices["mine"]["memory"] == "24 GB"
+    next(s for s in at.selectbox if s.label == "GPU").select("mine").run()
+    assert state_of(at).scenario.cluster.servers[0].gpu == "mine"
+
+
+def test_workload_rows_can_be_added_edited_and_removed(open_page: Open) -> None:
+    at = open_page("5_workload")
+    at.selectbox(key="another-model").select("gpt2").run()
+    next(b for b in at.button if b.label == "Add it to the mix").click().run()
+    assert state_of(at).scenario.labels == ("resnet18", "gpt2")
+    [t for t in at.text_input if t.label == "Rate"][1].set_value("7/s").run()
+    next(t for t in at.text_input if t.label == "SLO").set_value("").run()
+    [s for s in at.selectbox if s.label == "Arrivals"][1].select("Gamma (bursty or regular)").run()
+    next(n for n in at.number_input if n.label == "CV of the gaps").set_value(2.5).run()
+    rows = state_of(at).scenario.workload
+    assert (rows[1].rate, rows[0].slo) == (7, None)
+    assert (rows[1].arrivals.process, rows[1].arrivals.cv) == ("gamma", 2.5)
+    next(b for b in at.button if b.label == "Remove").click().run()
+    assert state_of(at).scenario.labels == ("gpt2",)
+
+
+def test_a_trace_drives_a_row(open_page: Open) -> None:
+    at = open_page("5_workload")
+    at.file_uploader(key="trace-file").upload("t.csv", b"timestamp\n0\n0.5\n2\n").run()
+    assert "3 arrivals over 2 s" in at.success[0].value.replace("\\", "")
+    next(s for s in at.selectbox if s.label == "Arrivals").select("Trace t.csv").run()
+    arrivals = state_of(at).scenario.workload[0].arrivals
+    assert (arrivals.process, arrivals.trace) == ("trace", "t.csv")
+
+
+def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button[0].click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    wanted = place(prepare(load_scenario(scenario_path("slides_example"))))
+    assert metrics(at)["Predicted mean JCT"] == "14 ms"
+    data = state_of(at).results["place"].data
+    assert data["nona"]["objective_s"] == wanted.objective_s
+    assert 0 <= data["nona"]["gap"] <= 1e-4
+    assert data["local"]["predicted"]["jct_s"] == pytest.approx(0.022, rel=5e-3)
+    assert data["spread"]["predicted"]["jct_s"] == pytest.approx(0.032, rel=5e-3)
+    assert not at.warning
+    state_of(at).edit(("workload", 0, "rate"), "0.2/s")
+    at.run()
+    assert "earlier version of the scenario" in at.warning[0].value
+    state_of(at).edit(("name",), "renamed")  # a name changes no placement
+    state_of(at).edit(("workload", 0, "rate"), wanted_rate())
+    at.run()
+    assert not at.warning
+
+
+def wanted_rate() -> float:
+    return load_scenario(scenario_path("slides_example")).workload[0].rate
+
+
+def test_an_infeasible_placement_is_explained(open_page: Open) -> None:
+    at = open_page("6_placement")
+    state_of(at).edit(("workload", 0, "rate"), "1000000/s")
+    at.run()
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    assert len(at.error) == 1
+    assert "servers" in at.error[0].value
+    assert "place" not in state_of(at).results
+
+
+def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button[0].click().run()
+    go(at, "7_simulation")
+    at.multiselect[0].set_value(["nona", "local"]).run()
+    next(n for n in at.number_input if n.label == "Jobs measured per run").set_value(200).run()
+    next(n for n in at.number_input if n.label == "Replications").set_value(2).run()
+    at.button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    found = state_of(at).results["simulate"].data["report"]["schedulers"]
+    assert list(found) == ["nona", "local"]
+    assert found["nona"]["jct_s"]["mean"] == pytest.approx(0.014, rel=0.02)
+    assert found["local"]["jct_s"]["mean"] == pytest.approx(0.022, rel=0.02)
+    table = next(d.value for d in at.dataframe if "mean JCT" in d.value)
+    assert list(table["scheduler"]) == ["nona", "local"]
+    assert "±" in table["mean JCT"][0]
+    assert {b.label for b in at.get("download_button")} >= {"Download jobs (CSV)", "Download report (JSON)"}
+
+
+def test_an_overloaded_scheduler_is_labelled_and_its_mean_not_shown(open_page: Open) -> None:
+    at = open_page("7_simulation")
+    state = state_of(at)
+    state.edit(("workload", 0, "model"), "gpt2")
+    state.edit(("workload", 0, "rate"), "3000/s")
+    state.edit(("schedulers",), ["local"])
+    state.edit(("simulation", "jobs"), 300)
+    state.edit(("simulation", "replications"), 2)
+    at.run()
+    at.button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    assert "local is overloaded" in at.error[0].value.replace("*", "")
+    table = next(d.value for d in at.dataframe if "mean JCT" in d.value)
+    assert (table["state"][0], table["mean JCT"][0], table["p95"][0]) == ("overloaded", "–", "–")
+
+
+def test_scenario_file_round_trip_with_an_uploaded_model(open_page: Open) -> None:
+    from nona.ui.shell import scenario_file
+
+    at = open_page("2_models")
+    at.file_uploader(key="model-file").upload("diamond.json", json.dumps(DIAMOND).encode()).run()
+    next(b for b in at.button if b.label == "Add to the workload").click().run()
+    text = scenario_file(state_of(at))
+    other = open_page("2_models")
+    upload = next(f for f in other.file_uploader if "Scenario" in f.label)
+    upload.upload("s.yaml", text.encode()).run()
+    assert not other.exception
+    assert state_of(other).scenario == parse_scenario(text)
+    assert state_of(other).scenario.labels == ("resnet18", "diamond")
+    assert prepare(state_of(other).scenario).models[1].costed[0].total_compute_s == pytest.approx(0.022)
+
+
+def test_a_bad_scenario_file_changes_nothing(open_page: Open) -> None:
+    at = open_page("1_overview")
+    before = state_of(at).scenario
+    next(f for f in at.file_uploader if "Scenario" in f.label).upload("s.yaml", b"seed: -1").run()
+    assert state_of(at).scenario == before
+    assert "must be at least 0" in at.error[0].value
+
+
+def test_a_reload_finds_its_session_again(open_page: Open) -> None:
+    at = open_page("5_workload")
+    next(t for t in at.text_input if t.label == "Rate").set_value("123/s").run()
+    token = at.query_params["workspace"]
+    again = open_page("1_overview")
+    assert state_of(again).scenario.workload[0].rate == 300
+    again = new_session()
+    again.query_params["workspace"] = token
+    again.run()
+    assert state_of(again).scenario.workload[0].rate == 123

@@ -1,0 +1,131 @@
+"""The session's state: edits, drafts, stale results, uploads, workspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.errors import NonaError, ScenarioError
+from nona.scenario_file import parse_scenario
+from nona.ui.state import AppState, Result
+from nona.ui.uploads import Uploads, safe_name
+from nona.ui.workspace import Workspaces
+
+
+def test_an_edit_replaces_the_scenario_and_leaves_the_old_one_alone() -> None:
+    state = AppState()
+    old = state.scenario
+    assert state.edit(("workload", 0, "rate"), "12/s")
+    assert (state.scenario.workload[0].rate, old.workload[0].rate) == (12, 300)
+
+
+def test_an_invalid_edit_is_a_draft_until_it_is_mended() -> None:
+    state = AppState()
+    assert not state.edit(("workload", 0, "slo"), "soon")
+    assert state.shown(("workload", 0, "slo")) == "soon"
+    assert state.value(("workload", 0, "slo")) == "40 ms"
+    assert "'soon' is not a time" in state.problem()
+    assert state.edit(("workload", 0, "rate"), "5/s")  # another field can be edited meanwhile
+    assert state.scenario.workload[0].rate == 5
+    assert state.shown(("workload", 0, "slo")) == "soon"
+    assert state.edit(("workload", 0, "slo"), "1 s")
+    assert state.problem() == ""
+
+
+def test_two_edits_that_are_only_valid_together() -> None:
+    state = AppState()
+    arrivals = ("workload", 0, "arrivals")
+    assert state.edit((*arrivals, "process"), "mmpp")
+    assert not state.edit((*arrivals, "burst_fraction"), 0.5)  # 3 × 0.5 > 1
+    assert state.edit((*arrivals, "burst_factor"), 1.5)
+    spec = state.scenario.workload[0].arrivals
+    assert (spec.burst_factor, spec.burst_fraction) == (1.5, 0.5)
+    assert not state.drafts
+
+
+def test_a_result_is_stale_exactly_when_what_it_depends_on_changed() -> None:
+    state = AppState()
+    for kind in ("place", "simulate"):
+        state.results[kind] = Result(state.fingerprint(kind), {}, "id")
+    state.edit(("name",), "another name")
+    assert not state.is_stale("place")
+    assert not state.is_stale("simulate")
+    state.edit(("seed",), 99)
+    assert not state.is_stale("place")
+    assert state.is_stale("simulate")
+    state.edit(("cluster", "network", "capacity"), "10 Gbit/s")
+    assert state.is_stale("place")
+    state.edit(("cluster", "network", "capacity"), "25 Gbit/s")
+    assert not state.is_stale("place")
+
+
+def test_load_is_all_or_nothing_and_dump_round_trips() -> None:
+    state = AppState()
+    state.edit(("workload", 0, "slo"), "soon")
+    text = state.dump()
+    with pytest.raises(ScenarioError):
+        state.load("version: 1\nseed: -1")
+    assert state.dump() == text
+    assert state.drafts
+    state.load(text)
+    assert not state.drafts
+    assert parse_scenario(state.dump()) == state.scenario
+
+
+def test_a_missing_file_is_a_problem_that_names_the_place() -> None:
+    state = AppState()
+    state.edit(("workload", 0, "model"), "nowhere.onnx")
+    assert state.problem().startswith("workload[0].model: 'nowhere.onnx'")
+    state.uploads.add("nowhere.onnx", b"x")
+    assert state.problem() == ""
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.text(max_size=300))
+def test_names_of_uploads_never_leave_the_folder(name: str) -> None:
+    plain = safe_name(name)
+    assert plain not in {"", ".", ".."}
+    assert Path(plain).name == plain
+    assert "\\" not in plain
+    assert not plain.startswith(".")
+    assert len(plain.encode()) <= 255
+
+
+def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
+    uploads = Uploads()
+    folder = uploads.folder
+    name = uploads.add("../a net.json", b'{"nodes": [{"id": 1, "compute_ms": 1}], "edges": []}')
+    assert uploads.sources.read(name).startswith(b"{")
+    with pytest.raises(NonaError):
+        uploads.sources.read("../" + folder.name + "/" + name)
+    del uploads
+    assert not folder.exists()
+
+
+def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nona.ui.uploads.MAX_BYTES", 10)
+    monkeypatch.setattr("nona.ui.uploads.MAX_FILES", 1)
+    uploads = Uploads()
+    with pytest.raises(NonaError, match="limit of 10"):
+        uploads.add("a", b"x" * 11)
+    uploads.add("a", b"x")
+    uploads.add("a", b"y")  # the same name again replaces it
+    with pytest.raises(NonaError, match="the most of a session"):
+        uploads.add("b", b"x")
+
+
+def test_workspaces_return_by_token_and_are_bounded() -> None:
+    held = Workspaces(limit=2)
+    token, state = held.open(None)
+    assert held.open(token) == (token, state)
+    assert held.open("guess")[0] != "guess"
+    for _ in range(2):
+        held.open(None)
+    assert held.open(token)[1] is not state  # the least recently used went
+    short = Workspaces(keep_s=-1.0)
+    old, _ = short.open(None)
+    short.open(None)
+    assert short.open(old)[0] != old
