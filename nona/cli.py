@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("model", help="ONNX file, or the name of a sample model")
     measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
     measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
+    _symbols(measure)
     measure.set_defaults(run=commands.measure)
     return parser
 
@@ -97,8 +98,14 @@ def _model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model file, or the name of a sample model or workflow")
     parser.add_argument("--device", default="a100-40gb", metavar="D", help="see `nona devices`")
     parser.add_argument("--stack", default="tensorrt", help="tensorrt, cuda-graphs, onnxruntime or eager")
-    parser.add_argument("--precision", default="model", help="model (as in the file), fp32, fp16 or int8")
+    parser.add_argument(
+        "--precision", default="model", help="model (as in the file), fp32, tf32, fp16, fp8, int8"
+    )
     parser.add_argument("--batch", type=int, default=1, help="queries per batch")
+    _symbols(parser)
+
+
+def _symbols(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--symbol", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension"
     )

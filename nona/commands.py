@@ -118,7 +118,7 @@ def measure(arguments: argparse.Namespace) -> None:
     from nona.cost.measure import measure_model  # needs the extra `measure`
 
     path = samples.sample_path(arguments.model) or Path(arguments.model)
-    result = measure_model(path, arguments.output, threads=arguments.threads)
+    result = measure_model(path, arguments.output, threads=arguments.threads, symbols=_symbols(arguments))
     print(result, file=sys.stderr)
 
 
@@ -136,15 +136,19 @@ class _Progress:
 
 
 def _prepare_model(arguments: argparse.Namespace, rule: str = "poset") -> study.PreparedModel:
+    graph = Sources(Path()).model(arguments.model, _symbols(arguments))
+    options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
+    return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
+
+
+def _symbols(arguments: argparse.Namespace) -> dict[str, int]:
     symbols = {}
     for entry in arguments.symbol:
         name, _, size = entry.partition("=")
         if not (name and size.isdigit() and int(size) > 0):
             raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, as batch=8.")
         symbols[name] = int(size)
-    graph = Sources(Path()).model(arguments.model, symbols)
-    options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
-    return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
+    return symbols
 
 
 def _scenario(name: str) -> tuple[Scenario, Sources]:

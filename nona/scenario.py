@@ -162,7 +162,7 @@ class CostSpec(_Part):
     """How operators are timed: software stack, precision, and measured times that win."""
 
     stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = "tensorrt"
-    precision: Literal["model", "fp32", "fp16", "int8"] = "model"
+    precision: Literal["model", "fp32", "tf32", "fp16", "fp8", "int8"] = "model"
     measured: Name | None = None
 
 
