@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from nona.contraction.assemble import assemble
 from nona.contraction.contracted import ContractedGraph, Step
@@ -36,11 +36,19 @@ class Merging:
         self._quoted: dict[int, str] = {}
 
     def merge(self, u: int, v: int, rule: str, reason: str) -> tuple[set[int], set[int]]:
-        """Contract u → v and record it; the result is that of :meth:`Quotient.merge`."""
+        """Contract u → v, which the direct rule allows; the result is that of :meth:`Quotient.merge`."""
+        self._record(u, v, rule, reason)
+        return self.quotient.merge(u, v)
+
+    def join(self, u: int, v: int, rule: str, reason: str) -> None:
+        """Contract u → v without keeping the neighbours up to date (:meth:`Quotient.join`)."""
+        self._record(u, v, rule, reason)
+        self.quotient.join(u, v)
+
+    def _record(self, u: int, v: int, rule: str, reason: str) -> None:
         first = self._ids[self.quotient.head[u]]
         edge = (self._ids[u], self._ids[v])
         self.steps.append(Step(first, edge[1], first, edge, reason, rule))
-        return self.quotient.merge(u, v)
 
     def name(self, head: int) -> str:
         """The task that starts in ``head``, quoted and clipped for a sentence."""
@@ -53,16 +61,17 @@ class Merging:
         return self.name(self.quotient.head[u]), self.name(v)
 
     def other_inputs(self, u: int, v: int) -> str:
-        """Names of what feeds v's task besides u's, or ``""``."""
-        head = self.quotient.head
-        return self._list(head[t] for t in self.quotient.inputs[v] if t != u)
+        """Names of what feeds the task that starts in ``v`` besides u's, or ``""``."""
+        return self._list(self.quotient.inputs[v], self.quotient.find(u), v)
 
     def other_consumers(self, u: int, v: int) -> str:
-        """Names of what reads from u's task besides v's, or ``""``."""
-        return self._list(h for h in self.quotient.consumers[u] if h != v)
+        """Names of what reads from the task that ends in ``u`` besides v's, or ``""``."""
+        return self._list(self.quotient.consumers[u], self.quotient.find(u), v)
 
-    def _list(self, heads: Iterable[int]) -> str:
-        found = list(heads)
+    def _list(self, neighbours: set[int], a: int, b: int) -> str:
+        if len(neighbours) == 1:  # the other one of the two
+            return ""
+        found = {self.quotient.find(t) for t in neighbours} - {a, b}
         if not found:
             return ""
         shown = ", ".join([self.name(h) for h in heapq.nsmallest(NAMES_SHOWN, found)])

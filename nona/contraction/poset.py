@@ -23,26 +23,34 @@ def apply_poset(merging: Merging) -> None:
     apply_direct(merging)
     quotient = merging.quotient
     heads, dag = quotient.dag()
+    tails = [quotient.tail[h] for h in heads]
     hasse = transitive_reduction(dag)
     chain = [
-        (quotient.tail[heads[i]], heads[successors[0]])
+        (i, successors[0])
         for i, successors in enumerate(hasse.successors)
         if len(successors) == 1 and len(hasse.predecessors[successors[0]]) == 1
     ]
-    for u, v in sorted(chain, key=lambda edge: (merging.priority[edge[0]], edge[0])):
-        merging.merge(u, v, NAME, poset_reason(merging, u, v))
+    for i, j in sorted(chain, key=lambda link: (merging.priority[tails[link[0]]], link)):
+        u, v = tails[i], heads[j]
+        a_grew, b_grew = quotient.head[u] != heads[i], quotient.tail[v] != tails[j]
+        merging.join(u, v, NAME, _reason(merging, u, v, a_grew, b_grew))
 
 
-def poset_reason(merging: Merging, u: int, v: int) -> str:
-    """The condition with the neighbours that it was checked on."""
+def _reason(merging: Merging, u: int, v: int, a_grew: bool, b_grew: bool) -> str:
+    """The condition with the neighbours that it was checked on: those of the ends that meet.
+
+    Where a or b has grown by this rule, the rest of it has more neighbours; for these the steps
+    before have shown the same.
+    """
     a, b = merging.ends(u, v)
+    end, start = f"the end of {a}" if a_grew else a, f"the start of {b}" if b_grew else b
     inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
-    before = f"what else {b} reads ({inputs}) comes before {a} anyway"
-    behind = f"what else {a} feeds ({consumers}) comes after {b} anyway"
-    if not inputs:
-        before = f"{b} reads from {a} only"
-    if not consumers:
-        behind = f"{a} feeds {b} only"
+    before = f"{start} reads from {a} only"
+    if inputs:
+        before = f"what else {start} reads ({inputs}) comes before {a} ends anyway"
+    behind = f"{end} feeds {b} only"
+    if consumers:
+        behind = f"what else {end} feeds ({consumers}) comes after {b} starts anyway"
     return f"{before}; {behind}."
 
 

@@ -8,10 +8,9 @@ from nona.graph.dag import Dag
 class Quotient:
     """A DAG whose nodes are paths of operators, cheap to contract.
 
-    Every rule here only ever merges the last operator of one path with the first of another (see
-    :meth:`link`), so a task has a ``head`` and a ``tail``. Readers know a task by its tail and
-    producers know it by its head; neither name changes for the neighbours that matter, so that
-    all contractions together cost O(n + m) where the direct rule holds.
+    Every rule here only ever merges the last operator of one path with the first of another, so a
+    task has a ``head`` and a ``tail``. Readers know a task by its tail and producers know it by its
+    head: :meth:`merge` renames nothing, and all merges together cost O(n + m).
 
     Attributes
     ----------
@@ -29,21 +28,13 @@ class Quotient:
         self.tail = list(range(len(dag)))
         self.inputs = [set(p) for p in dag.predecessors]
         self.consumers = [set(s) for s in dag.successors]
+        self._first = list(range(len(dag)))  # union-find towards the head of the task
         self._after: list[int] = [-1] * len(dag)
-        self._before: list[int] = [-1] * len(dag)
-
-    def link(self, u: int) -> int | None:
-        """The only v for which u → v may be contracted, ``u`` being the tail of a task; or none.
-
-        All other inputs of v's task come before u, and all other consumers of u's task come after
-        v; operator indices are a topological order. So u is the last input and v the first
-        consumer. O(degree).
-        """
-        v = min(self.consumers[u], default=None)
-        return v if v is not None and max(self.inputs[v]) == u else None
 
     def merge(self, u: int, v: int) -> tuple[set[int], set[int]]:
-        """Contract u → v (tail of one task, head of another).
+        """Contract u → v (tail of one task, head of another), which the direct rule must allow.
+
+        Then the merged task reads what u's task read, and feeds what v's task fed.
 
         Returns
         -------
@@ -51,26 +42,35 @@ class Quotient:
             Heads of the other tasks that read from u's task, and tails of the other tasks that
             feed v's task: the neighbours whose edges may have become contractible.
         """
-        h, t = self.head[u], self.tail[v]
         readers, feeders = self.consumers[u], self.inputs[v]
         readers.discard(v)
         feeders.discard(u)
         self.consumers[u], self.inputs[v] = set(), set()
         for y in readers:
             self.inputs[y].discard(u)
-            self.inputs[y].add(t)
         for x in feeders:
             self.consumers[x].discard(v)
-            self.consumers[x].add(h)
-        self.consumers[t] |= readers
-        self.inputs[h] |= feeders
-        self.head[t], self.tail[h] = h, t
-        self._after[u], self._before[v] = v, u
+        self.join(u, v)
         return readers, feeders
+
+    def join(self, u: int, v: int) -> None:
+        """Make one path of the two that meet in u → v; ``inputs`` and ``consumers`` stay as they are."""
+        head, tail = self.head[u], self.tail[v]
+        self.head[tail], self.tail[head] = head, tail
+        self._first[v] = head
+        self._after[u] = v
+
+    def find(self, operator: int) -> int:
+        """First operator of the task that holds ``operator``. O(log n) amortised."""
+        first = self._first
+        while first[operator] != operator:
+            first[operator] = first[first[operator]]
+            operator = first[operator]
+        return operator
 
     def heads(self) -> list[int]:
         """First operators of all tasks, in increasing (and so topological) order."""
-        return [v for v, u in enumerate(self._before) if u < 0]
+        return [v for v, first in enumerate(self._first) if first == v]
 
     def path(self, head: int) -> list[int]:
         """Operators of the task that starts in ``head``, in order."""

@@ -21,7 +21,7 @@ def apply_size_aware(merging: Merging) -> None:
     The result may depend on the order (a merge adds to the bytes into its task), so edges are
     taken from inputs to outputs: the same graph always gives the same tasks.
     """
-    traffic = Traffic(merging.graph)
+    traffic = Traffic(merging.graph, merging.quotient)
     head = merging.quotient.head
 
     def reason(u: int, v: int) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from nona.contraction.quotient import Quotient
 from nona.graph.model import ModelGraph
 
 
@@ -15,8 +16,8 @@ class Traffic:
     producer, however many tasks read it. What comes from outside the graph does not count.
     """
 
-    def __init__(self, graph: ModelGraph) -> None:
-        self._first = list(range(len(graph.operators)))  # union-find towards the head of the task
+    def __init__(self, graph: ModelGraph, quotient: Quotient) -> None:
+        self._find = quotient.find
         self._size: dict[tuple[int, str], float] = {}  # (producer, tensor name) is a tensor
         self._readers: Counter[tuple[int, str]] = Counter()  # operators outside the producer's task
         self._in: list[Counter[tuple[int, str]]] = [Counter() for _ in graph.operators]
@@ -42,7 +43,7 @@ class Traffic:
         return math.fsum(self._size[t] for t in self._in[b] if self._find(t[0]) == a)
 
     def merge(self, a: int, b: int) -> None:
-        """The tasks starting in ``a`` and ``b`` become one, which starts in ``a``."""
+        """The tasks starting in ``a`` and ``b`` are about to become one, which starts in ``a``."""
         mine, theirs = self._in[a], self._in[b]
         for tensor in [t for t in theirs if self._find(t[0]) == a]:
             self._readers[tensor] -= theirs.pop(tensor)
@@ -56,11 +57,3 @@ class Traffic:
         small, large = sorted((self._out[a], self._out[b]), key=len)
         large |= small
         self._out[a], self._out[b] = large, set()
-        self._first[b] = a
-
-    def _find(self, operator: int) -> int:
-        first = self._first
-        while first[operator] != operator:
-            first[operator] = first[first[operator]]
-            operator = first[operator]
-        return operator

@@ -13,8 +13,9 @@ Reason = Callable[[int, int], str | None]
 class DirectWorklist:
     """Contracts u → v iff Pred(v)∖{u} ⊆ Pred(u) and Succ(u)∖{v} ⊆ Succ(v), on tasks.
 
-    A task has one edge at most that may be contracted towards its consumers
-    (:meth:`Quotient.link`), and that edge does not change while others are contracted. Each keeps
+    Where the rule holds, all other inputs of v come before u and all other consumers of u after v
+    (operator indices are a topological order). So u is v's last input and v is u's first consumer,
+    which no other merge changes: an operator has one edge at most to test, known beforehand. It keeps
     two cursors over its other inputs and consumers: what the cursor has passed stays in the
     larger set for good, because a merge maps subsets to subsets. So all tests together cost
     O(n + m); merges go by priority, for O(log n) each.
@@ -37,12 +38,11 @@ class DirectWorklist:
     ) -> None:
         self._merging, self._rule, self._reason, self._after = merging, rule, reason, after
         self._quotient, self._dag = merging.quotient, merging.graph.dag
-        links = [self._quotient.link(u) for u in range(len(self._dag))]
-        self._link = [-1 if v is None else v for v in links]
+        self._link = [-1] * len(self._dag)
         self._back = [-1] * len(self._dag)
-        for u, v in enumerate(self._link):
-            if v >= 0:
-                self._back[v] = u
+        for u, consumers in enumerate(self._dag.successors):
+            if consumers and self._dag.predecessors[consumers[0]][-1] == u:
+                self._link[u], self._back[consumers[0]] = consumers[0], u
         self._inputs_passed = [0] * len(self._dag)
         self._consumers_passed = [0] * len(self._dag)
         self._ready: list[tuple[float, int]] = []

@@ -8,6 +8,7 @@ from contraction_cases import arcs_of, direct_holds, graphs, merged, moves, quot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.contraction.quotient import Quotient
 from nona.contraction.rules import RULES, contract, contract_by
 from nona.contraction.traffic import Traffic
 from nona.graph.model import Edge, ModelGraph, Operator
@@ -56,10 +57,12 @@ def test_traffic_is_that_of_a_fresh_count_after_any_merges(graph: ModelGraph, se
     rng = random.Random(seed)
     arcs, partition = arcs_of(graph), singletons(len(graph.operators))
     everything = set(range(len(graph.operators)))
-    traffic = Traffic(graph)
+    paths = Quotient(graph.dag)
+    traffic = Traffic(graph, paths)
     while allowed_moves := moves(arcs, partition, direct_holds):
         a, b = rng.choice(allowed_moves)
         traffic.merge(min(a), min(b))
+        paths.join(max(a), min(b))
         partition = merged(partition, a, b)
         for block in partition:
             assert traffic.into(min(block)) == crossing(graph, everything - block, set(block))
