@@ -38,12 +38,12 @@ def _replace(state: AppState, path: Path, entries: list[Any]) -> None:
 
 
 def set_sharing(state: AppState, group: int, sharing: str) -> None:
-    """Use whole GPUs, MIG slices (the first legal layout), or MPS (two clients) in a server group."""
+    """Use whole GPUs, MIG slices (the fewest that share), or MPS (two clients) in a server group."""
     entry = dict(state.value(("cluster", "servers", group)))
     entry |= {"mig": None, "mps": None}
     board = board_of(state, entry["gpu"])
     if sharing == "MIG slices" and board:
-        entry["mig"] = layout_texts(board)[0]
+        entry["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
     if sharing == "MPS clients":
         entry["mps"] = 2
     _replace_group(state, group, entry)

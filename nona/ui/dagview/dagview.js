@@ -187,30 +187,33 @@ class View {
   }
   path(a, b, w, h) {
     const from = a.owner.column, to = b.owner.column, still = a.x === a.to[0] && b.x === b.to[0];
-    if (from !== to && still) return this.wrapped(a, b, w, from, to);
+    if (from !== to && still) return this.wrapped(a, b, w, h, from, to);
     const dx = b.x - a.x, dy = b.y - a.y, s = Math.sign(dy) || 1;
     if (Math.abs(dy) < 2 * h) { const d = Math.sign(dx) || 1; return `M${a.x + d * w},${a.y}C${a.x + d * (w + 18)},${a.y} ${b.x - d * (w + 18)},${b.y} ${b.x - d * w},${b.y}`; }
     if (Math.abs(dx) < 4 && Math.abs(dy) > 80) return `M${a.x + w},${a.y}C${a.x + w + 26},${a.y + 14 * s} ${b.x + w + 26},${b.y - 14 * s} ${b.x + w},${b.y}`;
     const bend = Math.max(12, Math.abs(dy) * 0.4) * s;
     return `M${a.x},${a.y + h * s}C${a.x},${a.y + h * s + bend} ${b.x},${b.y - h * s - bend} ${b.x},${b.y - h * s}`;
   }
-  // From one column to another: along the gutter to the right, under the columns, up the gutter at the left.
-  wrapped(a, b, w, from, to) {
-    const right = this.columns[from][1] + w + 14, left = this.columns[to][0] - w - 22, low = this.box[3] + 16;
-    if (Math.abs(to - from) === 1 && to > from) {
-      return `M${a.x + w},${a.y}L${right - 8},${a.y}Q${right},${a.y} ${right},${a.y + Math.sign(b.y - a.y) * 8}L${right},${b.y - Math.sign(b.y - a.y) * 8}Q${right},${b.y} ${right + 8},${b.y}L${b.x - w},${b.y}`;
-    }
-    return `M${a.x + w},${a.y}L${right - 8},${a.y}Q${right},${a.y} ${right},${a.y + 8}L${right},${low - 10}Q${right},${low} ${right + 10 * Math.sign(left - right)},${low}L${left - 10 * Math.sign(left - right)},${low}Q${left},${low} ${left},${low - 10}L${left},${b.y + 8}Q${left},${b.y} ${left + 8},${b.y}L${b.x - w},${b.y}`;
+  // From one column to another: out below, along a gutter, in from above, so that no node is crossed.
+  wrapped(a, b, w, h, from, to) {
+    const out = a.y + h + 11, into = b.y - h - 11, gutter = this.columns[to][0] - w - 24;
+    const begin = [[a.x, a.y + h], [a.x, out]], end = [[b.x, into], [b.x, b.y - h]];
+    if (to === from + 1) return rounded([...begin, [gutter, out], [gutter, into], ...end]);
+    const right = this.columns[from][1] + w + 14, low = this.box[3] + 18;
+    return rounded([...begin, [right, out], [right, low], [gutter, low], [gutter, into], ...end]);
   }
 
-  move(by) { this.pause(false); this.jump(this.step + by); }
-  jump(step) { this.go(step); this.tell("step", this.step); }
+  move(by) { this.jump(this.step + by); }
+  jump(step) { this.pause(false); this.go(step); this.tell("step", this.step); }
   toggle() {
     if (this.timer) { this.pause(true); return; }
     if (this.step === this.steps.length) this.go(0);
     this.icon(this.playing, "pause", "Pause");
     const beat = Math.max(60, Math.min(650, 12000 / this.steps.length));
-    this.timer = setInterval(() => { if (this.step === this.steps.length) this.pause(true); else this.go(this.step + 1, beat < 200); }, beat);
+    this.timer = setInterval(() => {
+      this.go(this.step + 1, beat < 200);
+      if (this.step === this.steps.length) this.pause(true);
+    }, beat);
   }
   pause(say) {
     if (!this.timer) return;
@@ -233,3 +236,15 @@ class View {
   }
 }
 function short(text) { return text.length > 16 ? text.slice(0, 15) + "…" : text; }
+// A path through points at right angles, with round corners.
+function rounded(points) {
+  let d = `M${points[0]}`;
+  for (let i = 1; i < points.length - 1; i++) {
+    const [p, c, n] = [points[i - 1], points[i], points[i + 1]], toward = (q) => {
+      const length = Math.hypot(q[0] - c[0], q[1] - c[1]) || 1, r = Math.min(7, length / 2);
+      return [c[0] + ((q[0] - c[0]) / length) * r, c[1] + ((q[1] - c[1]) / length) * r];
+    };
+    d += `L${toward(p)}Q${c} ${toward(n)}`;
+  }
+  return `${d}L${points[points.length - 1]}`;
+}

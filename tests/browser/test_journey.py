@@ -1,0 +1,194 @@
+"""The journey through the app in a real browser: a model file in, files out, nothing leaves the machine."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_tools import ARTIFACTS, open_page, shot, wait_idle
+
+from nona.samples import load_sample, sample_path
+from nona.scenario_file import load_scenario
+
+pytestmark = pytest.mark.browser
+
+
+def node_count(page: Any) -> int:
+    return int(page.get_by_test_id("dagview").first.locator("g[data-id]:not(.gone)").count())
+
+
+def test_from_a_model_file_to_downloaded_results(app_page: Any, tmp_path: Path) -> None:
+    page = app_page
+    open_page(page, "Models")
+    model = sample_path("googlenet")
+    assert model is not None
+    upload = {"name": "uploaded.onnx", "mimeType": "application/octet-stream", "buffer": model.read_bytes()}
+    page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(upload)
+    wanted = len(load_sample("googlenet").operators)
+    page.get_by_test_id("stMetricValue").get_by_text(str(wanted), exact=True).wait_for()
+    wait_idle(page)
+    operators = node_count(page)
+    assert operators == wanted
+    page.locator("g[data-id]").nth(3).click()
+    page.get_by_text(re.compile(r"read, .* written, .* weights")).wait_for()
+    shot(page, "journey-1-model")
+    page.get_by_role("button", name="Add to the workload").click()
+    wait_idle(page)
+
+    tasks = contraction_is_played(page, operators)
+    assert tasks < operators
+
+    cluster_is_edited(page)
+    placement_is_solved(page, tmp_path)
+    simulation_is_run(page, tmp_path)
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download YAML").click()
+    scenario_file = tmp_path / "scenario.yaml"
+    download.value.save_as(scenario_file)
+    scenario = load_scenario(scenario_file)
+    assert scenario.labels == ("resnet18", "uploaded")
+    assert scenario.cluster.servers[0].mig is not None
+    assert "uploaded.onnx" in scenario.models
+
+
+def contraction_is_played(page: Any, operators: int) -> int:
+    """Forward, back, by the slider, by play, by keys; returns the number of tasks at the end."""
+    open_page(page, "Contraction")
+    page.locator("g[data-id]").first.wait_for()
+    assert node_count(page) == operators
+    label = page.locator(".bar output").first
+    steps = int(label.inner_text().split("/")[1])
+    page.get_by_role("button", name="Step forward").click()
+    assert label.inner_text() == f"step 1 / {steps}"
+    assert node_count(page) == operators - 1
+    assert page.locator(".why").first.inner_text().strip()
+    wait_idle(page)
+    page.get_by_role("button", name="Step back").click()
+    assert node_count(page) == operators
+    page.get_by_role("slider", name="Contraction step").fill(str(steps // 2))
+    assert label.inner_text() == f"step {steps // 2} / {steps}"
+    wait_idle(page)
+    shot(page, "journey-2-contraction-half")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function(
+        "n => { const o = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
+        ".map(r => r.querySelector('.bar output')).find(Boolean); return o && o.value === n }",
+        arg=f"step {steps} / {steps}",
+    )
+    tasks = node_count(page)
+    page.locator("svg.canvas").first.focus()
+    page.keyboard.press("Home")
+    assert node_count(page) == operators
+    page.keyboard.press("End")
+    assert node_count(page) == tasks == operators - steps
+    wait_idle(page)
+    shot(page, "journey-2-contraction-end")
+    return tasks
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    page.get_by_role("combobox", name=label).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    wait_idle(page)
+
+
+def cluster_is_edited(page: Any) -> None:
+    open_page(page, "Cluster")
+    choose(page, "Shared as", "MIG slices")
+    page.get_by_text("Slices that stay unused").wait_for()
+    capacity = page.get_by_role("textbox", name="Capacity")
+    capacity.fill("5 apples")
+    capacity.press("Enter")
+    page.get_by_text("is not a bandwidth").wait_for()
+    capacity.fill("50 Gbit/s")
+    capacity.press("Enter")
+    page.get_by_text("is not a bandwidth").wait_for(state="detached")
+    wait_idle(page)
+    shot(page, "journey-3-cluster")
+
+
+def placement_is_solved(page: Any, folder: Path) -> None:
+    open_page(page, "Placement")
+    page.get_by_role("button", name="Solve the placement").click()
+    download_button = page.get_by_role("button", name="Download JSON")
+    download_button.wait_for(timeout=60_000)
+    wait_idle(page)
+    page.get_by_text("Certified gap").wait_for()
+    shot(page, "journey-4-placement")
+    with page.expect_download() as download:
+        download_button.click()
+    path = folder / "placement.json"
+    download.value.save_as(path)
+    report = json.loads(path.read_text())["nona"]
+    assert set(report["models"]) == {"resnet18", "uploaded"}
+    assert report["objective_s"] >= report["lower_bound_s"] > 0
+
+
+def simulation_is_run(page: Any, folder: Path) -> None:
+    open_page(page, "Simulation")
+    for label, value in (("Jobs measured per run", "400"), ("Replications", "2")):
+        field = page.get_by_label(label, exact=True)
+        field.fill(value)
+        field.press("Enter")
+        wait_idle(page)
+    page.get_by_role("button", name="Run the simulation").click()
+    page.get_by_role("button", name="Cancel simulation").wait_for()
+    page.get_by_role("button", name="Download jobs (CSV)").wait_for(timeout=90_000)
+    wait_idle(page)
+    shot(page, "journey-5-simulation")
+    for name, file in (("Download jobs (CSV)", "jobs.csv"), ("Download report (JSON)", "report.json")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        download.value.save_as(folder / file)
+    report = json.loads((folder / "report.json").read_text())
+    with (folder / "jobs.csv").open() as f:
+        rows = list(csv.DictReader(f))
+    assert len(rows) == 400 * 2 * len(report["schedulers"])
+    assert all(report["checks"].values())
+
+
+def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
+    page = app_page
+    choose(page, "Demo scenario", "The slides' example")
+    page.get_by_role("button", name="Open this scenario").click()
+    wait_idle(page)
+    open_page(page, "Simulation")
+    field = page.get_by_label("Jobs measured per run", exact=True)
+    field.fill("2000000")
+    field.press("Enter")
+    wait_idle(page)
+    page.get_by_role("button", name="Run the simulation").click()
+    page.get_by_role("button", name="Cancel simulation").wait_for()
+    page.reload()
+    page.get_by_role("button", name="Cancel simulation").wait_for()  # the running job is found again
+    assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "2000000"
+    open_page(page, "Cluster")
+    page.get_by_text("Simulation running").wait_for()
+    open_page(page, "Simulation")
+    page.get_by_role("button", name="Cancel simulation").click()
+    page.get_by_text("The simulation was cancelled").wait_for()
+
+
+def test_a_bad_file_is_one_line_in_the_browser_too(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    upload = {"name": "<img src=x onerror=alert(1)>.onnx", "mimeType": "text/plain", "buffer": b"junk"}
+    page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(upload)
+    page.get_by_test_id("stAlertContentError").first.wait_for()
+    wait_idle(page)
+    assert page.get_by_test_id("stAlertContentError").count() == 1
+    assert page.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize("app_page", ["dark"], indirect=True)
+def test_every_page_stands_in_dark(app_page: Any) -> None:
+    for name in ("Models", "Contraction", "Cluster", "Workload", "Placement", "Simulation", "Overview"):
+        open_page(app_page, name)
+        assert app_page.get_by_test_id("stException").count() == 0
+        shot(app_page, f"dark-{name.lower()}")
+    assert len(list(ARTIFACTS.glob("dark-*.png"))) >= 7
