@@ -18,6 +18,7 @@ from nona.ui.simulation_views import (
     live_chart,
     overload_warnings,
     pick_schedulers,
+    provenance_caption,
     results_table,
     scheduler_notes,
 )
@@ -38,12 +39,13 @@ job_panel(state, "simulate", "Run the simulation", "simulation", live_chart)
 
 data = result_of(state, "simulate", "simulation")
 if data is None:
-    st.info("No simulation yet. Every scheduler sees the same arrivals and the same service times.")
+    st.caption("Every scheduler sees the same arrivals and the same service times.")
     st.stop()
 report = data["report"]
 found = report["schedulers"]
 overload_warnings(found)
-st.dataframe(results_table(found), hide_index=True, key="results")
+st.dataframe(results_table(found, data["predicted"]), hide_index=True, key="results")
+provenance_caption(data)
 checks_panel(report)
 downloads(state)
 
@@ -56,7 +58,7 @@ with right:
     st.plotly_chart(hit_rate_figure(found), key="hits", alt="SLO hit rate of each scheduler")
 
 st.subheader("Distribution of completion times")
-models = ["all", *data["slo_s"]]
+models = [*data["slo_s"], *(["all"] if len(data["slo_s"]) > 1 else [])]
 model = st.selectbox("Model", models, key="ecdf-model", persist_state="session")
 states = {name: s["state"] for name, s in found.items()}
 st.plotly_chart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ def ecdf_figure(
 
 def hit_rate_figure(schedulers: Mapping[str, Row]) -> go.Figure:
     """SLO hit rate of each scheduler in per cent, with its 95 % confidence interval."""
-    return _bars(schedulers, "slo_hit_rate", 100.0, "SLO hit rate, %", stable_only=False)
+    return _bars(schedulers, "slo_hit_rate", 100.0, "SLO hit rate, %", stable_only=False, most=100.0)
 
 
 def jct_figure(schedulers: Mapping[str, Row]) -> go.Figure:
@@ -75,7 +76,14 @@ def jct_figure(schedulers: Mapping[str, Row]) -> go.Figure:
     return _bars(schedulers, "jct_s", 1e3, "mean JCT, ms", stable_only=True)
 
 
-def _bars(schedulers: Mapping[str, Row], key: str, scale: float, title: str, stable_only: bool) -> go.Figure:
+def _bars(
+    schedulers: Mapping[str, Row],
+    key: str,
+    scale: float,
+    title: str,
+    stable_only: bool,
+    most: float = math.inf,
+) -> go.Figure:
     made = figure(300, legend=False)
     names = list(schedulers)
     tone = colours(names)
@@ -91,13 +99,22 @@ def _bars(schedulers: Mapping[str, Row], key: str, scale: float, title: str, sta
         marker_color=[tone[n] for n in names],
         error_y={
             "type": "data",
-            "array": [0 if s is None else scale * (s[1] - s[0]) / 2 for s in spans],
+            "symmetric": False,
+            "array": [_reach(s, m, scale, 1, most) for s, m in zip(spans, means, strict=True)],
+            "arrayminus": [_reach(s, m, scale, 0, most) for s, m in zip(spans, means, strict=True)],
             "color": QUIET,
         },
         hovertemplate="%{x}: %{y:.4g}<extra></extra>",
     )
     made.update_yaxes(title=title, rangemode="tozero")
     return made
+
+
+def _reach(span: Sequence[float] | None, mean: float | None, scale: float, end: int, most: float) -> float:
+    """Length of an error bar to one end of an interval, cut off where no value can lie."""
+    if span is None or mean is None:
+        return 0.0
+    return abs(min(max(scale * span[end], 0.0), most) - scale * mean)
 
 
 def _label(hidden: bool, mean: float | None, scale: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from nona.report.figures_models import provenance_text
 from nona.report.figures_simulation import jct_over_time_figure
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.state import AppState
@@ -70,14 +71,15 @@ def overload_warnings(found: Mapping[str, Report]) -> None:
             )
 
 
-def results_table(found: Mapping[str, Report]) -> pd.DataFrame:
-    """One row per scheduler; intervals at 95 %."""
+def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | None]) -> pd.DataFrame:
+    """One row per scheduler, with what theory predicts where it can; intervals at 95 %."""
     return pd.DataFrame(
         [
             {
                 "scheduler": name,
                 "state": s["state"],
                 "mean JCT": _interval(s["jct_s"], format_time),
+                "predicted": _prediction(name, predicted),
                 "p50": _time(s["jct_s"]["p50"]),
                 "p95": _time(s["jct_s"]["p95"]),
                 "p99": _time(s["jct_s"]["p99"]) + ("" if s["jct_s"]["p99_reliable"] else " (few jobs)"),
@@ -92,6 +94,24 @@ def results_table(found: Mapping[str, Report]) -> pd.DataFrame:
     )
 
 
+def _prediction(name: str, predicted: Mapping[str, float | None]) -> str:
+    if name not in predicted:
+        return "–"
+    value = predicted[name]
+    return "overloaded" if value is None else format_time(value)
+
+
+def provenance_caption(data: Report) -> None:
+    """Where the times of this simulation come from, and what the prediction assumes."""
+    kinds = {f"{m['device']}: {provenance_text(m['provenance'])}" for m in data["models"].values()}
+    st.caption(
+        plain(
+            f"{'; '.join(sorted(kinds))}. Predictions: queueing theory with Poisson arrivals. "
+            "Intervals: 95 %, over replications."
+        )
+    )
+
+
 def checks_panel(report: Report) -> None:
     """What the runs checked on themselves."""
     passed = sum(report["checks"].values())
@@ -103,10 +123,7 @@ def checks_panel(report: Report) -> None:
             st.markdown(f"{'✓' if ok else '✗'} {plain(name)}")
         for line in failed:
             st.error(plain(line))
-        st.caption(
-            f"Engine: {plain(report['engine'])}, {format_time(report['seconds'], 2)} of computing; "
-            "times of tasks are modelled unless a measured table was given."
-        )
+        st.caption(f"Engine: {plain(report['engine'])}, {format_time(report['seconds'])} on the clock.")
 
 
 def downloads(state: AppState) -> None:

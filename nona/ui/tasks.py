@@ -23,7 +23,7 @@ from nona.study import Study
 
 Emit = Callable[[dict[str, Any]], None]
 REPORT_EVERY_S = 0.4
-TIMELINE_JOBS = 12
+TIMELINE_JOBS = 10
 MOST_PROCESSES = 4
 
 
@@ -118,4 +118,18 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str,
         "load": executor_load(result.records),
         "gantt": gantt_rows(result.records, prepared.system),
         "slo_s": {name: q.slo_s for name, q in zip(names, prepared.system.queries, strict=True)},
+        "predicted": _predicted(prepared, result.placement),
+        "models": _model_facts(prepared),
+    }
+
+
+def _predicted(prepared: Study, placement: Placement | None) -> dict[str, float | None]:
+    """Scheduler → predicted mean JCT, for those that theory has a prediction for."""
+    if placement is None:
+        return {}
+    comparison = study.compare(prepared, placement)
+    return {
+        "nona": placement.prediction.jct_s,
+        "local": comparison.local.prediction.jct_s,
+        "spread": comparison.spread.prediction.jct_s if comparison.spread else None,
     }

@@ -275,6 +275,8 @@ def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) ->
     table = next(d.value for d in at.dataframe if "mean JCT" in d.value)
     assert list(table["scheduler"]) == ["nona", "local"]
     assert "±" in table["mean JCT"][0]
+    assert list(table["predicted"]) == ["14 ms", "22 ms"]
+    assert any("given" in c.value for c in at.caption)  # the provenance of this workflow's times
     assert {b.label for b in at.get("download_button")} >= {"Download jobs (CSV)", "Download report (JSON)"}
 
 

@@ -1,0 +1,206 @@
+"""Figures: what is drawn equals what was given; names are text; overload is labelled, its mean not drawn."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.hardware.mig import maximal_layouts
+from nona.report.figures import text
+from nona.report.figures_models import mig_figure, parallelism_figure, time_by_kind_figure
+from nona.report.figures_placement import (
+    comparison_figure,
+    configuration_figure,
+    jct_split_figure,
+    probabilities_figure,
+    servers_of,
+)
+from nona.report.figures_simulation import (
+    ecdf_figure,
+    executor_figure,
+    gantt_figure,
+    hit_rate_figure,
+    jct_figure,
+    jct_over_time_figure,
+    utilisation_figure,
+)
+from nona.report.series import LiveSeries, _binned, _ecdf
+from nona.simulation.run import Progress
+
+NASTY = "<b>x</b><a href='http://e'>"
+
+
+def scheduler(state: str = "stable", mean: float | None = 0.01, rate: float | None = 0.9) -> dict[str, Any]:
+    return {
+        "state": state,
+        "jct_s": {"mean": mean, "ci95": None if mean is None else [mean - 0.002, mean + 0.002]},
+        "slo_hit_rate": {"mean": rate, "ci95": None if rate is None else [rate - 0.2, rate + 0.2]},
+        "utilization": {"compute": 0.5, "network": None},
+    }
+
+
+def drawn(figure: go.Figure) -> str:
+    return str(json.dumps(json.loads(figure.to_json()), ensure_ascii=False))
+
+
+def test_jct_split_stacks_to_the_jct() -> None:
+    parts = {"compute_s": 0.01, "transfer_s": 0.002, "network_wait_s": 0.003, "server_wait_s": 0.0}
+    made = jct_split_figure({"a": parts, NASTY: parts})
+    assert [sum(bar.x[i] for bar in made.data) for i in range(2)] == pytest.approx([15.0, 15.0])
+    assert made.layout.barmode == "stack"
+    assert "<b>x" not in drawn(made)
+
+
+def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
+    made = comparison_figure(
+        {
+            "nona": {"predicted": {"jct_s": 0.01}},
+            "local": None,
+            "spread": {"predicted": {"jct_s": None}},
+        }
+    )
+    assert list(made.data[0].y) == [10.0, 0, 0]
+    assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
+
+
+def test_means_of_overloaded_schedulers_are_not_drawn() -> None:
+    made = jct_figure({"good": scheduler(), "bad": scheduler("overloaded", mean=5.0)})
+    assert list(made.data[0].y) == [10.0, 0]
+    assert made.data[0].text[1] == "overloaded"
+    assert list(made.data[0].error_y.array) == pytest.approx([2.0, 0.0])
+
+
+def test_intervals_of_hit_rates_stay_between_0_and_100() -> None:
+    made = hit_rate_figure({"a": scheduler(rate=0.9), "b": scheduler(rate=0.1), "c": scheduler(rate=None)})
+    bar = made.data[0]
+    tops = [y + e for y, e in zip(bar.y, bar.error_y.array, strict=True)]
+    bottoms = [y - e for y, e in zip(bar.y, bar.error_y.arrayminus, strict=True)]
+    assert tops == pytest.approx([100, 30, 0])
+    assert bottoms == pytest.approx([70, 0, 0])
+
+
+def test_utilisation_without_a_value_has_no_bar() -> None:
+    made = utilisation_figure({"a": scheduler()})
+    assert [list(bar.y) for bar in made.data] == [[50.0], [None]]
+    assert list(executor_figure({"executors": [0.25, 1.0]}).data[0].y) == [25.0, 100.0]
+
+
+def test_ecdf_shows_the_slo_and_marks_overload() -> None:
+    curve = {"all": {"x": [0.01, 0.02], "y": [0.5, 1.0]}}
+    made = ecdf_figure({"a": curve, "b": curve}, "all", 0.015, {"b": "overloaded"})
+    assert made.layout.shapes[0].x0 == 15.0
+    assert [t.name for t in made.data] == ["a", "b (overloaded)"]
+    assert made.data[1].line.dash == "dot"
+    assert list(made.data[0].y) == [50.0, 100.0]
+
+
+def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart() -> None:
+    near = {"a": {"t": [1, 2], "jct_s": [0.01, 0.02]}, "b": {"t": [1, 2], "jct_s": [0.03, 0.02]}}
+    far = {**near, "b": {"t": [1, 2], "jct_s": [3.0, 9.0]}}
+    assert jct_over_time_figure(near).layout.yaxis.type == "linear"
+    assert jct_over_time_figure(far).layout.yaxis.type == "log"
+    assert jct_over_time_figure({}).layout.yaxis.type == "linear"
+
+
+def test_gantt_bars_start_at_their_base_and_lanes_are_in_order() -> None:
+    rows = [
+        {"row": r, "job": j, "model": NASTY, "what": "w", "start_s": s, "end_s": s + 0.002, "wait_s": 0.0}
+        for r, j, s in (
+            ("server 10 · executor 10", 5, 0.001),
+            ("link", 5, 0.0),
+            ("server 2 · executor 2", 6, 0.0),
+        )
+    ]
+    made = gantt_figure(rows)
+    assert list(made.layout.yaxis.categoryarray)[::-1] == [
+        "link",
+        "server 2 · executor 2",
+        "server 10 · executor 10",
+    ]
+    assert list(made.data[0].base) == [1.0, 0.0]
+    assert list(made.data[0].x) == pytest.approx([2.0, 2.0])
+    assert "<b>x" not in drawn(made)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.data())
+def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
+    tasks = [f"t{i}" for i in range(data.draw(st.integers(0, 6)))]
+    labels = [data.draw(st.integers(0, 3)) for _ in tasks]
+    parts = [[t for t, k in zip(tasks, labels, strict=True) if k == g] for g in sorted(set(labels))]
+    root = data.draw(st.integers(-1, len(parts) - 1))
+    sink = data.draw(st.integers(-1, len(parts) - 1))
+    configuration = {"parts": parts, "root_part": root, "sink_part": sink}
+    servers = servers_of(configuration, "root", "sink")
+    assert sorted(t for _, own in servers for t in own) == sorted([*tasks, "root", "sink"])
+    where = {t: name for name, own in servers for t in own}
+    assert where["root"] == "root's server"
+    assert (where["sink"] == "root's server") == (sink in (-1, root))
+    for part in parts:
+        assert len({where[t] for t in part}) == 1
+    assert len(configuration_figure(configuration, NASTY, None).layout.shapes) == len(servers)
+    assert "<b>x" not in drawn(configuration_figure(configuration, NASTY, None))
+
+
+def test_mig_picture_covers_the_memory_axis_once() -> None:
+    for layout in maximal_layouts("a100-40gb"):
+        shapes = mig_figure(layout).layout.shapes
+        cells = sorted(i for s in shapes for i in range(round(s.x0), round(s.x1)))
+        assert cells == list(range(8))
+
+
+def test_small_figures_show_what_they_are_given() -> None:
+    assert list(parallelism_figure(0.02, 0.01).data[0].x) == [10.0, 20.0]
+    kinds = {f"k{i}": float(i) for i in range(1, 15)}
+    made = time_by_kind_figure(kinds)
+    assert sum(made.data[0].x) == pytest.approx(1e3 * sum(kinds.values()))
+    assert made.data[0].y[0] == "all others"
+    made = probabilities_figure([{"probability": 0.25}, {"probability": 0.75}])
+    assert list(made.data[0].x) == [25.0, 75.0]
+    assert text("<b>" * 100, 10).startswith("&lt;b&gt;")
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=700), st.integers(0, 20))
+def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int) -> None:
+    values = np.array(times + [np.nan] * unfinished)
+    curve = _ecdf(values)
+    ordered = np.sort(np.array(times))
+    assert len(curve["x"]) <= 240
+    assert curve["x"][-1] == ordered[-1]
+    for x, y in zip(curve["x"], curve["y"], strict=True):
+        below, upto = (
+            np.searchsorted(ordered, [x, x], side="left")[0],
+            np.searchsorted(ordered, x, side="right"),
+        )
+        assert below / len(values) < y <= upto / len(values) + 1e-12
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.floats(0, 1e3), st.floats(1e-3, 10)), min_size=1, max_size=300), st.integers(1, 50)
+)
+def test_stretches_of_time_lie_between_the_extremes(jobs: list[tuple[float, float]], bins: int) -> None:
+    at, jct = np.array([a for a, _ in jobs]), np.array([v for _, v in jobs])
+    series = _binned(at, jct, bins)
+    assert 0 < len(series["t"]) <= bins
+    assert jct.min() - 1e-9 <= min(series["jct_s"])
+    assert max(series["jct_s"]) <= jct.max() + 1e-9
+    assert series["t"] == sorted(series["t"])
+
+
+def test_live_series_counts_only_the_first_replication() -> None:
+    live = LiveSeries(points=4)
+    for replication in (0, 1):
+        at = np.array([5.0, 6.0, 7.0])
+        live.add("a", replication, Progress(0.5, np.zeros(3, dtype=np.int64), at, at + 0.25))
+    found = live.snapshot()["a"]
+    assert found["jobs"] == 3
+    assert found["jct_s"] == pytest.approx([0.25] * len(found["jct_s"]))
+    assert live.snapshot()["a"] == found
