@@ -118,6 +118,24 @@ class Model:
         squares = np.array([[c.squares(x[j]) for j, c in enumerate(row)] for row in self.chains])
         return float(idle + (self.visit_factors * squares).sum())
 
+    @cached_property
+    def least_server_wait_s(self) -> float:
+        """A wait below which no placement brings W_c: each visit's square is at least that of its tasks.
+
+        M ≥ (1 + scv)·Σ p² over the tasks of a job, however they are cut into visits.
+        """
+        stream = self.system.background_compute
+        base = stream.rate * second_moment(stream)
+        total = 0.0
+        for k, (weight, rho) in enumerate(
+            zip(self.system.class_weights, self.compute_utilization, strict=True)
+        ):
+            total += weight * fifo_wait_s(rho, base)
+            for j, q in enumerate(self.system.queries):
+                squares = (1 + q.service_scv) * float((q.tasks.compute_s[k] ** 2).sum())
+                total += self.visit_factors[k, j] * squares
+        return float(total)
+
     def server_wait_gradient(self, x: Probabilities) -> list[list[tuple[Floats, float]]]:
         """dW_c/dx of every sub-graph, and a lower bound of it for all that are not local."""
         result = [[(np.zeros(len(c)), 0.0) for c in row] for row in self.candidates]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -86,9 +87,11 @@ class Prediction:
 class Placement:
     """A placement of every query class with its prediction and its certificate.
 
-    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the value that the
-    solver minimised (mean JCT, seconds) and ``lower_bound_s`` a bound below which no placement
-    lies; it is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the mean JCT in
+    seconds. ``lower_bound_s`` bounds it at the server wait of this placement (linearised, see
+    :mod:`nona.placement.settle`): a placement with quite another server wait may lie below.
+    ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
+    Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
     """
 
     queries: tuple[tuple[SubGraphPlacement, ...], ...]
@@ -98,8 +101,14 @@ class Placement:
     solver: str
     seconds: float
     notes: tuple[str, ...] = field(default=())
+    global_bound_s: float = math.nan
 
     @cached_property
     def gap(self) -> float:
-        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        """(objective − lower bound) / objective at this placement's server wait; ``nan`` without a bound."""
         return (self.objective_s - self.lower_bound_s) / self.objective_s if self.objective_s > 0 else 0.0
+
+    @property
+    def global_gap(self) -> float:
+        """(objective − global bound) / objective, over all server waits; ``nan`` without a bound."""
+        return (self.objective_s - self.global_bound_s) / self.objective_s if self.objective_s > 0 else 0.0

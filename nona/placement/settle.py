@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.assemble import probabilities
-from nona.placement.evaluate import VISITS
+from nona.placement.evaluate import VISITS, spans
 from nona.placement.model import Model
 from nona.placement.objective import Value, evaluate, gradient, objective_s
 from nona.placement.parametric import Certified
 from nona.placement.problem import Group, Problem, build_problem, groups_of
+from nona.placement.single_moves import best_single_move
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
@@ -32,6 +33,7 @@ TOLERANCE = 1e-6
 _ROUGH = 1e-3
 _ROUNDS = 60
 _KICKED = 8
+_FULL = 0.98
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,23 +73,45 @@ def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
 def settle(model: Model, rough: Inner, inner: Inner) -> Settled:
     """Descend from several starts with the ``rough`` solver, and from the best end with ``inner``.
 
-    The starts are the local placement and the best one (without prices) at the least server wait
-    there is; then the better end with one query class after the other put back to either start,
-    because runs of neighbouring sub-graphs pay off only together.
+    The starts are the local placement, the best one (without prices) at the server wait of
+    background work alone, and the quickest one without local sub-graphs; then the best end
+    with one query class after the other put back to one of these, because neighbouring sub-graphs
+    shorten or lengthen runs only together. It is a heuristic: the end is a local optimum.
     """
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
     silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
     groups = groups_of(model)
     eager_problem = build_problem(model, groups, model.server_wait_s(silent))
     eager = probabilities(model, groups, eager_problem, rough(eager_problem, None).x)
-    best = min((descend(model, rough, x, _ROUGH) for x in (local, eager)), key=lambda s: s.value_s)
+    idle = model.server_wait_s(silent)
+    others = (local, eager, _away(model, idle))
+    best = min((descend(model, rough, x, _ROUGH) for x in others), key=lambda s: s.value_s)
     for j in range(min(len(local), _KICKED)) if len(local) > 1 else ():
-        for other in (local, eager):
+        for other in others:
             if not _same(best.x[j], other[j]):
                 kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
                 best = min(best, descend(model, rough, kicked, _ROUGH), key=lambda s: s.value_s)
     end = descend(model, inner, best.x)
     return replace(end, x=_without_arrivals(model, end.x))
+
+
+def _away(model: Model, server_wait_s: float) -> Table:
+    """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
+    known: dict[int, Floats] = {}
+    for c in (c for row in model.candidates for c in row):
+        if id(c) not in known:
+            span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, server_wait_s)[0])
+            known[id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
+    load, x = model.background[0], []
+    for j, row in enumerate(model.candidates):
+        chosen = []
+        for c in row:
+            more = model.system.queries[j].rate * float(known[id(c)] @ c.messages.load_s)
+            fits = load + more < _FULL
+            load += more if fits else 0.0
+            chosen.append(known[id(c)] if fits else c.local.astype(float))
+        x.append(chosen)
+    return x
 
 
 def _without_arrivals(model: Model, x: Table) -> Table:
@@ -116,11 +140,13 @@ def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) 
         priced = price(model, x, value)
         problem = priced.problem(model)
         solved = inner(problem, columns_of(priced.groups, problem, x))
-        if solved.value_s >= here * (1.0 - tolerance) or rounds == _ROUNDS:
+        if rounds == _ROUNDS:
             break
-        step = _step(
-            model, x, probabilities(model, priced.groups, problem, solved.x), here * (1.0 - 0.1 * tolerance)
-        )
+        limit, step = here * (1.0 - 0.1 * tolerance), None
+        if solved.value_s < here * (1.0 - tolerance):
+            step = _step(model, x, probabilities(model, priced.groups, problem, solved.x), limit)
+        if step is None:
+            step = best_single_move(model, x, limit)
         if step is None:
             break
         x = step
