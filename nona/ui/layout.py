@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nona.graph.dag import Dag
+from nona.graph.reduction import transitive_reduction
 
 NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
 RANK_STEP, COLUMN_GAP = 54.0, 64.0
@@ -41,10 +42,11 @@ def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layo
     >>> lay_out(Dag.from_edges(3, [(0, 1), (1, 2)]), limit_s=0).y
     (0.0, 54.0, 108.0)
     """
-    edges = list(dag.edges())
     places = None
-    if limit_s > 0 and len(dag) <= DOT_NODES and len(edges) <= DOT_DENSITY * len(dag) + 20:
-        places = _dot(len(dag), edges, limit_s)
+    if limit_s > 0 and len(dag) <= DOT_NODES:
+        edges = list(transitive_reduction(dag).edges())  # ranks need no others, and dot is slow with many
+        if len(edges) <= DOT_DENSITY * len(dag) + 20:
+            places = _dot(len(dag), edges, limit_s)
     engine = "layers" if places is None else "dot"
     ranks = _layers(dag) if places is None else _ranks(*places)
     return _wrap(ranks, len(dag), aspect, engine)

@@ -69,5 +69,7 @@ def test_large_and_dense_graphs_do_not_go_to_graphviz(monkeypatch: pytest.Monkey
     chain = Dag.from_edges(3000, ((i, i + 1) for i in range(2999)))
     check(Dag.from_edges(1, []), lay_out(Dag.from_edges(1, []), limit_s=0))
     assert lay_out(chain).engine == "layers"
-    dense = Dag.from_edges(60, ((u, v) for v in range(60) for u in range(v)))
+    dense = Dag.from_edges(
+        60, ((u, 20 * k + v) for k in (1, 2) for u in range(20 * k - 20, 20 * k) for v in range(20))
+    )
     assert lay_out(dense).engine == "layers"
