@@ -38,6 +38,8 @@ def _missing(why: str) -> None:
 def _browser_path() -> str | None:
     """The machine's Chromium or Chrome; Playwright's own (fetched if need be) is ``None``."""
     named = os.environ.get("CHROMIUM")
+    if named and not shutil.which(named):
+        _missing(f"CHROMIUM={named} is not a program")
     found = named or next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
