@@ -12,6 +12,7 @@ problem cannot improve: objective and bound refer to constant W_c and prices the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -156,9 +157,13 @@ def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) 
 def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
     """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
 
-    None if no such point has an objective below ``limit``.
+    None if no such point has an objective below ``limit``. Where the link is overloaded, so that
+    nothing has a finite slope, those gain most that take most off it.
     """
-    slope = gradient(model, evaluate(model, x, every=True), x, server_wait_fixed=False)
+    if math.isfinite(limit):
+        slope = gradient(model, evaluate(model, x, every=True), x, server_wait_fixed=False)
+    else:
+        slope = [[c.messages.load_s for c in row] for row in model.candidates]
     gains = [
         (float(slope[j][k] @ (x[j][k] - wanted[j][k])), j, k)
         for j, row in enumerate(x)

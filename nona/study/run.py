@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
 from nona.placement.solve import solve
@@ -46,12 +46,14 @@ def place(study: Study, solver: str = "parametric") -> Placement:
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
-    """Evaluate local and spread beside a placement; ``spread`` is ``None`` if it overloads the link."""
-    try:
-        spread = spread_placement(study.system)
-    except PlacementError:
-        spread = None
-    return Comparison(placement, local_placement(study.system), spread)
+    """Evaluate local and spread beside a placement."""
+    return Comparison(placement, local_placement(study.system), steady_spread(study))
+
+
+def steady_spread(study: Study) -> Placement | None:
+    """Everything spread; ``None`` where that overloads the link, so that there is no steady state."""
+    spread = spread_placement(study.system)
+    return spread if math.isfinite(spread.objective_s) else None
 
 
 def needs_placement(study: Study) -> bool:

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.errors import PlacementError, ScenarioError
-from nona.placement.fixed import local_placement, spread_placement
+from nona.errors import ScenarioError
+from nona.placement.fixed import local_placement
 from nona.placement.placement import Placement
 from nona.scenario import Scenario, SchedulerSpec
 from nona.scenario_file import scenario_from_mapping
 from nona.simulation.statistics import SchedulerSummary
 from nona.sources import Sources
 from nona.study.preparation import Study, prepare
-from nona.study.run import place, simulate
+from nona.study.run import place, simulate, steady_spread
 
-_PREDICTED: dict[str, Callable[[Study], Placement]] = {
+_PREDICTED: dict[str, Callable[[Study], Placement | None]] = {
     "nona": place,
     "local": lambda study: local_placement(study.system),
-    "spread": lambda study: spread_placement(study.system),
+    "spread": steady_spread,
 }
 PREDICTED = tuple(_PREDICTED)
 _NO_SOURCES = Sources()
@@ -112,11 +112,4 @@ def sweep(
 
 
 def _predict(study: Study, name: str) -> Placement | None:
-    if name not in _PREDICTED:
-        return None
-    try:
-        return _PREDICTED[name](study)
-    except PlacementError:
-        if name == "nona":
-            raise
-        return None
+    return _PREDICTED[name](study) if name in _PREDICTED else None

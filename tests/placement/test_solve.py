@@ -64,6 +64,14 @@ def test_solvers_agree(solver: str, discipline: str, seed: int) -> None:
     assert p.objective_s <= local_placement(s).objective_s * (1 + 1e-9)
 
 
+@given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_never_worse_than_local_or_spread(seed: int, load: float, network: float) -> None:
+    s = random_system(seed, load=load, network=network)
+    found = solve(s).objective_s
+    assert found <= min(local_placement(s).objective_s, spread_placement(s).objective_s) * (1 + 1e-9)
+
+
 @given(st.integers(0, 10**6), st.floats(0.05, 0.9), st.floats(0.0, 0.95), st.booleans())
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_certificate_and_random_placements(seed: int, load: float, network: float, sharing: bool) -> None:
