@@ -29,6 +29,8 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "objective_s": placement.objective_s,
         "lower_bound_s": placement.lower_bound_s,
         "gap": placement.gap,
+        "global_bound_s": placement.global_bound_s,
+        "global_gap": placement.global_gap,
         "solver": placement.solver,
         "seconds": placement.seconds,
         "predicted": prediction_report(placement.prediction),

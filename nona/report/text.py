@@ -65,7 +65,7 @@ def placement_text(report: Row) -> str:
     """What ``nona place`` prints."""
     p = report["predicted"]
     gap = report["gap"]
-    certificate = "no bound" if gap != gap else f"gap {gap:.1e}"
+    certificate = "no bound" if gap != gap else f"gap {gap:.1e} at its server wait"
     lines = [
         f"mean JCT {format_time(report['objective_s'])} ({report['solver']}, {certificate}, "
         f"{report['seconds']:.2f} s)",
@@ -127,5 +127,8 @@ def _or_dash(value: float | None, show: Any) -> str:
 def _interval(value: Row, show: Any) -> str:
     if value["mean"] is None:
         return "–"
-    half = "" if value["ci95"] is None else f" ± {show((value['ci95'][1] - value['ci95'][0]) / 2)}"
-    return f"{show(value['mean'])}{half}"
+    mean = value["mean"]
+    if value["ci95"] is None:
+        return str(show(mean))
+    half = (value["ci95"][1] - value["ci95"][0]) / 2
+    return f"{show(mean)} ± {show(half if half > 1e-9 * abs(mean) else 0.0)}"  # below it is rounding

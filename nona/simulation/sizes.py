@@ -8,15 +8,17 @@ from nona.system import System
 
 SAMPLES = 200  # jobs whose causality is checked, spread over the cohort
 TAIL_WORK = 100.0  # the tail may take this many times the work of the largest job
+TAIL_FACTOR = 5  # and this many times the jobs before it
 
 
 @dataclass(frozen=True, slots=True)
 class RunSize:
     """The measured cohort is jobs ``first`` … ``first + jobs − 1`` in order of arrival.
 
-    Arrivals go on until the cohort is complete. The run is cut off when both ``tail_jobs`` more
-    jobs have arrived and ``tail_s`` seconds have passed since the cohort's last arrival: no stable
-    system takes so long, while an overloaded or starved one might take for ever.
+    Arrivals go on until the cohort is complete. The run is cut off when ``tail_jobs`` more jobs
+    have arrived and ``tail_s`` seconds have passed since the cohort's last arrival, and in any case
+    after ``TAIL_FACTOR`` times ``tail_jobs``: no stable system takes so long, while an overloaded
+    or starved one might take for ever.
     """
 
     first: int
@@ -29,7 +31,8 @@ class RunSize:
 
     def too_long(self, number: int, since_last_s: float) -> bool:
         """Whether to stop before job ``number``, which arrives ``since_last_s`` after the cohort."""
-        return number >= self.first + self.jobs + self.tail_jobs and since_last_s > self.tail_s
+        late = number - self.first - self.jobs
+        return late >= self.tail_jobs and (since_last_s > self.tail_s or late >= TAIL_FACTOR * self.tail_jobs)
 
     def is_traced(self, number: int) -> bool:
         """Whether the intervals of job ``number`` are recorded: for the timeline or as a sample."""
