@@ -11,19 +11,18 @@ import sys
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import Workload
 from nona.system import QueryClass, Stream, System
 
 EXECUTORS = 80
 WIDTHS = (4, 5, 6, 7, 8)  # tasks between fork and join: five job types of 8 tasks on average
-REPEATS = 3
+REPEATS = 5
 
 
 def fork_join(width: int) -> TaskGraph:
@@ -68,41 +67,25 @@ def make_system(compute: float = 0.7, network: float = 0.5, background: float = 
     )
 
 
-def _decide(now: float, query: int, view: object, tables: object, u: object, out: object) -> None:
-    uniforms: NDArray[np.float64] = np.asarray(u)
-    np.asarray(out)[: len(uniforms)] = (uniforms * EXECUTORS).astype(np.int64)
-
-
-RANDOM = Scheduler(
-    name="uniform",
-    kind="bind",
-    network_view=NetworkView.N0,
-    summary="Every task on an executor drawn uniformly.",
-    source="",
-    adaptation="",
-    decide=_decide,
-    prepare=lambda system, placement, options: Prepared(None, max(WIDTHS) + 2),
-)
-
-
 def main(jobs: int = 6000) -> None:
     """Time both, compare, print the ratio."""
     system = make_system()
-    draws = max(WIDTHS) + 2
+    scheduler = get_scheduler("random")
+    prepared = scheduler.prepare(system, None, {})
     options = RunOptions(jobs=jobs, warmup=0, run_on=False)
     rates: dict[str, list[float]] = {"idiomatic": [], "engine": []}
     for _ in range(REPEATS):
         begin = time.process_time()
-        reference = IdiomaticSimulation(system).run(Workload(system, 0, draws).chunks(), jobs)
+        reference = IdiomaticSimulation(system).run(
+            Workload(system, 0, prepared.uniforms_per_job).chunks(), jobs
+        )
         rates["idiomatic"].append(jobs / (time.process_time() - begin))
         begin = time.process_time()
-        records = simulate_run(system, RANDOM, Prepared(None, draws), options)
+        records = simulate_run(system, scheduler, prepared, options)
         rates["engine"].append(records.completed / (time.process_time() - begin))
         worst = float(np.max(np.abs(records.completion_s - np.array(reference))))
     slow, fast = (statistics.median(rates[k]) for k in ("idiomatic", "engine"))
-    loaded = simulate_run(
-        make_system(0.5, background=0.2), RANDOM, Prepared(None, draws), RunOptions(jobs=jobs)
-    )
+    loaded = simulate_run(make_system(0.5, background=0.2), scheduler, prepared, RunOptions(jobs=jobs))
     print(f"{jobs} jobs, {EXECUTORS} executors, largest difference of a completion {worst:.3g} s")
     print(f"idiomatic SimPy {slow:10,.0f} jobs/s")
     print(f"engine          {fast:10,.0f} jobs/s   ratio {fast / slow:.1f}")
