@@ -98,7 +98,8 @@ def _lines(tasks: Sequence[str]) -> list[str]:
 def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
     """For each model its predicted mean JCT, stacked by what it is made of, in milliseconds."""
     names = list(models)
-    made = figure(90 + 46 * len(names))
+    made = figure(130 + 46 * len(names))
+    made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
     for key, label, colour in SHARES:
         made.add_bar(
             y=[text(n) for n in names],
@@ -134,7 +135,7 @@ def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
 
 def probabilities_figure(configurations: Sequence[Row]) -> go.Figure:
     """Probability of each configuration of one sub-graph, in the order given."""
-    made = figure(70 + 26 * len(configurations), legend=False)
+    made = figure(64 + 26 * len(configurations), legend=False)
     made.add_bar(
         y=[f"configuration {i + 1}" for i in range(len(configurations))],
         x=[100 * c["probability"] for c in configurations],
@@ -143,6 +144,6 @@ def probabilities_figure(configurations: Sequence[Row]) -> go.Figure:
         text=[f"{100 * c['probability']:.3g} %" for c in configurations],
         hovertemplate="%{y}: %{x:.4g} %<extra></extra>",
     )
-    made.update_xaxes(range=[0, 105], title="probability, %")
+    made.update_xaxes(range=[0, 105], ticksuffix=" %")
     made.update_yaxes(autorange="reversed")
     return made

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from nona.report.figures import PALETTE, QUIET, colours, figure, text
 
 Row = Mapping[str, Any]
+SPARSE = 20  # times the busy time
 MOST_BARS = 1500
 
 
@@ -143,19 +144,22 @@ def executor_figure(load: Row) -> go.Figure:
     values = [100 * v for v in load["executors"]]
     made = figure(220, legend=False)
     made.add_bar(
-        x=list(range(len(values))),
+        x=[str(i) for i in range(len(values))],
         y=values,
         marker_color=PALETTE[0],
         hovertemplate="executor %{x}: %{y:.1f} %<extra></extra>",
     )
-    made.update_xaxes(title="executor")
+    made.update_xaxes(title="executor", type="category")
     made.update_yaxes(title="utilisation, %", range=[0, 101])
     return made
 
 
 def gantt_figure(rows: Sequence[Row]) -> go.Figure:
-    """Task and message intervals of the first measured jobs, one colour per job, time in milliseconds."""
-    shown = rows[:MOST_BARS]
+    """Task and message intervals of the first measured jobs, one colour per job, time in milliseconds.
+
+    Where jobs are so rare that all of them together would be mere ticks, only the first ones are drawn.
+    """
+    shown = dense_start(rows)[:MOST_BARS]
     lanes = sorted({r["row"] for r in shown}, key=_lane)
     made = figure(90 + 26 * len(lanes), legend=True)
     tone = colours(str(r["job"]) for r in shown)
@@ -178,6 +182,27 @@ def gantt_figure(rows: Sequence[Row]) -> go.Figure:
     made.update_xaxes(title="ms after the first of these tasks was ready")
     made.update_yaxes(categoryorder="array", categoryarray=lanes[::-1])
     return made
+
+
+def dense_start(rows: Sequence[Row]) -> list[Row]:
+    """The rows of as many first jobs as fit into ``SPARSE`` times the busy time of the first of them.
+
+    >>> row = lambda job, start: {"job": job, "start_s": start, "end_s": start + 1.0}
+    >>> [r["job"] for r in dense_start([row(7, 0.0), row(8, 2.0), row(9, 1e6)])]
+    [7, 8]
+    """
+    spans: dict[int, tuple[float, float]] = {}
+    for r in rows:
+        start, end = spans.get(r["job"], (r["start_s"], r["end_s"]))
+        spans[r["job"]] = (min(start, r["start_s"]), max(end, r["end_s"]))
+    order = sorted(spans, key=lambda job: spans[job])
+    kept, busy = set(order[:1]), 0.0
+    for job in order:
+        busy += spans[job][1] - spans[job][0]
+        if spans[job][1] - spans[order[0]][0] > SPARSE * busy:
+            break
+        kept.add(job)
+    return [r for r in rows if r["job"] in kept]
 
 
 def _lane(name: str) -> tuple[int, ...]:
