@@ -109,7 +109,7 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         lower_bound_s=min(bound, settled.value_s) if not math.isnan(bound) else bound,
         solver=solver,
         seconds=time.perf_counter() - began,
-        notes=_notes(settled, bound, everywhere),
+        notes=(*_notes(settled, bound, everywhere), *assumptions(system)),
         global_bound_s=everywhere,
     )
 
@@ -148,4 +148,21 @@ def _notes(settled: Settled, bound: float, everywhere: float) -> tuple[str, ...]
         g.candidates.note for g in settled.priced.groups if not g.candidates.exhaustive
     )
     notes += [f"Restricted: {note}; the bounds hold for all configurations." for note in restricted]
+    return tuple(notes)
+
+
+def assumptions(system: System) -> tuple[str, ...]:
+    """What the prediction takes for granted though this system is otherwise, a sentence each."""
+    notes = []
+    bursty = [q.name for q in system.queries if q.arrivals.process != "poisson"]
+    if bursty:
+        notes.append(
+            f"Predicted as if arrivals were Poisson, which those of {', '.join(bursty)} are not: the "
+            "simulation shows what that does to the waits."
+        )
+    if len(system.class_names) > 1:
+        notes.append(
+            f"Predicted with mean times over executors of {len(system.class_names)} kinds "
+            f"({', '.join(system.class_names)}); the simulation gives each kind its own."
+        )
     return tuple(notes)

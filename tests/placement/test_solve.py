@@ -16,7 +16,7 @@ from nona.placement.model import build_model
 from nona.placement.placement import Configuration, Placement, SubGraphPlacement
 from nona.placement.prediction import predict
 from nona.placement.solve import SOLVERS, solve
-from nona.system import Stream, System
+from nona.system import Arrivals, Stream, System
 
 
 def check(p: Placement, s: System) -> None:
@@ -245,3 +245,10 @@ def test_the_global_bound_holds_for_every_placement(seed: int, load: float) -> N
 def test_exhaustive_refuses_what_is_too_large() -> None:
     with pytest.raises(PlacementError, match="use 'parametric'"):
         solve(system(*(slides(1e-6) for _ in range(6))), "exhaustive")
+
+
+def test_notes_say_what_the_prediction_assumes() -> None:
+    s = system(slides())
+    assert not any("Predicted" in note for note in solve(s).notes)
+    bursty = replace(s, queries=(replace(s.queries[0], arrivals=Arrivals("gamma", cv=3.0)),))
+    assert any("Poisson" in note and s.queries[0].name in note for note in solve(bursty).notes)
