@@ -42,13 +42,11 @@ class Dag:
         """All arcs (u, v), in increasing order."""
         return ((u, v) for u, vs in enumerate(self.successors) for v in vs)
 
-    def topological_order(self) -> tuple[int, ...]:
-        """The order in which every arc points forward; breadth first, smallest index first.
+    def peel(self) -> tuple[list[int], list[int]]:
+        """Take away sources until none is left: the nodes taken, in order, breadth first.
 
-        Raises
-        ------
-        GraphError
-            When the graph has a cycle; the message names one node on it. O(n + m).
+        The second list counts for each node the predecessors that were not taken; all are 0 unless
+        there is a cycle. O(n + m).
         """
         missing = [len(p) for p in self.predecessors]
         order = [v for v, k in enumerate(missing) if k == 0]
@@ -57,6 +55,17 @@ class Dag:
                 missing[v] -= 1
                 if missing[v] == 0:
                     order.append(v)
+        return order, missing
+
+    def topological_order(self) -> tuple[int, ...]:
+        """The order in which every arc points forward; breadth first, smallest index first.
+
+        Raises
+        ------
+        GraphError
+            When the graph has a cycle; the message names one node on it. O(n + m).
+        """
+        order, missing = self.peel()
         if len(order) < len(missing):
             stuck = next(v for v, k in enumerate(missing) if k > 0)
             raise GraphError(

@@ -51,13 +51,7 @@ def find_cycle(dag: Dag) -> tuple[int, ...]:
     >>> find_cycle(Dag.from_edges(4, [(0, 1), (1, 2), (2, 1), (2, 3)]))
     (1, 2)
     """
-    missing = [len(p) for p in dag.predecessors]
-    done = [v for v, k in enumerate(missing) if k == 0]
-    for u in done:  # the list grows while it is read: a queue
-        for v in dag.successors[u]:
-            missing[v] -= 1
-            if missing[v] == 0:
-                done.append(v)
+    done, missing = dag.peel()
     if len(done) == len(dag):
         return ()
     # every node that is left has a predecessor that is left, so walking back must close a loop
