@@ -30,9 +30,7 @@ log σ the standard deviation of ln(measured / predicted). Ranks, which decide p
 predicted than times. Without measured times take a modelled time as right within a factor of
 exp(±{sigma:g}) two times out of three; a measured table (`nona measure`, or your own CSV) replaces it.
 """
-_LIMITS = """\
-## Where it is weak
-
+WEAK_POINTS = """\
 - **L40S**: BERT is predicted too slow. Its 96 MB second-level cache keeps the weights; the model
   reads them from memory for every query.
 - **ResNet-50 in INT8** on large GPUs: predicted too fast. Its kernels at batch 1 are too small to fill
@@ -46,6 +44,11 @@ _LIMITS = """\
 """
 
 
+def reading() -> str:
+    """What the figures of a summary mean, and how far a modelled time may be trusted."""
+    return _READING.format(sigma=SIGMA["modelled"])
+
+
 def validation_markdown(report: ValidationReport) -> str:
     """The page, in Markdown."""
     counted = [r for r in report.rows if r.use != "shown"]
@@ -54,7 +57,7 @@ def validation_markdown(report: ValidationReport) -> str:
         _INTRODUCTION,
         "## Summary\n",
         _summary([*report.groups, report.tensorrt, report.overall]),
-        _READING.format(sigma=SIGMA["modelled"]),
+        reading(),
         "## Every latency\n",
         _latencies(counted),
         "## MIG slices\n",
@@ -70,7 +73,8 @@ def validation_markdown(report: ValidationReport) -> str:
             ("model", "device", "group", "published ms", "predicted ms", "why it does not count"),
             [(r.model, r.executor, r.group, _ms(r.measured_s), _ms(r.predicted_s), r.note) for r in shown],
         ),
-        _LIMITS,
+        "## Where it is weak\n",
+        WEAK_POINTS,
         "## Sources\n",
         "\n".join(f"- {s}" for s in dict.fromkeys(r.source for r in report.rows)) + "\n",
         _recollected(),

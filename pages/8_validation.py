@@ -1,0 +1,65 @@
+"""Validation: the modelled times against published ones, and where to see theory against simulation."""
+
+import streamlit as st
+
+from nona.cost.validation import validation_report
+from nona.cost.validation_text import WEAK_POINTS, reading
+from nona.report.figures_validation import validation_figure
+from nona.ui.validation_views import FORMATS, latency_table, slice_table, summary_table, validation_tiles
+from nona.ui.workspace import current
+
+current()
+st.caption(
+    "Modelled times come from a formula whose constants were read off profiles of single operators. "
+    "Here they stand beside latencies of whole networks that others published; nothing is fitted to those "
+    "that count. Batch 1."
+)
+report = validation_report()
+validation_tiles(report.overall)
+st.markdown(reading())
+
+left, right = st.columns([3, 2])
+with left:
+    st.subheader("Predicted against published")
+    st.plotly_chart(
+        validation_figure(report.rows),
+        key="validation",
+        alt="Predicted over published latency on logarithmic axes, with the line where they are equal",
+    )
+with right:
+    st.subheader("Where it is weak")
+    st.markdown(WEAK_POINTS)
+
+st.subheader("Every latency, with its source")
+table = latency_table(report)
+st.dataframe(table, hide_index=True, column_config=FORMATS, height=480, key="latencies")
+st.download_button(
+    "Download CSV",
+    data=lambda: table.to_csv(index=False),
+    file_name="validation.csv",
+    mime="text/csv",
+    icon=":material/download:",
+    on_click="ignore",
+    key="download-validation",
+)
+st.caption(
+    "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves little. "
+    "shown: not comparable, for the reason in its note."
+)
+
+left, right = st.columns([3, 2])
+with left:
+    st.subheader("By group")
+    st.dataframe(summary_table(report), hide_index=True, column_config=FORMATS, key="groups")
+with right:
+    st.subheader("MIG slices")
+    st.dataframe(slice_table(report), hide_index=True, column_config=FORMATS, key="slices")
+    st.caption("How many times slower a slice is than its whole device.")
+
+st.subheader("Prediction against simulation")
+st.markdown(
+    "These latencies test the times of operators; the waits at the link and at the servers are predicted by "
+    "queueing theory, and tested by simulating the same scenario. The results table of the Simulation page "
+    "has the column *predicted* beside the simulated mean completion time and its interval."
+)
+st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")

@@ -1,0 +1,61 @@
+"""The Validation page shows what the cost model's validation computes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from app_driver import Open, metrics
+
+from nona.cost.validation import validation_report
+from nona.cost.validation_text import WEAK_POINTS
+
+
+def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:
+    at = open_page("8_validation")
+    report = validation_report()
+    assert at.title[0].value == "Validation"
+    tiles = metrics(at)
+    assert tiles["Published latencies"] == str(report.overall.rows)
+    assert tiles["MAPE"] == f"{report.overall.mape:.1%}"
+    assert tiles["Bias"] == f"{report.overall.bias:.2f}"
+    assert tiles["Spearman"] == f"{report.overall.spearman:.3f}"
+    assert tiles["log σ"] == f"{report.overall.log_sigma:.2f}"
+    latencies, groups, slices = (frame.value for frame in at.dataframe)
+    assert list(latencies["published ms"]) == [r.measured_s * 1e3 for r in report.rows]
+    assert list(latencies["predicted ms"]) == [r.predicted_s * 1e3 for r in report.rows]
+    assert list(latencies["source"]) == [r.source for r in report.rows]
+    assert all(latencies["source"])
+    counted = latencies[latencies["use"] == "counted"]
+    assert abs(counted["predicted / published"] - 1).mean() == pytest.approx(report.overall.mape)
+    assert list(groups["group"]) == [
+        *(g.group for g in report.groups),
+        "TensorRT engines, batch 1",
+        "all counted",
+    ]
+    assert groups["MAPE %"].iloc[-1] == pytest.approx(100 * report.overall.mape)
+    assert list(slices["predicted ×"]) == [s.predicted for s in report.slices]
+    assert {b.label for b in at.get("download_button")} >= {"Download CSV"}
+
+
+def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
+    at = open_page("8_validation")
+    spec = json.loads(at.get("plotly_chart")[0].proto.spec)
+    diagonal, *groups = spec["data"]
+    assert diagonal["x"] == diagonal["y"]
+    assert spec["layout"]["xaxis"]["type"] == spec["layout"]["yaxis"]["type"] == "log"
+    report = validation_report()
+    wanted = sorted((round(1e3 * r.measured_s, 9), round(1e3 * r.predicted_s, 9)) for r in report.rows)
+    drawn = sorted((round(x, 9), round(y, 9)) for g in groups for x, y in zip(g["x"], g["y"], strict=True))
+    assert drawn == wanted
+    low, high = diagonal["x"]
+    assert all(low < v < high for point in wanted for v in point)
+
+
+def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> None:
+    at = open_page("8_validation")
+    shown = "\n".join(m.value for m in at.markdown)
+    assert WEAK_POINTS.strip() in shown
+    assert "L40S" in shown
+    assert "column *predicted*" in shown
+    assert at.get("page_link")[0].proto.page == "simulation"
