@@ -47,7 +47,7 @@ st.caption(
     "shown: not comparable, for the reason in its note."
 )
 
-left, right = st.columns([3, 2])
+left, right = st.columns([4, 3])
 with left:
     st.subheader("By group")
     st.dataframe(summary_table(report), hide_index=True, column_config=FORMATS, key="groups")

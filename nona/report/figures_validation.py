@@ -18,7 +18,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
 
     Groups that only stand there for comparison are grey; open circles are in sample.
     """
-    made = figure(460)
+    made = figure(580)
     times_ms = [1e3 * t for r in rows for t in (r.measured_s, r.predicted_s)]
     ends = [min(times_ms) * 0.8, max(times_ms) * 1.25] if times_ms else [0.1, 10.0]
     made.add_scatter(
