@@ -11,6 +11,7 @@ from nona.report.figures_simulation import (
     jct_over_time_figure,
     utilisation_figure,
 )
+from nona.ui.expert_views import expert_table
 from nona.ui.job_panel import job_panel, result_of
 from nona.ui.simulation_views import (
     checks_panel,
@@ -35,6 +36,7 @@ with columns[1]:
 with columns[2]:
     count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
 scheduler_notes(state)
+expert_table(state)
 job_panel(state, "simulate", "Run the simulation", "simulation", live_chart)
 
 data = result_of(state, "simulate", "simulation")

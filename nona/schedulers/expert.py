@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nona.decomposition.subgraph import Decomposition
 from nona.errors import SimulationError
 from nona.placement.placement import Placement, SubGraphPlacement
 from nona.placement.prediction import predict
@@ -33,39 +34,47 @@ def idle_choice(system: System) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def place_by_hand(
-    system: System, query: QueryClass, parts: Sequence[Sequence[str]]
-) -> tuple[SubGraphPlacement, ...]:
-    """The placement that sends each listed part to a server of its own.
-
-    A part is a list of task ids; in every sub-graph the tasks that it names there share a server.
-    Tasks in no part stay on the root's server, and so do the sinks.
+def part_numbers(
+    name: str, task_ids: Sequence[str], decomposition: Decomposition, parts: Sequence[Sequence[str]]
+) -> dict[int, int]:
+    """Task → number of the part that lists it, from 1, for the model called ``name``.
 
     Raises
     ------
     SimulationError
         For an unknown task, a task listed twice, or a root or sink.
     """
-    names = query.tasks.task_ids
-    interior = {names[t]: t for s in query.decomposition.subgraphs for t in s.interior}
-    label: dict[int, int] = {}
+    interior = {task_ids[t]: t for s in decomposition.subgraphs for t in s.interior}
+    number_of: dict[int, int] = {}
     for number, part in enumerate(parts, start=1):
-        for name in part:
-            if name not in interior or interior[name] in label:
+        for task in part:
+            if task not in interior or interior[task] in number_of:
                 why = (
                     "stands in two places"
-                    if name in interior
+                    if task in interior
                     else "is a root or sink, which stays on the first server"
-                    if name in names
+                    if task in task_ids
                     else "is not a task of the model"
                 )
                 raise SimulationError(
-                    f"Scheduler 'expert', model {query.name!r}: task {name!r} {why}; list tasks between "
+                    f"Scheduler 'expert', model {name!r}: task {task!r} {why}; list tasks between "
                     "roots and sinks, each once."
                 )
-            label[interior[name]] = number
+            number_of[interior[task]] = number
+    return number_of
+
+
+def place_by_hand(
+    system: System, query: QueryClass, parts: Sequence[Sequence[str]]
+) -> tuple[SubGraphPlacement, ...]:
+    """The placement that sends each listed part to a server of its own.
+
+    A part is a list of task ids; in every sub-graph the tasks that it names there share a server.
+    Tasks in no part stay on the root's server, and so do the sinks. Raises as :func:`part_numbers`.
+    """
+    number_of = part_numbers(query.name, query.tasks.task_ids, query.decomposition, parts)
     return tuple(
-        fixed(system, s, [label.get(t, 0) for t in s.interior]) for s in query.decomposition.subgraphs
+        fixed(system, s, [number_of.get(t, 0) for t in s.interior]) for s in query.decomposition.subgraphs
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from nona.cost.costing import CostOptions
+from nona.cost.measured import MeasuredTable, read_measured
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import to_node_link
@@ -45,20 +46,48 @@ def device_names(scenario: Scenario) -> tuple[str, ...]:
     return (*dict.fromkeys([*devices(), *scenario.cluster.devices]),)
 
 
-def load_graph(state: AppState, name: str) -> ModelGraph:
-    """The graph called ``name``; raises :class:`~nona.errors.NonaError` in one line."""
-    symbols = state.symbols.get(name, {})
+def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = None) -> ModelGraph:
+    """The graph called ``name``; raises :class:`~nona.errors.NonaError` in one line.
+
+    ``symbols`` are the sizes bound in it, by default those that the session was told.
+    """
+    bound = tuple(sorted((state.symbols.get(name, {}) if symbols is None else symbols).items()))
     inline = {name: state.scenario.models[name]} if name in state.scenario.models else None
-    return _graph(name, _content(state, name), tuple(sorted(symbols.items())), state.uploads.folder, inline)
+    return _graph(name, _content(state, name), bound, state.uploads.folder, inline)
 
 
 def load_model(state: AppState, name: str, device: str, rule: str) -> Loaded:
     """The model costed on ``device`` and contracted by ``rule``."""
     cost = state.scenario.cost
-    graph = load_graph(state, name)
+    return _load(state, load_graph(state, name), name, device, rule, CostOptions(cost.stack, cost.precision))
+
+
+def load_row(state: AppState, index: int) -> Loaded:
+    """The model of one row of the workload as its queries run, with times on the first group's GPU."""
+    scenario = state.scenario
+    row, cost = scenario.workload[index], scenario.cost
+    graph = load_graph(state, row.model, row.symbols)
+    options = CostOptions(cost.stack, cost.precision, row.batch)
+    return _load(state, graph, row.model, scenario.cluster.servers[0].gpu, scenario.contraction, options)
+
+
+def load_measured(state: AppState) -> tuple[str, MeasuredTable] | None:
+    """The scenario's table of measured times with a digest of its text; ``None`` when it names none."""
+    name = state.scenario.cost.measured
+    if name is None:
+        return None
+    data = state.uploads.sources.read(name)
+    digest = _digest(data)
+    return digest, _measured(digest, data)
+
+
+def _load(
+    state: AppState, graph: ModelGraph, name: str, device: str, rule: str, options: CostOptions
+) -> Loaded:
     key = f"{name}\n{_content(state, name)}\n{sorted(graph.symbols.items())}"
     own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
-    return _loaded(key, device, own, rule, CostOptions(cost.stack, cost.precision), graph)
+    digest, measured = load_measured(state) or ("", None)
+    return _loaded(key, device, own, rule, options, digest, graph, measured)
 
 
 def _content(state: AppState, name: str) -> str:
@@ -99,10 +128,24 @@ def _graph(
 
 
 @st.cache_resource(max_entries=64, show_spinner="Costing and contracting")
-def _loaded(key: str, device: str, own: str, rule: str, options: CostOptions, _graph: ModelGraph) -> Loaded:
+def _loaded(
+    key: str,
+    device: str,
+    own: str,
+    rule: str,
+    options: CostOptions,
+    digest: str,
+    _graph: ModelGraph,
+    _measured: MeasuredTable | None,
+) -> Loaded:
     made = executor_class(device, user_devices(json.loads(own)))
-    prepared = prepare_model(_graph, (made,), options, rule)
+    prepared = prepare_model(_graph, (made,), options, rule, _measured)
     return Loaded(prepared, tuple(configuration_counts(prepared)))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the measured times")
+def _measured(digest: str, _data: bytes) -> MeasuredTable:
+    return read_measured(_data)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Drawing the graph")

@@ -89,6 +89,7 @@ class AppState:
             self._keep_draft(path, value, error)
             return self._edit_alone(path, value)
         self.drafts = {p: d for p, d in self.drafts.items() if p[:2] != path[:2]}
+        self._forget_strangers()
         return True
 
     def _edit_alone(self, path: Path, value: Any) -> bool:
@@ -101,7 +102,14 @@ class AppState:
             self._keep_draft(path, value, error)
             return False
         self.drafts.pop(path, None)
+        self._forget_strangers()
         return True
+
+    def _forget_strangers(self) -> None:
+        """Drop drafts for the table of ``expert`` that no widget shows any more."""
+        chosen = any(s.name == "expert" for s in self.scenario.schedulers)
+        rows = self.scenario.labels if chosen else ()
+        self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
     def _keep_draft(self, path: Path, value: Any, error: ScenarioError) -> None:
         place = _place(path)
@@ -114,6 +122,7 @@ class AppState:
         _put(data, path, entries)
         self.scenario = scenario_from_mapping(data)
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
+        self._forget_strangers()
         self.revision += 1
 
     def load(self, text: str) -> None:
