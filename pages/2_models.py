@@ -5,6 +5,7 @@ import streamlit as st
 from nona.report.figures_models import parallelism_figure, provenance_text, time_by_kind_figure
 from nona.report.models import inspection
 from nona.ui.dagview.dagview import dag_view
+from nona.ui.measured_views import measured_times
 from nona.ui.model_picker import loaded_model, pick_device, pick_model, upload_model
 from nona.ui.model_views import gain_statement, operator_table, operator_view, time_by_kind
 from nona.ui.widgets import choice, plain
@@ -23,6 +24,7 @@ with columns[2]:
     choice(state, "Software stack", ("cost", "stack"), ("tensorrt", "cuda-graphs", "onnxruntime", "eager"))
 with columns[3]:
     choice(state, "Precision", ("cost", "precision"), ("model", "fp32", "fp16", "int8"))
+measured_times(state, device)
 
 loaded = loaded_model(state, device)
 if loaded is None:

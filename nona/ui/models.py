@@ -112,6 +112,12 @@ def portable(state: AppState) -> Scenario:
     return state.scenario.model_copy(update={"models": models})
 
 
+def apart(scenario: Scenario) -> tuple[str, ...]:
+    """CSV files that the scenario names and that its own file cannot hold."""
+    named = [row.arrivals.trace for row in scenario.workload] + [scenario.cost.measured]
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 

@@ -21,7 +21,7 @@ SHOWN = 6
 def certificate_tiles(report: Report) -> None:
     """Objective, the two gaps, utilisations and waits."""
     p, gap, anywhere = report["predicted"], report["gap"], report.get("global_gap")
-    tiles = st.columns(6)
+    tiles = st.columns([4, 3, 5, 2, 3, 3])
     tiles[0].metric("Predicted mean JCT", format_time(report["objective_s"]), help="modelled, over the mix")
     tiles[1].metric(
         "Certified gap",

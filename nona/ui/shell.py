@@ -8,7 +8,7 @@ from nona import app_root
 from nona.errors import NonaError
 from nona.scenario_file import dump_scenario
 from nona.ui.job_panel import collect, current_job
-from nona.ui.models import portable
+from nona.ui.models import apart, portable
 from nona.ui.state import AppState
 from nona.ui.uploads import safe_name
 from nona.ui.widgets import plain
@@ -44,6 +44,8 @@ def side_bar(state: AppState) -> None:
             width="stretch",
             key="download-scenario",
         )
+        if files := apart(state.scenario):
+            st.caption(plain(f"The YAML names but does not hold: {', '.join(files)}. Keep them beside it."))
         with st.popover("Open YAML", icon=":material/upload_file:", width="stretch"):
             st.file_uploader(
                 "Scenario file (YAML or JSON)",

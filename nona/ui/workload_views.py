@@ -6,6 +6,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.simulation.traces import read_trace
+from nona.ui.measured_views import ENDING
 from nona.ui.models import model_names
 from nona.ui.state import AppState
 from nona.ui.widgets import choice, count, number, percent, plain, quantity
@@ -20,8 +21,9 @@ PROCESSES = {
 
 
 def traces(state: AppState) -> tuple[str, ...]:
-    """Names of the uploaded CSV files."""
-    return tuple(n for n in state.uploads.names() if n.lower().endswith(".csv"))
+    """Names of the uploaded CSV files that are no tables of measured times."""
+    names = (n for n in state.uploads.names() if n.lower().endswith(".csv"))
+    return tuple(n for n in names if not n.endswith(ENDING) and n != state.scenario.cost.measured)
 
 
 def row_editor(state: AppState, index: int) -> None:
