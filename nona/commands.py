@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from nona.placement.solve import SOLVERS
 from nona.report.hardware import device_row
 from nona.report.models import contraction, inspection
 from nona.report.placement import placement_report
+from nona.report.plain import plain
 from nona.report.simulation import job_table, simulation_report
 from nona.report.text import contraction_text, inspection_text, placement_text, simulation_text, table
 from nona.scenario import Scenario
@@ -186,21 +186,10 @@ def _list(
     arguments: argparse.Namespace, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
     if arguments.json:
-        print(json.dumps({key: _plain(rows)}))
+        print(json.dumps({key: plain(rows)}))
     else:
         print(table(rows, columns))
 
 
 def _emit(arguments: argparse.Namespace, report: Mapping[str, Any], text: Any) -> None:
-    print(json.dumps(_plain(report), allow_nan=False) if arguments.json else text(report))
-
-
-def _plain(value: Any) -> Any:
-    """The value with ``None`` in place of infinities and what is not a number."""
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))

@@ -99,9 +99,9 @@ def simulation_text(report: Row) -> str:
         rows.append(
             {
                 "scheduler": name,
-                "JCT": _interval(jct, format_time),
+                "JCT": interval_text(jct, format_time),
                 "p95": _or_dash(jct["p95"], format_time),
-                "SLO hits": _interval(rate, "{:.2%}".format),
+                "SLO hits": interval_text(rate, "{:.2%}".format),
                 "compute": _or_dash(s["utilization"]["compute"], "{:.0%}".format),
                 "link": _or_dash(s["utilization"]["network"], "{:.0%}".format),
                 "state": s["state"],
@@ -124,7 +124,12 @@ def _or_dash(value: float | None, show: Any) -> str:
     return "–" if value is None else str(show(value))
 
 
-def _interval(value: Row, show: Any) -> str:
+def interval_text(value: Row, show: Any) -> str:
+    """``mean ± half-width`` of a report's ``{"mean", "ci95"}``, each shown by ``show``.
+
+    >>> interval_text({"mean": 0.25, "ci95": [0.2, 0.3]}, "{:.2f}".format)
+    '0.25 ± 0.05'
+    """
     if value["mean"] is None:
         return "–"
     mean = value["mean"]

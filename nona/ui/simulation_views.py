@@ -11,6 +11,7 @@ import streamlit as st
 
 from nona.report.figures_models import provenance_text
 from nona.report.figures_simulation import jct_over_time_figure
+from nona.report.text import interval_text
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.state import AppState
 from nona.ui.widgets import plain
@@ -78,12 +79,12 @@ def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | N
             {
                 "scheduler": name,
                 "state": s["state"],
-                "mean JCT": _interval(s["jct_s"], format_time),
+                "mean JCT": interval_text(s["jct_s"], format_time),
                 "predicted": _prediction(name, predicted),
                 "p50": _time(s["jct_s"]["p50"]),
                 "p95": _time(s["jct_s"]["p95"]),
                 "p99": _time(s["jct_s"]["p99"]) + ("" if s["jct_s"]["p99_reliable"] else " (few jobs)"),
-                "SLO hits": _interval(s["slo_hit_rate"], "{:.2%}".format),
+                "SLO hits": interval_text(s["slo_hit_rate"], "{:.2%}".format),
                 "executors": _percent(s["utilization"]["compute"]),
                 "link": _percent(s["utilization"]["network"]),
                 "completed": s["jobs"]["completed"],
@@ -150,13 +151,6 @@ def downloads(state: AppState) -> None:
 
 def _reader(path: Path) -> Any:
     return lambda: path.read_bytes()
-
-
-def _interval(value: Report, show: Any) -> str:
-    if value["mean"] is None:
-        return "–"
-    half = "" if value["ci95"] is None else f" ± {show((value['ci95'][1] - value['ci95'][0]) / 2)}"
-    return f"{show(value['mean'])}{half}"
 
 
 def _time(value: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from nona.errors import JobError
 from nona.placement.placement import Placement
 from nona.report.models import provenance_shares
 from nona.report.placement import placement_report
+from nona.report.plain import plain
 from nona.report.series import LiveSeries, ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulation import job_table, simulation_report
 from nona.scenario_file import scenario_from_mapping
@@ -45,17 +45,6 @@ def run_task(spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     prepared = study.prepare(scenario_from_mapping(spec["scenario"]), Sources(uploads, confined=True))
     result: dict[str, Any] = plain(kinds[spec["kind"]](prepared, spec, emit))
     return result
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON can hold it: ``None`` in place of infinities and what is not a number."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _place(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
