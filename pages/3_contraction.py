@@ -3,9 +3,10 @@
 import streamlit as st
 
 from nona.contraction.rules import RULES
+from nona.ui.count_views import subgraphs_with_counts
 from nona.ui.dagview.dagview import dag_view
 from nona.ui.model_picker import loaded_model, pick_device, pick_model
-from nona.ui.model_views import contraction_view, step_table, subgraph_table, task_view
+from nona.ui.model_views import contraction_view, step_table, task_view
 from nona.ui.widgets import choice, plain
 from nona.ui.workspace import current
 from nona.units import format_time
@@ -74,7 +75,7 @@ with task_tab:
             st.markdown(f"**{plain(task.id)}**: {plain(', '.join(task.operators[:40]))}")
 with table_tab:
     if split:
-        st.dataframe(subgraph_table(loaded), hide_index=True, key="subgraphs")
+        subgraphs_with_counts(state, loaded, device)
     else:
         st.info(
             "No sub-graph has anything to place: the tasks form a chain, so the query stays on one server."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -16,18 +17,25 @@ from nona.ui.workspace import jobs
 
 Live = Callable[[Mapping[str, Any]], None]
 POLL_S = 0.6
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-def start(state: AppState, kind: str, **options: Any) -> None:
-    """Start a job on the scenario as it is now; a refusal becomes the session's notice."""
+def start(
+    state: AppState, kind: str, options: Mapping[str, Any] = _NO_OPTIONS, fingerprint: str = ""
+) -> None:
+    """Start a job on the scenario as it is now; a refusal becomes the session's notice.
+
+    ``fingerprint`` names what the result depends on; by default it is that of the scenario's parts.
+    """
     spec = {
         "scenario": scenario_to_mapping(state.scenario),
         "uploads": str(state.uploads.folder),
         **options,
     }
+    mark = fingerprint or state.fingerprint(kind)
     old = state.jobs.get(kind)
     try:
-        job = jobs().start(kind, spec, state.fingerprint(kind), keep=state.uploads)
+        job = jobs().start(kind, spec, mark, keep=state.uploads)
     except JobError as error:
         state.notice = str(error)
         return
@@ -57,8 +65,16 @@ def current_job(state: AppState, kind: str) -> Job | None:
     return jobs().get(state.jobs.get(kind))
 
 
-def job_panel(state: AppState, kind: str, run_label: str, noun: str, live: Live | None = None) -> None:
-    """The buttons and the progress of one kind of job."""
+def job_panel(
+    state: AppState,
+    kind: str,
+    run_label: str,
+    noun: str,
+    live: Live | None = None,
+    options: Mapping[str, Any] = _NO_OPTIONS,
+    fingerprint: str = "",
+) -> None:
+    """The buttons and the progress of one kind of job; the last two are for :func:`start`."""
     job = current_job(state, kind)
     running = job is not None and job.running
     problem = state.problem()
@@ -69,7 +85,7 @@ def job_panel(state: AppState, kind: str, run_label: str, noun: str, live: Live 
             icon=":material/play_arrow:",
             disabled=running or bool(problem),
             on_click=start,
-            args=(state, kind),
+            args=(state, kind, options, fingerprint),
             key=f"run-{kind}",
         )
         if job is not None and running:

@@ -27,7 +27,7 @@ from typing import Any, Literal
 from nona.errors import JobError
 
 Status = Literal["running", "done", "failed", "cancelled"]
-KINDS = ("place", "simulate")
+KINDS = ("place", "simulate", "count")
 
 
 @dataclass

@@ -21,6 +21,7 @@ from nona.samples import sample_names
 from nona.scenario import Scenario
 from nona.sources import Sources
 from nona.study import PreparedModel, configuration_counts, prepare_model
+from nona.ui.count_task import is_quick
 from nona.ui.layout import Layout, lay_out
 from nona.ui.state import AppState
 
@@ -29,10 +30,15 @@ DRAWN_NODES = 1200  # beyond this a drawing helps nobody and costs the browser s
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A prepared model with the number of configurations of each sub-graph."""
+    """A prepared model with the number of configurations of each sub-graph.
+
+    ``configurations`` is ``None`` where counting takes more than a moment. ``key`` names all that
+    the model was prepared from.
+    """
 
     prepared: PreparedModel
-    configurations: tuple[int, ...]
+    configurations: tuple[int, ...] | None
+    key: str
 
 
 def model_names(state: AppState) -> tuple[str, ...]:
@@ -146,7 +152,8 @@ def _loaded(
 ) -> Loaded:
     made = executor_class(device, user_devices(json.loads(own)))
     prepared = prepare_model(_graph, (made,), options, rule, _measured)
-    return Loaded(prepared, tuple(configuration_counts(prepared)))
+    counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
+    return Loaded(prepared, counts, _digest(repr((key, device, own, rule, options, digest)).encode()))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the measured times")

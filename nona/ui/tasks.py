@@ -20,6 +20,7 @@ from nona.report.simulation import job_table, simulation_report
 from nona.scenario_file import scenario_from_mapping
 from nona.sources import Sources
 from nona.study import Study
+from nona.ui.count_task import count_configurations
 
 Emit = Callable[[dict[str, Any]], None]
 REPORT_EVERY_S = 0.4
@@ -30,16 +31,19 @@ MOST_PROCESSES = 4
 def run_task(spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
 
+    The kind ``count`` looks at one model only, see :func:`~nona.ui.count_task.count_configurations`.
+
     Raises
     ------
     NonaError
         For a bad scenario, an infeasible placement, an unknown kind.
     """
     kinds = {"place": _place, "simulate": _simulate}
+    if spec.get("kind") == "count":
+        return count_configurations(spec, emit)
     if spec.get("kind") not in kinds:
-        raise JobError(
-            f"Job {spec.get('kind')!r}: it must be one of {', '.join(kinds)}; choose one of these."
-        )
+        known = ", ".join((*kinds, "count"))
+        raise JobError(f"Job {spec.get('kind')!r}: it must be one of {known}; choose one of these.")
     emit({"fraction": 0.0, "text": "Reading and contracting the models"})
     uploads = Path(spec["uploads"]) if spec.get("uploads") else None
     prepared = study.prepare(scenario_from_mapping(spec["scenario"]), Sources(uploads, confined=True))
