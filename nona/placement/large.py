@@ -25,6 +25,7 @@ from nona.placement.symmetry import class_labels, component_classes, components
 
 CLASSES = 4000
 _MOST_SERVERS = 8
+_CELLS = 2_000_000  # entries of the table of configurations, which bounds its time and memory
 Rows = list[tuple[int, ...]]
 
 
@@ -42,10 +43,11 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     if complete and len(parts) == shape.m:
         return Candidates(shape, _unique(rows), link)
     if slots > 1:
-        if not complete:
-            rows += balanced(shape, parts, slots) + singled_out(shape, parts)
         rows.append((*(1 + i % (slots - 1) for i in range(shape.m)), 0))
         rows += list_schedules(shape, link, slots)
+        if not complete:
+            most = max(8, _CELLS // (shape.m + 1))
+            rows += balanced(shape, parts, slots, most // 2) + singled_out(shape, parts, most // 2)
     found = Candidates(shape, _unique(rows), link, exhaustive=False)
     if slots > 1:
         found = Candidates(shape, improve(found, slots), link, exhaustive=False)
@@ -60,9 +62,10 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     )
 
 
-def balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int) -> Rows:
+def balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int, most: int) -> Rows:
     """Components in 2, 3, … groups of nearly equal work (longest first to the lightest group).
 
+    At most ``most`` rows, small numbers of groups first.
     The lightest group stays with the root, which has work of its own to do before.
     """
     order = sorted(range(len(parts)), key=lambda c: (-sum(shape.mean_s[v - 1] for v in parts[c]), c))
@@ -81,14 +84,21 @@ def balanced(shape: Shape, parts: Sequence[Sequence[int]], slots: int) -> Rows:
                     server[v - 1] = (group[c] - stays) % k
             server[-1] = (sink - stays) % k
             rows.append(canonical(server))
+            if len(rows) >= most:
+                return rows
     return rows
 
 
-def singled_out(shape: Shape, parts: Sequence[Sequence[int]]) -> Rows:
-    """Each component alone on another server, the rest with the root; and the other way round."""
-    rows = []
-    for part in parts:
-        inside = [int(v in part) for v in range(1, shape.m + 1)]
+def singled_out(shape: Shape, parts: Sequence[Sequence[int]], most: int) -> Rows:
+    """Each component alone on another server, the rest with the root; and the other way round.
+
+    Of many components the ones with most work, so that there are at most ``most`` rows.
+    """
+    rows: Rows = []
+    for part in sorted(parts, key=lambda c: -sum(shape.mean_s[v - 1] for v in c))[: most // 2]:
+        inside = [0] * shape.m
+        for v in part:
+            inside[v - 1] = 1
         rows.append((*inside, 0))
         rows.append((*(1 - i for i in inside), 0))
     return rows

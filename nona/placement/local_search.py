@@ -10,7 +10,7 @@ from nona.placement.evaluate import Candidates, spans
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
-_WORK = 4_000_000  # task evaluations of one search, which bounds its time
+_WORK = 4_000_000  # task evaluations of one search, and of one of its rounds, which bounds its time
 
 
 def list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> tuple[int, ...]:
@@ -42,7 +42,8 @@ def improve(candidates: Candidates, slots: int) -> Labels:
 
     For several waits of the link and prices of its load, the best candidate is taken and the best
     move of one task (or the sink) to another server in use, the root's or a new one, is made while
-    that lowers span + price·load. The number of evaluations is bounded.
+    that lowers span + price·load. The number of evaluations is bounded; interiors so large that one
+    round would exceed it are left as they are.
     """
     shape = candidates.shape
     found = {tuple(row) for row in candidates.labels.tolist()}
@@ -52,7 +53,7 @@ def improve(candidates: Candidates, slots: int) -> Labels:
         budget = _WORK // len(prices)
         score = _score(candidates, wait, price)
         row, best = candidates.labels[int(np.argmin(score))], float(score.min())
-        while budget > 0:
+        while budget > 0 and (int(row.max()) + 1) * shape.m**2 <= _WORK:
             moves = _moves(row, shape.has_sink, slots)
             budget -= len(moves) * shape.m
             tried = Candidates(shape, moves, candidates.link)
