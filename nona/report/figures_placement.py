@@ -135,7 +135,7 @@ def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
 
 def probabilities_figure(configurations: Sequence[Row]) -> go.Figure:
     """Probability of each configuration of one sub-graph, in the order given."""
-    made = figure(64 + 26 * len(configurations), legend=False)
+    made = figure(84 + 26 * len(configurations), legend=False)
     made.add_bar(
         y=[f"configuration {i + 1}" for i in range(len(configurations))],
         x=[100 * c["probability"] for c in configurations],
@@ -144,6 +144,7 @@ def probabilities_figure(configurations: Sequence[Row]) -> go.Figure:
         text=[f"{100 * c['probability']:.3g} %" for c in configurations],
         hovertemplate="%{y}: %{x:.4g} %<extra></extra>",
     )
+    made.update_layout(margin={"l": 8, "r": 8, "t": 12, "b": 32})
     made.update_xaxes(range=[0, 105], ticksuffix=" %")
     made.update_yaxes(autorange="reversed")
     return made

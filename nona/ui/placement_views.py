@@ -21,7 +21,7 @@ SHOWN = 6
 def certificate_tiles(report: Report) -> None:
     """Objective, the two gaps, utilisations and waits."""
     p, gap, anywhere = report["predicted"], report["gap"], report.get("global_gap")
-    tiles = st.columns([4, 3, 5, 2, 3, 3])
+    tiles = st.columns([10, 8, 12, 7, 8, 8])
     tiles[0].metric("Predicted mean JCT", format_time(report["objective_s"]), help="modelled, over the mix")
     tiles[1].metric(
         "Certified gap",
@@ -31,7 +31,7 @@ def certificate_tiles(report: Report) -> None:
     )
     tiles[2].metric(
         "Gap at any server wait",
-        "no bound" if anywhere is None else f"{anywhere:.2%}",
+        "no bound" if anywhere is None else f"{100 * anywhere:.2f} %",
         help="The same against a bound that holds whatever the servers' wait would be: no placement at all "
         "can be better than by this share. It is usually weaker.",
     )

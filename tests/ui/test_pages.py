@@ -232,7 +232,7 @@ def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     assert data["nona"]["objective_s"] == wanted.objective_s
     assert 0 <= data["nona"]["gap"] <= 1e-4
     assert metrics(at)["Certified gap"] == f"{wanted.gap:.1e}"
-    assert metrics(at)["Gap at any server wait"] == f"{wanted.global_gap:.2%}"
+    assert metrics(at)["Gap at any server wait"] == f"{100 * wanted.global_gap:.2f} %"
     assert wanted.notes
     assert set(wanted.notes) <= {c.value.replace("\\", "") for c in at.caption}
     assert data["local"]["predicted"]["jct_s"] == pytest.approx(0.022, rel=5e-3)
