@@ -29,13 +29,15 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
 def inspection_text(report: Row) -> str:
     """What ``nona inspect`` prints."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report["provenance"].items())
+    low, high = report["total_compute_interval_s"]
     lines = [
         f"{report['model']} on {report['device']}",
         f"  {report['operators']} operators, {report['edges']} edges, "
         f"{format_count(report['parameters'])} parameters ({format_size(report['weight_bytes'])})",
         f"  {report['gmac']:.4g} GMAC, {format_size(report['activation_bytes'])} of activations",
-        f"  time {format_time(report['total_compute_s'])} one after the other, "
-        f"{format_time(report['critical_path_s'])} on the critical path ({shares})",
+        f"  time {format_time(report['total_compute_s'])} one after the other ({shares}; with 90 % from "
+        f"{format_time(low)} to {format_time(high)}), "
+        f"{format_time(report['critical_path_s'])} on the critical path",
         f"  parallelism {report['parallelism']:.3f}: splitting one query can gain at most "
         f"{1 - 1 / report['parallelism']:.1%} of its time",
         *(f"  warning: {w}" for w in report["warnings"]),
@@ -45,10 +47,7 @@ def inspection_text(report: Row) -> str:
 
 def contraction_text(report: Row) -> str:
     """What ``nona contract`` prints."""
-    lines = [
-        f"{report['model']}: {report['operators']} operators → {report['tasks']} tasks "
-        f"({report['rule']} rule, {len(report['steps'])} steps), {len(report['subgraphs'])} sub-graphs"
-    ]
+    lines = [f"{report['model']}: {report['summary']}", f"{len(report['subgraphs'])} sub-graphs to place"]
     rows = [
         {
             "root": s["root"] or "(start)",

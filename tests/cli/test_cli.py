@@ -30,6 +30,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     figures = run(capsys, "inspect", model)
     assert figures["operators"] >= 1
+    low, high = figures["total_compute_interval_s"]
+    assert low <= figures["total_compute_s"] * (1 + 1e-9) <= high * (1 + 2e-9)
     assert 0 < figures["critical_path_s"] <= figures["total_compute_s"] * (1 + 1e-9)
     assert figures["parallelism"] == pytest.approx(figures["total_compute_s"] / figures["critical_path_s"])
     contracted = run(capsys, "contract", model)
