@@ -33,6 +33,7 @@ def app(arguments: argparse.Namespace) -> None:
     command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
+    command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
     subprocess.run(command, check=False)
 
 
