@@ -96,20 +96,19 @@ def sweep(
 
     Schedulers that queueing theory has no prediction for are simulated only.
     """
+    own = {s.name: s for s in scenario.schedulers}
+    entries = tuple(own.get(name, SchedulerSpec(name=name)) for name in schedulers)
     for value in values:
-        chosen = with_value(scenario, path, value)
+        study = prepare(with_value(scenario, path, value).model_copy(update={"schedulers": entries}), sources)
+        placements = {name: _PREDICTED[name](study) for name in schedulers if name in _PREDICTED}
+        result = simulate(study, placement=placements.get("nona"), workers=workers)
         for name in schedulers:
-            entry = next((s for s in chosen.schedulers if s.name == name), SchedulerSpec(name=name))
-            single = chosen.model_copy(update={"schedulers": (entry,)})
-            study = prepare(single, sources)
-            placement = _predict(study, name)
-            given = placement if name == "nona" else None
-            summary = simulate(study, placement=given, workers=workers).summaries[name]
-            p = placement.prediction if placement else None
+            placed = placements.get(name)
+            p = placed.prediction if placed else None
             yield SweepPoint(
-                value, name, p.jct_s if p else None, p.network_utilization if p else None, summary
+                value,
+                name,
+                p.jct_s if p else None,
+                p.network_utilization if p else None,
+                result.summaries[name],
             )
-
-
-def _predict(study: Study, name: str) -> Placement | None:
-    return _PREDICTED[name](study) if name in _PREDICTED else None
