@@ -5,7 +5,7 @@ It is made by :mod:`nona.study` from a scenario, and knows nothing of files or c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition
+from nona.errors import HardwareError
+from nona.topology import Topology
 
 Discipline = Literal["fifo", "processor-sharing"]
 
@@ -66,7 +68,7 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Executors, the shared link, background load, and the query classes.
+    """Executors, the shared link or links, background load, and the query classes.
 
     Attributes
     ----------
@@ -77,13 +79,20 @@ class System:
     class_names
         Names of the executor classes, e.g. ``"a100-40gb"`` or ``"a100-40gb/2g.10gb"``.
     capacity, latency_s, discipline
-        The bottleneck link: bytes/s, seconds, and how it shares.
+        The bottleneck link (the core, where there are several): bytes/s, seconds, how it shares.
     background_compute
-        Background of every single executor. ``background_network`` is that of the link.
+        Background of every single executor. ``background_network`` is that of the link (the core).
     queries
         The query classes, in the order of the scenario.
     seed
         The scenario's seed.
+    topology
+        The links that messages cross; ``None``: the one link alone.
+
+    Raises
+    ------
+    HardwareError
+        For a topology that does not fit, or with processor sharing.
     """
 
     executor_server: NDArray[np.int64]
@@ -96,6 +105,54 @@ class System:
     background_network: Stream
     queries: tuple[QueryClass, ...]
     seed: int = 0
+    topology: Topology | None = None
+
+    def __post_init__(self) -> None:
+        if self.topology is not None:
+            self._check_topology(self.topology)
+
+    def _check_topology(self, topology: Topology) -> None:
+        if topology.servers != self.servers:
+            raise HardwareError(
+                f"System: its topology has {topology.servers} servers, its executors {self.servers}; "
+                "make them equal."
+            )
+        core = float(topology.link_capacity[topology.core])
+        if core != self.capacity:
+            raise HardwareError(
+                f"System: capacity={self.capacity:g} and that of the topology's core, {core:g}, must be "
+                "equal; give one of them twice."
+            )
+        if self.discipline != "fifo":
+            raise HardwareError(
+                f"System: discipline={self.discipline!r} is for a single link; use fifo, or no topology."
+            )
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links; ``("link",)`` where there is one."""
+        return ("link",) if self.topology is None else self.topology.link_names
+
+    @property
+    def link_capacity(self) -> NDArray[np.float64]:
+        """(L,) Bytes per second of each link."""
+        return np.array([self.capacity]) if self.topology is None else self.topology.link_capacity
+
+    @property
+    def link_streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+        """For each link the name of its random streams, and its background.
+
+        Every link has the same utilisation by background: the rate of messages grows with capacity.
+        """
+        rate, core = self.background_network.rate, 0 if self.topology is None else self.topology.core
+        return tuple(
+            (("link",), self.background_network)
+            if number == core
+            else (("link", name), replace(self.background_network, rate=rate * (capacity / self.capacity)))
+            for number, (name, capacity) in enumerate(
+                zip(self.link_names, self.link_capacity.tolist(), strict=True)
+            )
+        )
 
     @cached_property
     def servers(self) -> int:

@@ -14,6 +14,7 @@ LAYERS = (
     ("nona.cost",),
     ("nona.contraction",),
     ("nona.decomposition",),
+    ("nona.topology",),
     ("nona.system",),
     ("nona.placement",),
     ("nona.schedulers",),
