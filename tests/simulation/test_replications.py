@@ -7,12 +7,15 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from mortal_scheduler import mortal, total_jobs
 from theory_systems import bind_to, one_task_query, system_of
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.pool import RETRIES, ThisProcess
 from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
+from nona.simulation.workers import ProcessPool
 from nona.system import Stream
 
 SYSTEM = system_of(
@@ -103,7 +106,49 @@ def test_a_scheduler_that_cannot_be_sent_needs_one_worker():
     assert len(run_replications(SYSTEM, given, OPTIONS, 2)["random"]) == 2
 
 
+@pytest.mark.parametrize("deaths", [1, RETRIES])
+def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path, deaths):
+    given = [mortal(tmp_path / "deaths", deaths, 3.0), *prepared(("random",))]
+    options = replace(OPTIONS, engine="simpy")
+    reports = []
+    shared = run_replications(SYSTEM, given, options, 2, 2, reports.append)
+    assert list((tmp_path / "deaths").iterdir()) == []
+    alone = run_replications(SYSTEM, given, options, 2)  # no deaths are left
+    for name in alone:
+        for a, b in zip(alone[name], shared[name], strict=True):
+            same(a, b)
+    assert total_jobs(reports) == sum(np.isfinite(r.completion_s).sum() for n in shared for r in shared[n])
+    fractions = [r.fraction for r in reports]
+    assert fractions == sorted(fractions)
+
+
+def test_a_run_that_always_loses_its_worker_ends_the_study(tmp_path):
+    given = [mortal(tmp_path / "deaths", 10, 3.0), *prepared(("random",))]
+    with pytest.raises(SimulationError, match=f"died {RETRIES + 1} times") as caught:
+        run_replications(SYSTEM, given, replace(OPTIONS, engine="simpy"), 1, 2)
+    assert "\n" not in str(caught.value)
+    assert len(list((tmp_path / "deaths").iterdir())) == 10 - RETRIES - 1
+    assert multiprocessing.active_children() == []
+
+
+def test_a_pool_keeps_its_processes_from_one_study_to_the_next():
+    with ProcessPool(2) as pool:
+        first = run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=pool)
+        processes = {p.pid for p in multiprocessing.active_children()}
+        other = run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2, pool=pool)
+        assert {p.pid for p in multiprocessing.active_children()} == processes
+        assert len(processes) == 2
+    assert multiprocessing.active_children() == []
+    alone = run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=ThisProcess())
+    alone |= run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2)
+    for name, records in (first | other).items():
+        for a, b in zip(alone[name], records, strict=True):
+            same(a, b)
+
+
 def test_nonsense_is_refused():
+    with pytest.raises(SimulationError, match="workers=0"):
+        ProcessPool(0)
     with pytest.raises(SimulationError, match="replications=0"):
         run_replications(SYSTEM, prepared(), OPTIONS, replications=0)
     with pytest.raises(SimulationError, match="workers=-1"):

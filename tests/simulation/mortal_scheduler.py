@@ -1,0 +1,60 @@
+"""A scheduler whose process dies in the middle of a run, a stated number of times in all.
+
+Every death takes a file out of a folder, so that its number does not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+
+
+class Fate(NamedTuple):
+    """Deaths left: a file each in ``folder``; they come when at least ``after_s`` has been simulated."""
+
+    folder: str
+    after_s: float
+
+
+def decide(now: float, query: int, view: Any, tables: Fate, u: Any, out: Any) -> None:
+    """Everything goes to executor 0; when the time has come, the process dies."""
+    out[:] = 0
+    if now > tables.after_s and take_one(tables.folder):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def take_one(folder: str) -> bool:
+    """Whether there was a file left to remove, and it was this process that removed it."""
+    for path in Path(folder).iterdir():
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            continue
+        return True
+    return False
+
+
+def no_prepare(system: Any, placement: Any, options: Any) -> Prepared:
+    """Never called: the tests make the tables."""
+    raise NotImplementedError
+
+
+def mortal(folder: Path, deaths: int, after_s: float, name: str = "mortal") -> tuple[Scheduler, Prepared]:
+    """The scheduler with its tables; ``folder`` is made and holds the deaths."""
+    folder.mkdir()
+    for death in range(deaths):
+        (folder / str(death)).touch()
+    scheduler = Scheduler(name, "bind", NetworkView.N0, "", "", "", decide, no_prepare)
+    return scheduler, Prepared(Fate(str(folder), after_s), 0)
+
+
+def total_jobs(reports: Sequence[Any]) -> int:
+    """Measured jobs in all reports together."""
+    return int(np.sum([len(r.run.query) for r in reports]))
