@@ -154,6 +154,17 @@ class System:
             )
         )
 
+    def isolated_s(self, size_bytes: float, source_server: int, destination_server: int) -> float:
+        """Seconds of a message between two servers when nothing else is on its way.
+
+        ``size / smallest capacity on its path + latency``: links are crossed pipelined.
+        """
+        slowest = self.capacity
+        if self.topology is not None:
+            path = self.topology.path(source_server, destination_server)
+            slowest = min(float(self.topology.link_capacity[link]) for link in path)
+        return size_bytes / slowest + self.latency_s
+
     @cached_property
     def servers(self) -> int:
         """Number of servers."""

@@ -73,7 +73,7 @@ def executor_load(runs: Runs) -> dict[str, Any]:
         pairs = list(zip(records, lengths, strict=True))
         load[scheduler] = {
             "executors": np.mean([r.executor_busy_s / n for r, n in pairs], axis=0).tolist(),
-            "link": float(np.mean([r.link_busy_s / n for r, n in pairs])),
+            "link": float(np.mean([r.link_busy_s.max() / n for r, n in pairs])),
         }
     return load
 

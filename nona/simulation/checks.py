@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.simulation.records import Check, MessageInterval, RawRun, TaskInterval
 from nona.system import System
 
+Seconds = NDArray[np.float64]
 TOLERANCE = 1e-9  # relative; sums of up to millions of terms
 # Nanoseconds: below any modelled time, far above rounding at a run's clock times.
 CLOCK_S = 1e-9
@@ -18,10 +20,8 @@ def run_checks(system: System, raw: RawRun, jobs: int) -> tuple[Check, ...]:
     """All checks of one run."""
     return (
         _conservation(raw),
-        _busy_time(
-            "executors", float(raw.executor_busy_s.sum()), float(raw.executor_work_s.sum()), raw, _worst(raw)
-        ),
-        _busy_time("link", raw.link_busy_s, raw.link_work_s, raw, abs(raw.link_busy_s - raw.link_work_s)),
+        _busy_time("executors", raw.executor_busy_s, raw.executor_work_s, raw),
+        _busy_time("link", raw.link_busy_s, raw.link_work_s, raw),
         _little(raw, jobs),
         _causality(system, raw),
     )
@@ -35,13 +35,11 @@ def _conservation(raw: RawRun) -> Check:
     return Check("conservation", ok, f"{arrived} arrived = {raw.completed} completed + {left} in flight")
 
 
-def _worst(raw: RawRun) -> float:
-    return float(np.max(np.abs(raw.executor_busy_s - raw.executor_work_s)))
-
-
-def _busy_time(name: str, busy_s: float, work_s: float, raw: RawRun, worst_s: float) -> Check:
+def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:
+    """Of every single resource."""
+    worst_s = float(np.max(np.abs(busy_s - work_s)))
     ok = worst_s <= TOLERANCE * max(raw.end_s, 1e-300) + CLOCK_S
-    return Check(f"work of {name}", ok, f"busy {busy_s:.6g} s, services done {work_s:.6g} s")
+    return Check(f"work of {name}", ok, f"busy {busy_s.sum():.6g} s, services done {work_s.sum():.6g} s")
 
 
 def _little(raw: RawRun, jobs: int) -> Check:
@@ -102,8 +100,8 @@ def _is_causal(
         arrives = before.end_s
         if server[before.executor] != there:
             arrives = delivered.get((tensor, there), np.inf)
-            isolated = before.end_s + graph.tensor_bytes[tensor] / system.capacity + system.latency_s
-            if arrives < isolated - slack:
+            alone = system.isolated_s(graph.tensor_bytes[tensor], int(server[before.executor]), there)
+            if arrives < before.end_s + alone - slack:
                 return False
         if after.ready_s < arrives:
             return False

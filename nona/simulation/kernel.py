@@ -19,7 +19,7 @@ import simpy
 from simpy.core import StopSimulation
 
 # What happens first at one instant. Background arrivals come before all of them.
-LINK_BACKGROUND, LINK_END, DELIVERY, TASK_END, WAKE, ARRIVAL = range(6)
+LINK_BACKGROUND, LINK_END, HOP, DELIVERY, TASK_END, WAKE, ARRIVAL = range(7)
 JOB_SHIFT = 20
 KIND_SHIFT = 60
 MAX_TASKS = 1 << JOB_SHIFT

@@ -1,20 +1,20 @@
-"""The bottleneck link, first come first served.
-
-A FIFO link has no events of its own: when a message is requested, all that stands before it is
-known, so its delivery is too. Background messages are merged in when the link is looked at.
-"""
+"""The network as the engine sees it, and the single bottleneck link, first come first served."""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
 from nona.simulation.draws import background_items
 from nona.simulation.inputs import Inputs
 from nona.simulation.job import Job
+from nona.simulation.lane import Lane
+from nona.simulation.paths import PathLinks
 from nona.simulation.plan import Output
 from nona.simulation.records import MessageInterval
 from nona.simulation.shared_link import SharedLink
@@ -22,7 +22,7 @@ from nona.system import System
 
 
 class Link(Protocol):
-    """What the engine asks of a link. Work is in seconds of the link alone: bytes / capacity."""
+    """What the engine asks of the link, or of all links together (L of them, in order)."""
 
     def send(
         self, now: float, job: Job, output: Output, places: Sequence[int], source: int, destination: int
@@ -36,42 +36,54 @@ class Link(Protocol):
     def also(self, now: float, token: Any, job: Job, output: Output, place: int) -> None:
         """One more target on the same server reads the message, which may have arrived already."""
 
+    def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        """Seconds from request to delivery of the message when nothing else is on its way."""
+
     def past_transfer_s(self, now: float) -> float:
         """Mean seconds from request to delivery of the messages delivered so far; 0 before any."""
 
     def promised_s(self, now: float) -> float:
         """Seconds until the messages of queries alone would have been served."""
 
-    def pending_s(self, now: float) -> float:
-        """Work waiting or in service, background included."""
+    def queue_bytes(self, now: float) -> float:
+        """Bytes waiting or in service, background included."""
 
-    def busy_until(self, now: float) -> float:
-        """Length of the busy periods from 0 to ``now``."""
+    def busy_per_link(self, now: float) -> NDArray[np.float64]:
+        """(L,) Length of the busy periods from 0 to ``now``."""
 
-    def work_until(self, now: float) -> float:
-        """Work done by ``now``."""
+    def work_per_link(self, now: float) -> NDArray[np.float64]:
+        """(L,) Seconds of service done by ``now``."""
+
+    def crossed_bytes(self) -> NDArray[np.float64] | None:
+        """(classes, L + 1) Bytes that each query class sent over each link, and in all; ``None`` when
+        all it sent crossed the one link."""
 
 
 def make_link(system: System, streams: RandomStreams, inputs: Inputs, watched: bool) -> Link:
-    """The link of ``system``, of its discipline; ``watched``: past transfers will be asked for."""
+    """The link or links of ``system``; ``watched``: past transfers will be asked for."""
+    if system.topology is not None:
+        return PathLinks(system, system.topology, streams, inputs, watched)
     background = background_items(system.background_network, streams, "link")
     items = ((arrival, size / system.capacity) for arrival, size in background)
     if system.discipline == "fifo":
-        return FifoLink(items, system.latency_s, inputs, watched)
-    return SharedLink(items, system.latency_s, inputs)
+        return FifoLink(items, system.capacity, system.latency_s, inputs, watched)
+    return SharedLink(items, system.capacity, system.latency_s, inputs)
 
 
-class FifoLink:
-    """``free_s``: when all that was requested will have been served; ``closed_s``, ``since_s`` and
-    ``work_s`` as in :class:`~nona.simulation.executor.Executor`. A token is the delivery instant."""
+class FifoLink(Lane):
+    """The one link. The delivery of a message is known at its request; it is the token."""
 
     def __init__(
-        self, background: Iterator[tuple[float, float]], latency_s: float, inputs: Inputs, watched: bool
+        self,
+        background: Iterator[tuple[float, float]],
+        capacity: float,
+        latency_s: float,
+        inputs: Inputs,
+        watched: bool,
     ) -> None:
-        self.latency_s, self.later, self.here, self.wait = latency_s, inputs.later, inputs.here, inputs.wait
-        self._items, self._watched = background, watched
-        self.free_s = self.since_s = self.closed_s = self.work_s = self.reserved_s = 0.0
-        self._next_s, self._next_work_s = next(background, (math.inf, 0.0))
+        super().__init__(background)
+        self.capacity, self.latency_s, self._watched = capacity, latency_s, watched
+        self.later, self.here, self.wait = inputs.later, inputs.here, inputs.wait
         self._due: deque[tuple[float, float]] = deque()
         self._delivered, self._transfer_s = 0, 0.0
 
@@ -81,7 +93,7 @@ class FifoLink:
         if self._next_s <= now:
             self._absorb(now)
         work = output.work_s
-        start = self.free_s
+        start = self.free_s  # from here as Lane.serve and Inputs.later, without calls: they cost most
         if start < now:
             self.closed_s += start - self.since_s
             self.since_s = start = now
@@ -90,7 +102,7 @@ class FifoLink:
         job.sent_bytes += output.size_bytes
         delivered = end + self.latency_s
         latest_s, missing = job.latest_s, job.missing
-        for place in places:  # as Inputs.later, without a call: most of a run's time is spent here
+        for place in places:
             task = output.targets[place]
             if delivered > latest_s[task]:
                 latest_s[task] = delivered
@@ -102,7 +114,7 @@ class FifoLink:
             else:
                 self.wait(job, task)
         if self._watched:
-            self.reserved_s = max(self.reserved_s, now) + work
+            self.reserve(now, work)
             self._due.append((delivered, delivered - now))
         if job.trace is not None:
             job.trace.messages.append(
@@ -118,15 +130,8 @@ class FifoLink:
         else:
             self.here(now, job, output.targets[place])
 
-    def _absorb(self, now: float) -> None:
-        while self._next_s <= now:
-            arrival, free = self._next_s, self.free_s
-            if arrival > free:
-                self.closed_s += free - self.since_s
-                self.since_s = free = arrival
-            self.free_s = free + self._next_work_s
-            self.work_s += self._next_work_s
-            self._next_s, self._next_work_s = next(self._items)
+    def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        return output.work_s + self.latency_s
 
     def past_transfer_s(self, now: float) -> float:
         while self._due and self._due[0][0] <= now:
@@ -137,14 +142,14 @@ class FifoLink:
     def promised_s(self, now: float) -> float:
         return max(0.0, self.reserved_s - now)
 
-    def pending_s(self, now: float) -> float:
-        self._absorb(now)
-        return max(0.0, self.free_s - now)
+    def queue_bytes(self, now: float) -> float:
+        return self.pending_s(now) * self.capacity
 
-    def busy_until(self, now: float) -> float:
-        self._absorb(now)
-        return self.closed_s + min(self.free_s, now) - self.since_s
+    def busy_per_link(self, now: float) -> NDArray[np.float64]:
+        return np.array([self.busy_until(now)])
 
-    def work_until(self, now: float) -> float:
-        self._absorb(now)
-        return self.work_s - max(0.0, self.free_s - now)
+    def work_per_link(self, now: float) -> NDArray[np.float64]:
+        return np.array([self.work_until(now)])
+
+    def crossed_bytes(self) -> None:
+        return None

@@ -70,10 +70,12 @@ class Records:
         Query jobs of the whole run, warm-up and tail included.
     window_s
         Arrival of the first and of the last measured job.
-    executor_busy_s : (E,), link_busy_s
+    executor_busy_s : (E,), link_busy_s : (L,)
         Busy seconds within the window, background included.
+    link_names : L names
+        ``("link",)`` where there is one link.
     utilization_compute, utilization_network
-        The same per second (and executor); ``nan`` for a window of no length.
+        The same per second: per executor, and of the busiest link; ``nan`` for a window of no length.
     state, state_reason
         ``overloaded`` when no steady state exists, and why; the reason is empty when stable.
     checks
@@ -95,7 +97,8 @@ class Records:
     in_flight: int
     window_s: tuple[float, float]
     executor_busy_s: NDArray[np.float64]
-    link_busy_s: float
+    link_busy_s: NDArray[np.float64]
+    link_names: tuple[str, ...]
     utilization_compute: float
     utilization_network: float
     state: State
@@ -118,7 +121,9 @@ class RawRun:
     length of the busy periods, ``*_work_s`` the sum of the services done, both up to ``end_s``:
     two independent sums. ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system.
     ``class_*`` are sums over the completed jobs of each query class: their number, modelled
-    compute seconds on the executors they used, and message bytes.
+    compute seconds on the executors they used, and message bytes. ``link_*`` are (L,).
+    ``crossed_bytes`` (classes, L + 1): message bytes requested by all jobs of a class that cross each
+    link, and in the last column all of them; ``None`` where all cross the one link.
     """
 
     first_measured: int
@@ -127,11 +132,11 @@ class RawRun:
     completion_s: NDArray[np.float64]
     end_s: float
     executor_busy_window_s: NDArray[np.float64]
-    link_busy_window_s: float
+    link_busy_window_s: NDArray[np.float64]
     executor_busy_s: NDArray[np.float64]
     executor_work_s: NDArray[np.float64]
-    link_busy_s: float
-    link_work_s: float
+    link_busy_s: NDArray[np.float64]
+    link_work_s: NDArray[np.float64]
     jobs_area_s: float
     class_completed: NDArray[np.int64]
     class_work_s: NDArray[np.float64]
@@ -139,3 +144,4 @@ class RawRun:
     traced_tasks: tuple[TaskInterval, ...]
     traced_messages: tuple[MessageInterval, ...]
     completed: int
+    crossed_bytes: NDArray[np.float64] | None = None

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from simpy.events import Event
 
 from nona.simulation.inputs import Inputs
@@ -58,7 +60,10 @@ class SharedLink:
     A token is the message itself.
     """
 
-    def __init__(self, background: Iterator[tuple[float, float]], latency_s: float, inputs: Inputs) -> None:
+    def __init__(
+        self, background: Iterator[tuple[float, float]], capacity: float, latency_s: float, inputs: Inputs
+    ) -> None:
+        self.capacity = capacity
         self.inputs, self.environment, self.heap = inputs, inputs.environment, inputs.heap
         self.latency_s, self._items = latency_s, background
         self.callbacks: list[Callable[[Any], None]] = [self._deliver]
@@ -147,14 +152,24 @@ class SharedLink:
         """As if the messages of queries had the link alone, one after the other."""
         return max(0.0, self.reserved_s - now)
 
+    def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        return output.work_s + self.latency_s
+
+    def queue_bytes(self, now: float) -> float:
+        return self.pending_s(now) * self.capacity
+
     def pending_s(self, now: float) -> float:
+        """Work waiting or in service, background included, in seconds of the link alone."""
         if not self.flows:
             return 0.0
         virtual = self.virtual_s + (now - self.last_s) / len(self.flows)
         return math.fsum(max(0.0, tag - virtual) for tag, _, _ in self.flows)
 
-    def busy_until(self, now: float) -> float:
-        return self.closed_s + (now - self.since_s if self.flows else 0.0)
+    def busy_per_link(self, now: float) -> NDArray[np.float64]:
+        return np.array([self.closed_s + (now - self.since_s if self.flows else 0.0)])
 
-    def work_until(self, now: float) -> float:
-        return self.requested_s - self.pending_s(now)
+    def work_per_link(self, now: float) -> NDArray[np.float64]:
+        return np.array([self.requested_s - self.pending_s(now)])
+
+    def crossed_bytes(self) -> None:
+        return None

@@ -73,7 +73,7 @@ class SimPyRun:
         self.unmeasured = size.jobs  # measured jobs that are not complete
         self.area_s = self.area_since_s = self.window_area_s = 0.0
         self._last = size.first + size.jobs - 1
-        self._busy_at: dict[int, tuple[NDArray[np.float64], float]] = {}
+        self._busy_at: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         classes = len(system.queries)
         self.class_completed, self.class_work_s, self.class_bytes = (
             [0] * classes,
@@ -132,10 +132,10 @@ class SimPyRun:
         """The window opens or closes with this job's arrival."""
         if number == self.size.first:
             self._area_before_s = self.area_s
-            self._busy_at[0] = (self.executors.busy_until(now), self.link.busy_until(now))
+            self._busy_at[0] = (self.executors.busy_until(now), self.link.busy_per_link(now))
         if number == self._last:
             self.window_area_s = self.area_s - self._area_before_s
-            self._busy_at[1] = (self.executors.busy_until(now), self.link.busy_until(now))
+            self._busy_at[1] = (self.executors.busy_until(now), self.link.busy_per_link(now))
 
     def _task_ended(self, executor: Executor) -> None:
         now = self.environment._now
@@ -178,8 +178,8 @@ class SimPyRun:
             link_busy_window_s=link_last - link_first,
             executor_busy_s=self.executors.busy_until(end),
             executor_work_s=self.executors.work_until(end),
-            link_busy_s=self.link.busy_until(end),
-            link_work_s=self.link.work_until(end),
+            link_busy_s=self.link.busy_per_link(end),
+            link_work_s=self.link.work_per_link(end),
             jobs_area_s=self.window_area_s,
             class_completed=np.array(self.class_completed, dtype=np.int64),
             class_work_s=np.array(self.class_work_s),
@@ -189,4 +189,5 @@ class SimPyRun:
                 sorted(messages, key=lambda m: (m.job, m.start_s, m.tensor, m.destination))
             ),
             completed=self.completed,
+            crossed_bytes=self.link.crossed_bytes(),
         )

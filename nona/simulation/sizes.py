@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.system import System
 
+MARKS = 20  # stretches of the cohort between whose ends the number in the system is looked at
 SAMPLES = 200  # jobs whose causality is checked, spread over the cohort
 TAIL_WORK = 100.0  # the tail may take this many times the work of the largest job
 TAIL_FACTOR = 5  # and this many times the jobs before it
@@ -18,7 +22,7 @@ class RunSize:
     Arrivals go on until the cohort is complete. The run is cut off when ``tail_jobs`` more jobs
     have arrived and ``tail_s`` seconds have passed since the cohort's last arrival, and in any case
     after ``TAIL_FACTOR`` times ``tail_jobs``: no stable system takes so long, while an overloaded
-    or starved one might take for ever.
+    or starved one might take for ever. At most ``record_jobs`` measured jobs are recorded one by one.
     """
 
     first: int
@@ -28,6 +32,17 @@ class RunSize:
     timeline_jobs: int
     tail_jobs: int
     tail_s: float
+    record_jobs: int = 1_000_000
+
+    @property
+    def last(self) -> int:
+        """Number of the last measured job."""
+        return self.first + self.jobs - 1
+
+    def marks(self) -> NDArray[np.int64]:
+        """(21,) Jobs first + round(k·(jobs−1)/20), k = 0 … 20, halves up: they cut the cohort evenly."""
+        steps = np.arange(MARKS + 1, dtype=np.int64)
+        return self.first + (2 * steps * (self.jobs - 1) + MARKS) // (2 * MARKS)
 
     def too_long(self, number: int, since_last_s: float) -> bool:
         """Whether to stop before job ``number``, which arrives ``since_last_s`` after the cohort."""
@@ -37,9 +52,17 @@ class RunSize:
     def is_traced(self, number: int) -> bool:
         """Whether the intervals of job ``number`` are recorded: for the timeline or as a sample."""
         place = number - self.first
-        if not 0 <= place < self.jobs:
-            return False
-        return place < self.timeline_jobs or place % -(-self.jobs // SAMPLES) == 0
+        return 0 <= place < self.jobs and (place < self.timeline_jobs or place % self._stride == 0)
+
+    def traced(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """:meth:`is_traced` of many jobs."""
+        place = numbers - self.first
+        chosen = (place < self.timeline_jobs) | (place % self._stride == 0)
+        return chosen & (place >= 0) & (place < self.jobs)
+
+    @property
+    def _stride(self) -> int:
+        return -(-self.jobs // SAMPLES)
 
     @property
     def report_every(self) -> int:
@@ -64,7 +87,7 @@ def largest_job_s(system: System) -> float:
     largest = 0.0
     for query in system.queries:
         compute = float(query.tasks.compute_s.max(axis=0).sum())
-        transfer = float(query.tasks.tensor_bytes.sum()) / system.capacity
+        transfer = float(query.tasks.tensor_bytes.sum()) / float(system.link_capacity.min())
         hops = len(query.tasks.edge_target) * system.latency_s
         largest = max(largest, compute + transfer + hops)
     return largest

@@ -50,7 +50,7 @@ def make_viewer(
         return view._replace(
             past_transfer_s=link.past_transfer_s(now),
             link_promised_s=link.promised_s(now) if level >= NetworkView.N3 else hidden,
-            link_queue_bytes=link.pending_s(now) * system.capacity if level >= NetworkView.N4 else hidden,
+            link_queue_bytes=link.queue_bytes(now) if level >= NetworkView.N4 else hidden,
         )
 
     return look

@@ -40,7 +40,8 @@ def busy_system(**changes: object) -> System:
 
 def digest(records: Records) -> str:
     parts = [records.query, records.arrival_s, records.completion_s, records.executor_busy_s]
-    text = repr((records.window_s, records.link_busy_s, records.checks, records.timeline))
+    parts.append(records.link_busy_s)
+    text = repr((records.window_s, records.checks, records.timeline))
     return hashlib.sha256(b"".join(p.tobytes() for p in parts) + text.encode()).hexdigest()
 
 
