@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nona.contraction.contracted import ContractedGraph
+from nona.errors import GraphError
 from nona.graph.dag import Dag
 
 
@@ -50,6 +51,50 @@ class TaskGraph:
         """The graph on task indices."""
         pairs = zip(self.edge_source.tolist(), self.edge_target.tolist(), strict=True)
         return Dag.from_edges(len(self), pairs, self.name)
+
+    @classmethod
+    def from_edges(
+        cls, name: str, compute_s: ArrayLike, edges: Iterable[tuple[int, int, float]] = ()
+    ) -> TaskGraph:
+        """A graph without operators, every edge with a tensor of its own; tasks are called t0, t1, ….
+
+        Parameters
+        ----------
+        compute_s : (T,) or (classes, T)
+            Seconds of each task, on one executor class or on several.
+        edges
+            (source, target, bytes) each, from a lower number to a higher one.
+
+        Raises
+        ------
+        GraphError
+            For an edge that does not lead from a task to a later one.
+
+        Examples
+        --------
+        >>> TaskGraph.from_edges("pair", [0.1, 0.2], [(0, 1, 1e6)]).dag.successors
+        ((1,), ())
+        """
+        times = np.atleast_2d(np.array(compute_s, dtype=float))
+        n = times.shape[1]
+        listed = sorted(edges)
+        for source, target, _ in listed:
+            if not 0 <= source < target < n:
+                raise GraphError(
+                    f"Task graph {name!r}: edge {source} → {target} must lead from one of {n} tasks to a "
+                    "later one; number the tasks in a topological order."
+                )
+        return cls(
+            name=name,
+            task_ids=tuple(f"t{i}" for i in range(n)),
+            compute_s=times,
+            weight_bytes=np.zeros(n),
+            edge_source=np.array([e[0] for e in listed], dtype=np.int64),
+            edge_target=np.array([e[1] for e in listed], dtype=np.int64),
+            edge_tensor=np.arange(len(listed), dtype=np.int64),
+            tensor_source=np.array([e[0] for e in listed], dtype=np.int64),
+            tensor_bytes=np.array([e[2] for e in listed], dtype=float),
+        )
 
     @classmethod
     def from_contracted(

@@ -8,10 +8,12 @@ from types import MappingProxyType
 from nona.errors import SimulationError
 from nona.schedulers import (
     expert,
+    jsq_d,
     local,
     nona_d2,
     nona_stochastic,
     opportunistic,
+    priority,
     random_executor,
     spark_fair,
     spark_fifo,
@@ -28,6 +30,8 @@ _MODULES = (
     opportunistic,
     spark_fair,
     spark_fifo,
+    priority,
+    jsq_d,
     expert,
 )
 _registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}

@@ -19,22 +19,6 @@ from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, Stream, System
 
 
-def task_graph(name: str, compute_s: Sequence[float], edges: Sequence[tuple[int, int, float]]) -> TaskGraph:
-    """A task graph on one executor class; every edge carries a tensor of its own."""
-    edges = sorted(edges)
-    return TaskGraph(
-        name=name,
-        task_ids=tuple(f"t{i}" for i in range(len(compute_s))),
-        compute_s=np.array([compute_s], dtype=float),
-        weight_bytes=np.zeros(len(compute_s)),
-        edge_source=np.array([e[0] for e in edges], dtype=np.int64),
-        edge_target=np.array([e[1] for e in edges], dtype=np.int64),
-        edge_tensor=np.arange(len(edges), dtype=np.int64),
-        tensor_source=np.array([e[0] for e in edges], dtype=np.int64),
-        tensor_bytes=np.array([e[2] for e in edges], dtype=float),
-    )
-
-
 def fork_join_chain(name: str, widths: Sequence[int], seed: int = 0, rate: float = 10.0) -> QueryClass:
     """Cut tasks with ``widths[k]`` parallel tasks between the k-th and the next."""
     rng = np.random.default_rng(seed)
@@ -48,14 +32,14 @@ def fork_join_chain(name: str, widths: Sequence[int], seed: int = 0, rate: float
         subgraphs.append(SubGraph(root, sink, interior))
         cuts.append(sink)
         n = sink + 1
-    tasks = task_graph(name, rng.uniform(1e-3, 1e-2, n).tolist(), edges)
+    tasks = TaskGraph.from_edges(name, rng.uniform(1e-3, 1e-2, n).tolist(), edges)
     return QueryClass(name, tasks, Decomposition(tuple(cuts), tuple(subgraphs)), rate)
 
 
 def slides_query() -> QueryClass:
     """The example of the slides on Nona: 2, 10, 8, 2 ms; 9 ms by way of task 2, 1 ms by way of 3."""
     edges = [(0, 1, 9e6), (0, 2, 1e6), (1, 3, 9e6), (2, 3, 1e6)]
-    tasks = task_graph("slides", [2e-3, 10e-3, 8e-3, 2e-3], edges)
+    tasks = TaskGraph.from_edges("slides", [2e-3, 10e-3, 8e-3, 2e-3], edges)
     return QueryClass("slides", tasks, Decomposition((0, 3), (SubGraph(0, 3, (1, 2)),)), 1.0)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_view, slides_query, system_of, task_graph
+from scheduler_cases import fork_join_chain, random_view, slides_query, system_of
 
+from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition, SubGraph
 from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
@@ -70,7 +71,7 @@ def test_slides_example_local_spread_and_network_aware():
 def test_half_keeps_branches_whole_and_balances_them():
     # branches {1, 2} of 5 ms, {3} of 4 ms and {4} of 2 ms between 0 and 5; the first moves most
     edges = [(0, 1, 9e6), (1, 2, 1e3), (2, 5, 9e6), (0, 3, 1e6), (3, 5, 1e6), (0, 4, 1e6), (4, 5, 1e6)]
-    tasks = task_graph("b", [1e-3, 2e-3, 3e-3, 4e-3, 2e-3, 1e-3], edges)
+    tasks = TaskGraph.from_edges("b", [1e-3, 2e-3, 3e-3, 4e-3, 2e-3, 1e-3], edges)
     query = QueryClass("b", tasks, Decomposition((0, 5), (SubGraph(0, 5, (1, 2, 3, 4)),)), 1.0)
     assert branches_of(traffic_of(tasks), (1, 2, 3, 4)) == [(1, 2), (3,), (4,)]
     (placed,) = place_fixed(system_of([query]), query, "half")
@@ -79,7 +80,7 @@ def test_half_keeps_branches_whole_and_balances_them():
 
 
 def test_a_shared_tensor_counts_once_in_each_direction():
-    tasks = task_graph("s", [1e-3] * 4, [(0, 1, 5.0), (0, 2, 5.0), (1, 3, 2.0), (2, 3, 3.0)])
+    tasks = TaskGraph.from_edges("s", [1e-3] * 4, [(0, 1, 5.0), (0, 2, 5.0), (1, 3, 2.0), (2, 3, 3.0)])
     shared = replace(
         tasks,
         edge_tensor=np.array([0, 0, 1, 2]),

@@ -8,9 +8,10 @@ from scheduler_cases import random_ready, random_view, slides_query, system_of
 from scipy.stats import chi2
 
 from nona.schedulers.base import Ready
-from nona.schedulers.registry import get_scheduler
+from nona.schedulers.registry import get_scheduler, scheduler_names
 
 SYSTEM = system_of([slides_query()], range(5))
+PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
 
 
 def ready_list(rows, open_jobs):
@@ -30,14 +31,14 @@ def pick(name, queue_length, rows, open_jobs, u=0.0):
     return tuple(out.tolist()) if said else None
 
 
-@pytest.mark.parametrize("name", ["opportunistic", "spark-fair", "spark-fifo"])
+@pytest.mark.parametrize("name", PICKERS)
 def test_nothing_ready_or_nothing_free_leaves_all_as_it_is(name):
     assert pick(name, [0] * 5, [], 0) is None
     assert pick(name, [1] * 5, [(0, 0, -1)], 1) is None
     assert pick(name, [1, 1, 1, 0, 2], [(0, 0, -1)], 1) == (0, 3)
 
 
-@pytest.mark.parametrize("name", ["opportunistic", "spark-fair", "spark-fifo"])
+@pytest.mark.parametrize("name", PICKERS)
 def test_free_executors_are_drawn_uniformly(name):
     rng = np.random.default_rng(1)
     counts = np.zeros(5)
