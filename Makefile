@@ -22,6 +22,7 @@ test: install
 	$(BIN)/python -m pytest
 
 bench: install
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
 fuzz: install

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from mortal_scheduler import mortal, total_jobs
+from record_equality import same
 from theory_systems import bind_to, one_task_query, system_of
 
 from nona.errors import SimulationError
@@ -28,17 +29,6 @@ OPTIONS = RunOptions(jobs=400, warmup=50)
 
 def prepared(names=("random", "opportunistic")):
     return [(s, s.prepare(SYSTEM, None, {})) for s in map(get_scheduler, names)]
-
-
-def same(a, b):
-    for f in fields(a):
-        if f.name == "seconds":
-            continue
-        x, y = getattr(a, f.name), getattr(b, f.name)
-        if isinstance(x, np.ndarray):
-            assert x.tobytes() == y.tobytes(), f.name
-        else:
-            assert x == y, f.name
 
 
 def test_records_do_not_depend_on_the_number_of_workers():

@@ -1,0 +1,130 @@
+"""The runs on a Dask cluster: a real scheduler and real worker processes."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from dataclasses import replace
+
+import distributed
+import pytest
+from dask_cluster import cluster
+from mortal_scheduler import mortal, total_jobs
+from record_equality import same
+from theory_systems import bind_to, one_task_query, system_of
+
+from nona.errors import SimulationError
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.dask_pool import DaskPool
+from nona.simulation.replications import run_replications
+from nona.simulation.run import Cancelled, RunOptions
+from nona.system import Stream
+
+SYSTEM = system_of(
+    [one_task_query("a", 30.0, 0.01, scv=1.0), one_task_query("b", 20.0, 0.02)],
+    executors=2,
+    background_compute=Stream(5.0, 0.01, 1.0),
+)
+OPTIONS = RunOptions(jobs=400, warmup=50, engine="simpy")
+
+
+def prepared(names=("random", "opportunistic")):
+    return [(s, s.prepare(SYSTEM, None, {})) for s in map(get_scheduler, names)]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with cluster(tmp_path_factory.mktemp("dask")) as found:
+        yield found
+
+
+def test_the_records_are_those_of_the_embedded_pool(address):
+    reports = []
+    there = run_replications(SYSTEM, prepared(), OPTIONS, 3, 1, reports.append, DaskPool(address, 60))
+    here = run_replications(SYSTEM, prepared(), OPTIONS, 3, workers=2)
+    assert list(here) == list(there) == ["random", "opportunistic"]
+    for name in here:
+        assert [r.replication for r in there[name]] == [0, 1, 2]
+        for a, b in zip(here[name], there[name], strict=True):
+            same(a, b)
+    assert reports[-1].fraction == pytest.approx(1.0)
+    assert total_jobs(reports) == 6 * OPTIONS.jobs
+
+
+LONG = replace(OPTIONS, jobs=2_000_000)  # minutes, if nobody ends it
+
+
+def busy_tasks(dask_worker):
+    return dask_worker.state.executing_count  # with those that go on although they were cancelled
+
+
+@pytest.mark.parametrize("reason", [Cancelled, KeyboardInterrupt])
+def test_cancelling_ends_the_runs_on_the_workers(address, reason):
+    seen = []
+
+    def stop(report):
+        seen.append(report)
+        raise reason
+
+    with pytest.raises(reason):
+        run_replications(SYSTEM, prepared(), LONG, 1, 1, stop, DaskPool(address))
+    assert 0 < seen[0].fraction < 0.5
+    with distributed.Client(address, set_as_default=False) as client:
+        end = time.monotonic() + 30
+        while sum(client.run(busy_tasks).values()):
+            assert time.monotonic() < end, "a cancelled run goes on"
+            time.sleep(0.1)
+
+
+def test_a_decision_that_is_not_allowed_comes_out_as_its_error(address):
+    bad = bind_to((7,))
+    with pytest.raises(SimulationError, match="does not exist"):
+        run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, pool=DaskPool(address))
+
+
+def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path):
+    given = [mortal(tmp_path / "deaths", 1, 3.0), *prepared(("random",))]
+    with cluster(tmp_path) as address:
+        there = run_replications(SYSTEM, given, OPTIONS, 3, pool=DaskPool(address, 60))
+    assert list((tmp_path / "deaths").iterdir()) == []
+    here = run_replications(SYSTEM, given, OPTIONS, 3)  # no deaths are left
+    for name in here:
+        for a, b in zip(here[name], there[name], strict=True):
+            same(a, b)
+
+
+def test_work_that_is_lost_with_its_only_worker_is_sent_again(tmp_path):
+    given = [mortal(tmp_path / "deaths", 1, 3.0)]
+    with cluster(tmp_path, workers=1, nanny=True) as address:
+        there = run_replications(SYSTEM, given, OPTIONS, 2, pool=DaskPool(address, 60))
+    assert list((tmp_path / "deaths").iterdir()) == []
+    for a, b in zip(run_replications(SYSTEM, given, OPTIONS, 2)["mortal"], there["mortal"], strict=True):
+        same(a, b)
+
+
+def test_what_is_wrong_with_a_cluster_is_said_in_one_line(tmp_path):
+    with pytest.raises(SimulationError, match="no scheduler answers at 'nonsense'"):
+        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool("nonsense"))
+    with cluster(tmp_path, workers=0) as address:
+        with pytest.raises(SimulationError, match="has no worker; start some") as caught:
+            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool(address, 1.0))
+        assert "\n" not in str(caught.value)
+    with pytest.raises(SimulationError, match="no scheduler answers"):
+        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool(address, 0.5))
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SimulationError, match=r"install nona-planner\[dask\]"):
+        DaskPool("tcp://127.0.0.1:8786")
+
+
+def test_a_worker_that_cannot_read_the_work_says_so(address, monkeypatch):
+    here_only = types.ModuleType("here_only")
+    exec("def decide(*given): pass", here_only.__dict__)
+    monkeypatch.setitem(sys.modules, "here_only", here_only)
+    scheduler = replace(get_scheduler("random"), decide=here_only.decide)
+    given = [(scheduler, scheduler.prepare(SYSTEM, None, {}))]
+    with pytest.raises(SimulationError, match="cannot read the work"):
+        run_replications(SYSTEM, given, OPTIONS, 1, pool=DaskPool(address))
