@@ -6,31 +6,25 @@ Quantities may be strings with a unit or plain SI numbers (seconds, bytes, bytes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.units import Dimension, parse_quantity, quantity_text
-
-_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
-
-
-def _quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
-    def parse(value: object) -> float:
-        try:
-            return parse_quantity(value, dimension)  # type: ignore[arg-type]
-        except ValueError as error:
-            raise PydanticCustomError("quantity", "{why}", {"why": str(error)}) from None
-
-    def dump(value: float) -> str | float:
-        return quantity_text(value, dimension)
-
-    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float)
+from nona.scenario_values import (
+    Bandwidth,
+    Fraction,
+    Name,
+    Part,
+    PositiveBytes,
+    PositiveSeconds,
+    Rate,
+    Scv,
+    Seconds,
+)
 
 
 def _warmup(value: object) -> object:
@@ -44,27 +38,7 @@ def _warmup(value: object) -> object:
     return value
 
 
-def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise PydanticCustomError("name", "must have 1 to 200 printable characters; shorten or rename it")
-    return value
-
-
-Name = Annotated[str, AfterValidator(_name)]
-Seconds = Annotated[float, *_quantity("time"), Field(ge=0, le=1e6)]
-PositiveSeconds = Annotated[float, *_quantity("time"), Field(gt=0, le=1e6)]
-PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
-Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
-Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
-Fraction = Annotated[float, *_quantity("fraction"), Field(ge=0, lt=1)]
-Scv = Annotated[float, Field(ge=0, le=1000)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
-
-
-class ServerGroupSpec(_Part):
+class ServerGroupSpec(Part):
     """Servers that are all alike; ``mig`` slices each GPU, ``mps`` shares it."""
 
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -75,15 +49,37 @@ class ServerGroupSpec(_Part):
     mps: Annotated[int, Field(ge=1, le=48)] | None = None
 
 
-class NetworkSpec(_Part):
-    """The shared bottleneck link."""
+class RacksSpec(Part):
+    """Servers stand in racks of ``size``; ``uplink`` is to the core and from it, each by itself."""
+
+    size: Annotated[int, Field(ge=1, le=100_000)]
+    uplink: Bandwidth
+
+
+class NetworkSpec(Part):
+    """The shared core; ``nic``: bandwidth of each server's card, in each direction by itself."""
 
     capacity: Bandwidth = 25e9 / 8
     latency: Seconds = 20e-6
     discipline: Literal["fifo", "processor-sharing"] = "fifo"
+    nic: Bandwidth | None = None
+    racks: RacksSpec | None = None
+
+    @_model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.racks is not None and self.nic is None:
+            raise PydanticCustomError(
+                "network", "racks without nic would make messages within a rack cross no link; give nic"
+            )
+        if self.nic is not None and self.discipline != "fifo":
+            raise PydanticCustomError(
+                "network",
+                "discipline 'processor-sharing' is for a single link; use fifo, or leave out nic and racks",
+            )
+        return self
 
 
-class ClusterSpec(_Part):
+class ClusterSpec(Part):
     """Servers, the link, and the user's own devices (name → attributes of a device)."""
 
     servers: Annotated[tuple[ServerGroupSpec, ...], Field(min_length=1, max_length=100)]
@@ -91,7 +87,7 @@ class ClusterSpec(_Part):
     devices: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
 
 
-class BackgroundCompute(_Part):
+class BackgroundCompute(Part):
     """Other work on every executor."""
 
     utilization: Fraction = 0.0
@@ -99,7 +95,7 @@ class BackgroundCompute(_Part):
     scv: Scv = 1.0
 
 
-class BackgroundNetwork(_Part):
+class BackgroundNetwork(Part):
     """Other traffic on the link."""
 
     utilization: Fraction = 0.0
@@ -107,14 +103,14 @@ class BackgroundNetwork(_Part):
     scv: Scv = 1.0
 
 
-class BackgroundSpec(_Part):
+class BackgroundSpec(Part):
     """Load that is not ours."""
 
     compute: BackgroundCompute = BackgroundCompute()
     network: BackgroundNetwork = BackgroundNetwork()
 
 
-class ArrivalsSpec(_Part):
+class ArrivalsSpec(Part):
     """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute."""
 
     process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = "poisson"
@@ -140,7 +136,7 @@ class ArrivalsSpec(_Part):
         return self
 
 
-class WorkloadRow(_Part):
+class WorkloadRow(Part):
     """One class of queries: a model (a sample's name or a file), its rate and its SLO."""
 
     model: Name
@@ -158,7 +154,7 @@ class WorkloadRow(_Part):
         return self.name or PurePath(self.model).stem
 
 
-class CostSpec(_Part):
+class CostSpec(Part):
     """How operators are timed: software stack, precision, and measured times that win."""
 
     stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = "tensorrt"
@@ -166,7 +162,7 @@ class CostSpec(_Part):
     measured: Name | None = None
 
 
-class SimulationSpec(_Part):
+class SimulationSpec(Part):
     """Size of a simulation: jobs measured per run, all models together."""
 
     jobs: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
@@ -174,7 +170,7 @@ class SimulationSpec(_Part):
     warmup: Annotated[Literal["auto"] | int, BeforeValidator(_warmup)] = "auto"
 
 
-class SchedulerSpec(_Part):
+class SchedulerSpec(Part):
     """A scheduler by name, with its options; in a file also just the name."""
 
     name: Name
@@ -197,7 +193,7 @@ def _dump_scheduler(value: SchedulerSpec) -> Any:
 SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(_scheduler), PlainSerializer(_dump_scheduler)]
 
 
-class Scenario(_Part):
+class Scenario(Part):
     """A whole study. Build it with :func:`nona.scenario_file.load_scenario` or by hand.
 
     ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario

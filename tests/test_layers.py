@@ -25,7 +25,11 @@ LAYERS = (
     ("nona.ui", "nona.cli"),
 )
 # Modules that belong to a layer of another name.
-PART_OF = {"nona.scenario_file": "nona.scenario", "nona.commands": "nona.cli"}
+PART_OF = {
+    "nona.scenario_file": "nona.scenario",
+    "nona.scenario_values": "nona.scenario",
+    "nona.commands": "nona.cli",
+}
 # Single files of one line above that do use each other: they are one layer.
 ONE_LAYER = {
     frozenset({"nona.__init__", "nona.errors", "nona.units", "nona.random_streams"}),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from nona.errors import HardwareError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import parse_layout
+from nona.hardware.network import Network, NetworkSpec, Racks
 
-__all__ = ["Cluster", "Executor", "ExecutorClass", "Network", "ServerGroup"]
+__all__ = ["Cluster", "Executor", "ExecutorClass", "Network", "Racks", "ServerGroup"]
 
 MOST_EXECUTORS = 1_000_000
-Discipline = Literal["fifo", "processor-sharing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +56,6 @@ class ServerGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """The shared bottleneck link: ``capacity`` bytes/s, ``latency_s`` seconds after service.
-
-    >>> Network(capacity=0)
-    Traceback (most recent call last):
-    nona.errors.HardwareError: Network: capacity=0 must be above 0 and finite; give bytes per second.
-    """
-
-    capacity: float = 25e9 / 8
-    latency_s: float = 20e-6
-    discipline: Discipline = "fifo"
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.capacity) and self.capacity > 0):
-            raise HardwareError(
-                f"Network: capacity={self.capacity:g} must be above 0 and finite; give bytes per second."
-            )
-        if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
-            raise HardwareError(
-                f"Network: latency_s={self.latency_s:g} must be at least 0 and finite; give seconds."
-            )
-        if self.discipline not in ("fifo", "processor-sharing"):
-            raise HardwareError(
-                f"Network: discipline={self.discipline!r} is unknown; use fifo or processor-sharing."
-            )
-
-
-@dataclass(frozen=True, slots=True)
 class Executor:
     """One executor: its server, its GPU within the server, and the name of its class."""
 
@@ -102,14 +73,6 @@ class GroupSpec(Protocol):
     vcpus: int
     mig: str | None
     mps: int | None
-
-
-class NetworkSpec(Protocol):
-    """What a description of a network offers."""
-
-    capacity: float
-    latency: float
-    discipline: Any
 
 
 class ClusterSpec(Protocol):
@@ -142,7 +105,7 @@ class Cluster:
     """
 
     groups: tuple[ServerGroup, ...]
-    network: Network = Network()
+    network: Network = field(default_factory=Network)
     devices: Mapping[str, Device] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -159,7 +122,7 @@ class Cluster:
         """The cluster that a scenario describes."""
         return cls(
             tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in spec.servers),
-            Network(spec.network.capacity, spec.network.latency, spec.network.discipline),
+            Network.from_spec(spec.network),
             user_devices(spec.devices),
         )
 

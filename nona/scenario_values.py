@@ -1,0 +1,48 @@
+"""The types of a scenario's values: quantities with units, names, and the base of all its parts."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic_core import PydanticCustomError
+
+from nona.units import Dimension, parse_quantity, quantity_text
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+
+
+def _quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
+    def parse(value: object) -> float:
+        try:
+            return parse_quantity(value, dimension)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise PydanticCustomError("quantity", "{why}", {"why": str(error)}) from None
+
+    def dump(value: float) -> str | float:
+        return quantity_text(value, dimension)
+
+    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float)
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise PydanticCustomError("name", "must have 1 to 200 printable characters; shorten or rename it")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Seconds = Annotated[float, *_quantity("time"), Field(ge=0, le=1e6)]
+PositiveSeconds = Annotated[float, *_quantity("time"), Field(gt=0, le=1e6)]
+PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
+Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
+Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
+Fraction = Annotated[float, *_quantity("fraction"), Field(ge=0, lt=1)]
+Scv = Annotated[float, Field(ge=0, le=1000)]
+
+
+class Part(BaseModel):
+    """Immutable; unknown keys and numbers that are not finite are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
