@@ -72,9 +72,7 @@ class IdiomaticSimulation:
         """Start jobs at their instants, without end: the last measured jobs meet later ones too."""
         number = 0
         for chunk in chunks:
-            for arrival, query, draws, uniforms in zip(
-                chunk.arrival_s, chunk.query, chunk.services, chunk.uniforms, strict=True
-            ):
+            for arrival, query, draws, uniforms in chunk.rows([len(g) for g in self.graphs]):
                 yield self.env.timeout(arrival - self.env.now)
                 assert draws is not None
                 places = [int(u * self.system.executors) for u in uniforms[: len(draws)]]

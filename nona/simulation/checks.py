@@ -16,23 +16,24 @@ TOLERANCE = 1e-9  # relative; sums of up to millions of terms
 CLOCK_S = 1e-9
 
 
-def run_checks(system: System, raw: RawRun, jobs: int) -> tuple[Check, ...]:
+def run_checks(system: System, raw: RawRun) -> tuple[Check, ...]:
     """All checks of one run."""
     return (
         _conservation(raw),
         _busy_time("executors", raw.executor_busy_s, raw.executor_work_s, raw),
         _busy_time("link", raw.link_busy_s, raw.link_work_s, raw),
-        _little(raw, jobs),
+        _little(raw),
         _causality(system, raw),
     )
 
 
 def _conservation(raw: RawRun) -> Check:
-    """Completions counted one by one against the jobs that have a completion time."""
-    arrived, done = len(raw.arrival_s), int(np.count_nonzero(~np.isnan(raw.completion_s)))
-    left = arrived - raw.completed
-    ok = done == raw.completed and left >= 0 and not (raw.completion_s < raw.arrival_s).any()
-    return Check("conservation", ok, f"{arrived} arrived = {raw.completed} completed + {left} in flight")
+    """Completions counted by class, one by one, and as the jobs that have a completion instant."""
+    of = raw.collected
+    left = of.arrived - of.completed
+    counted = of.filled == of.completed == int(raw.class_completed.sum())
+    ok = counted and left >= 0 and not of.early
+    return Check("conservation", ok, f"{of.arrived} arrived = {of.completed} completed + {left} in flight")
 
 
 def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Check:
@@ -42,19 +43,15 @@ def _busy_time(name: str, busy_s: Seconds, work_s: Seconds, raw: RawRun) -> Chec
     return Check(f"work of {name}", ok, f"busy {busy_s.sum():.6g} s, services done {work_s.sum():.6g} s")
 
 
-def _little(raw: RawRun, jobs: int) -> Check:
+def _little(raw: RawRun) -> Check:
     """∫N dt over the window, counted at every event, against the time each job spent in it.
 
     The second side is λ·W with its edges cut exactly: Σ |[arrival, completion] ∩ window|.
     """
-    start = raw.arrival_s[raw.first_measured]
-    stop = raw.arrival_s[raw.first_measured + jobs - 1]
-    leaves = np.where(np.isnan(raw.completion_s), np.inf, raw.completion_s)
-    inside = np.minimum(leaves, stop) - np.maximum(raw.arrival_s, start)
-    total = float(np.sum(np.maximum(inside, 0.0)))
+    total = raw.collected.inside_s
     scale = max(total, raw.jobs_area_s, float(raw.end_s))
     ok = abs(total - raw.jobs_area_s) <= TOLERANCE * scale * 10
-    length = stop - start
+    length = raw.collected.window_s[1] - raw.collected.window_s[0]
     if length <= 0:
         return Check("Little's law", ok, "the window has no length")
     return Check(
@@ -67,20 +64,25 @@ def _little(raw: RawRun, jobs: int) -> Check:
 def _causality(system: System, raw: RawRun) -> Check:
     """In a sample of jobs: nothing starts before its inputs are there, or ends before it starts."""
     wrong = seen = 0
+    arrived_s = dict(zip(raw.collected.traced.tolist(), raw.collected.traced_arrival_s.tolist(), strict=True))
     messages = {j: list(m) for j, m in groupby(raw.traced_messages, key=lambda m: m.job)}
     for job, tasks in groupby(raw.traced_tasks, key=lambda t: t.job):
         intervals = {t.task: t for t in tasks}
         seen += 1
-        wrong += not _is_causal(system, raw, intervals, messages.get(job, []))
+        wrong += not _is_causal(system, intervals, messages.get(job, []), arrived_s[job], raw.end_s)
     return Check("causality", wrong == 0, f"{seen} sampled jobs, {wrong} with an effect before its cause")
 
 
 def _is_causal(
-    system: System, raw: RawRun, tasks: dict[int, TaskInterval], messages: list[MessageInterval]
+    system: System,
+    tasks: dict[int, TaskInterval],
+    messages: list[MessageInterval],
+    arrival_s: float,
+    run_s: float,
 ) -> bool:
-    slack = TOLERANCE * raw.end_s
+    slack = TOLERANCE * run_s
     for t in tasks.values():
-        if not raw.arrival_s[t.job] <= t.ready_s <= t.start_s <= t.end_s:
+        if not arrival_s <= t.ready_s <= t.start_s <= t.end_s:
             return False
     for m in messages:
         if not m.request_s <= m.start_s <= m.end_s <= m.delivered_s:

@@ -71,8 +71,7 @@ class Executor(LeanEvent):
 
     def join(self, now: float, job: Job, task: int) -> None:
         """``task`` has all its inputs: it stands in the queue, or starts."""
-        if job.trace is not None:
-            job.trace.ready_s[task] = now
+        job.latest_s[task] = now
         if self.next_background_s <= now:
             self.absorb(now)
         if self.active:
@@ -114,14 +113,15 @@ class Executor(LeanEvent):
             self.since_s = start
         self.free_s = end = start + service
         self.work_s += service
+        job.start_s[task] = start
+        job.end_s[task] = end
         self.active = True
         self.job = job
         self.task = task
         job.missing[task] = STARTED
         heappush(self.heap, (end, job.end_key + task, 0, self))
         if job.trace is not None:
-            ready = job.trace.ready_s[task]
-            interval = TaskInterval(job.number, job.query, task, self.number, ready, start, end)
+            interval = TaskInterval(job.number, job.query, task, self.number, job.latest_s[task], start, end)
             job.trace.tasks.append(interval)
 
     def absorb(self, now: float) -> None:

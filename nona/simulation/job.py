@@ -17,21 +17,21 @@ STARTED = -1  # in ``missing``: the task has begun
 class Trace:
     """Intervals of one job, recorded while it runs."""
 
-    __slots__ = ("messages", "ready_s", "tasks")
+    __slots__ = ("messages", "tasks")
 
     def __init__(self) -> None:
         self.tasks: list[TaskInterval] = []
         self.messages: list[MessageInterval] = []
-        self.ready_s: dict[int, float] = {}
 
 
 class Job:
     """One query in the system.
 
     ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs), the
-    latest known is that of number ``latest_number[t]`` at ``latest_s[t]``; ``waiting``
-    holds the (executor, task) pairs that stand in a queue; ``end_key`` and ``message_key`` begin the
-    content keys of its events; ``left`` tasks are not complete.
+    latest known is that of number ``latest_number[t]`` at ``latest_s[t]``, which from then on is
+    the instant at which t joined its executor's queue; ``start_s`` and ``end_s`` are those of its
+    run. ``waiting`` holds the (executor, task) pairs that stand in a queue; ``end_key`` and
+    ``message_key`` begin the content keys of its events; ``left`` tasks are not complete.
     ``work_s`` and ``sent_bytes`` add up modelled compute and messages.
     """
 
@@ -40,6 +40,7 @@ class Job:
         "coming",
         "draws",
         "end_key",
+        "end_s",
         "executor",
         "latest_number",
         "latest_s",
@@ -47,10 +48,12 @@ class Job:
         "message_key",
         "missing",
         "number",
+        "picked_s",
         "plan",
         "query",
         "running",
         "sent_bytes",
+        "start_s",
         "trace",
         "unfinished",
         "waiting",
@@ -58,10 +61,11 @@ class Job:
     )
 
     # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
-    # token for each (tensor, server) requested; executors held.
+    # token for each (tensor, server) requested; executors held; when each task was picked.
     unfinished: list[int]
     coming: dict[tuple[int, int], Any]
     running: int
+    picked_s: list[float]
 
     def __init__(
         self, number: int, query: int, plan: QueryPlan, arrival_s: float, draws: list[float] | None
@@ -71,6 +75,8 @@ class Job:
         self.missing = plan.inputs.copy()
         self.latest_s = [0.0] * plan.tasks
         self.latest_number = [0] * plan.tasks
+        self.start_s = [0.0] * plan.tasks
+        self.end_s = [0.0] * plan.tasks
         self.left = plan.tasks
         self.end_key = content_key(TASK_END, number)
         self.message_key = content_key(DELIVERY, number)

@@ -15,9 +15,10 @@ from nona.simulation.arrivals import effective_rate
 from nona.simulation.records import RawRun, State
 from nona.system import System
 
-BLOCKS = 20
 SIGNIFICANT = 4.0  # standard errors
 MATERIAL = 0.02  # jobs left behind per job that arrives
+BACKLOG = 0.05  # jobs more than usual at the end of the window, per job that arrived in it
+UNUSUAL = 4.0  # and this many times the square root of the usual number
 
 
 def offered_load(system: System, raw: RawRun) -> tuple[float, NDArray[np.float64]]:
@@ -61,26 +62,33 @@ def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArr
     return luck
 
 
-def growth(raw: RawRun, jobs: int) -> tuple[float, float]:
+def growth(raw: RawRun) -> tuple[float, float]:
     """(jobs left behind per arrival over the window, the same in standard errors).
 
-    The window is cut into blocks; in each the number in the system changes by D. Mean D over its
-    standard error is large only when the number grows block after block: in a stable system the
-    changes cancel, so this errs on the side of stable.
+    The window is cut into stretches of equally many arrivals; in each the number in the system
+    changes by D. Mean D over its standard error is large only when the number grows stretch after
+    stretch: in a stable system the changes cancel, so this errs on the side of stable.
     """
-    first, last = raw.first_measured, raw.first_measured + jobs - 1
-    borders = np.linspace(raw.arrival_s[first], raw.arrival_s[last], BLOCKS + 1)
-    gone = np.sort(raw.completion_s[~np.isnan(raw.completion_s)])
-    inside = np.searchsorted(raw.arrival_s, borders, "right") - np.searchsorted(gone, borders, "right")
-    change = np.diff(inside)
-    error = float(np.std(change, ddof=1)) / BLOCKS**0.5
+    change = np.diff(raw.open_at)
+    error = float(np.std(change, ddof=1)) / len(change) ** 0.5
     mean = float(np.mean(change))
     score = mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
-    return mean * BLOCKS / jobs, float(score)
+    return mean * len(change) / raw.collected.jobs, float(score)
 
 
-def judge(system: System, raw: RawRun, jobs: int) -> tuple[State, str]:
-    """State of the run, and the reason when it is overloaded."""
+def backlog(raw: RawRun) -> tuple[float, float]:
+    """(jobs in the system at the end of the window, the usual number: the median over the marks).
+
+    A window ends in a backlog when the first exceeds the second by more than :data:`BACKLOG` of the
+    jobs measured, so that the means depend on where the window ends, and by more than
+    :data:`UNUSUAL` · √(1 + usual), which a system without queues does not reach (its number is
+    Poisson).
+    """
+    return float(raw.open_at[-1]), float(np.median(raw.open_at))
+
+
+def judge(system: System, raw: RawRun) -> tuple[State, str]:
+    """State of the run, and the reason when it is not stable."""
     executors, links = offered_load(system, raw)
     certain = links - _by_chance(system, raw, links)
     worst = int(np.argmax(certain))
@@ -91,17 +99,23 @@ def judge(system: System, raw: RawRun, jobs: int) -> tuple[State, str]:
     ):
         if sure >= 1:
             return "overloaded", f"The load offered to {resource} is {load:.3g} of capacity; {remedy}."
-    cohort = raw.completion_s[raw.first_measured : raw.first_measured + jobs]
-    unfinished = int(np.isnan(cohort).sum())
+    jobs, tally = raw.collected.jobs, raw.collected.tally
+    unfinished = int(tally.arrived.sum() - tally.completed.sum())
     if unfinished:
         return "overloaded", (
             f"{unfinished} of {jobs} measured jobs were not complete when the run was cut off; "
             "some resource gets more than it can serve, or some jobs starve."
         )
-    left_behind, score = growth(raw, jobs)
+    left_behind, score = growth(raw)
     if left_behind > MATERIAL and score > SIGNIFICANT:
         return "overloaded", (
             f"The number of jobs in the system grew all the time, by {left_behind:.2g} per arrival; "
             "some resource gets more than it can serve."
+        )
+    there, usual = backlog(raw)
+    if there - usual > max(BACKLOG * jobs, UNUSUAL * (1 + usual) ** 0.5):
+        return "backlogged", (
+            f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; "
+            "measure more jobs, for the means depend on where this window ends."
         )
     return "stable", ""

@@ -59,6 +59,7 @@ class PickDispatcher:
         job.executor = [self.executors.all[0]] * job.plan.tasks  # the true one is set when picked
         job.unfinished = job.plan.predecessors.copy()
         job.coming = {}
+        job.picked_s = [0.0] * job.plan.tasks
         job.running = 0
         for task in job.plan.sources:
             self.ready.append(job, task, now, -1)
@@ -99,6 +100,7 @@ class PickDispatcher:
             )
         job, task = self.ready.remove(place)
         executor = job.executor[task] = self.executors.all[number]
+        job.picked_s[task] = now
         job.running += 1
         self.ready.running_changed(job)
         self.board.promise(number, modelled_s(job, task, executor))

@@ -31,7 +31,7 @@ class QueryPlan:
     ``times[c][t]``: modelled seconds of task t on executor class c. ``inputs[t]``: tensors that t
     reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
     read from t. ``reads[t]`` holds, for each input, the output that it is, t's place in it,
-    and the task that makes it.
+    and the task that makes it; ``numbered`` the output and that task of each input by its number.
     """
 
     tasks: int
@@ -42,6 +42,7 @@ class QueryPlan:
     successors: list[tuple[int, ...]]
     outputs: list[tuple[Output, ...]]
     reads: list[tuple[tuple[Output, int, int], ...]]
+    numbered: list[tuple[Output, int]]
 
 
 def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
@@ -67,6 +68,7 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
         by_tensor.setdefault(tensor, []).append((target, number, source))
     outputs: list[list[Output]] = [[] for _ in range(n)]
     reads: list[list[tuple[Output, int, int]]] = [[] for _ in range(n)]
+    numbered: list[tuple[Output, int]] = []
     for tensor, uses in by_tensor.items():
         size = float(graph.tensor_bytes[tensor])
         source = uses[0][2]
@@ -74,6 +76,7 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
         outputs[source].append(output)
         for place, (target, _, _) in enumerate(uses):
             reads[target].append((output, place, source))
+            numbered.append((output, source))
     return QueryPlan(
         tasks=n,
         times=graph.compute_s.tolist(),
@@ -83,4 +86,5 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
         successors=list(graph.dag.successors),
         outputs=[tuple(o) for o in outputs],
         reads=[tuple(r) for r in reads],
+        numbered=numbered,
     )

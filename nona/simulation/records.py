@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-State = Literal["stable", "overloaded"]
+from nona.simulation.collected import Collected
+from nona.simulation.tally import Tally
+
+State = Literal["stable", "backlogged", "overloaded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,15 @@ class Records:
     ----------
     scheduler, replication, engine
         Which run this is.
+    jobs, every
+        Measured jobs; every how manyth is recorded one by one (1: all of them).
     query, arrival_s, completion_s : (M,)
-        Of the measured jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished.
+        Of the recorded jobs in order of arrival; ``completion_s`` is ``nan`` where unfinished.
+    parts_s : (M, 4)
+        What their completion times consist of, in the order of
+        :data:`~nona.simulation.tally.PARTS`; ``nan`` where unfinished.
+    tally
+        Sums over all measured jobs, recorded or not.
     arrived, completed, in_flight
         Query jobs of the whole run, warm-up and tail included.
     window_s
@@ -77,21 +89,26 @@ class Records:
     utilization_compute, utilization_network
         The same per second: per executor, and of the busiest link; ``nan`` for a window of no length.
     state, state_reason
-        ``overloaded`` when no steady state exists, and why; the reason is empty when stable.
+        ``overloaded`` when no steady state exists, ``backlogged`` when the window ended in a
+        backlog, and why; the reason is empty when stable.
     checks
         What the run tested on itself.
     timeline
         Intervals of the first measured jobs, when asked for.
     seconds
-        Wall-clock time of the run; the only field that differs between two equal runs.
+        Wall-clock time of the run; it and ``engine`` may differ between two equal runs.
     """
 
     scheduler: str
     replication: int
     engine: str
+    jobs: int
+    every: int
     query: NDArray[np.int64]
     arrival_s: NDArray[np.float64]
     completion_s: NDArray[np.float64]
+    parts_s: NDArray[np.float64]
+    tally: Tally
     arrived: int
     completed: int
     in_flight: int
@@ -112,24 +129,48 @@ class Records:
         """(M,) Job completion times: completion − arrival, ``nan`` where unfinished."""
         return self.completion_s - self.arrival_s
 
+    def digest(self) -> str:
+        """SHA-256 in hexadecimal of all but ``engine`` and ``seconds``, numbers by their bytes."""
+        hashed = hashlib.sha256()
+        for f in fields(self):
+            if f.name not in ("engine", "seconds"):
+                for piece in _pieces(getattr(self, f.name)):
+                    hashed.update(len(piece).to_bytes(8, "little") + piece)
+        return hashed.hexdigest()
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """The content of a field of a record, as bytes."""
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype.str} {value.shape}".encode()
+        yield value.tobytes()
+    elif isinstance(value, tuple):
+        yield str(len(value)).encode()
+        for item in value:
+            yield from _pieces(item)
+    elif is_dataclass(value):
+        for f in fields(value):
+            yield from _pieces(getattr(value, f.name))
+    else:
+        yield (value.hex() if isinstance(value, float) else repr(value)).encode()
+
 
 @dataclass(frozen=True, eq=False)
 class RawRun:
     """What an engine hands over; everything in :class:`Records` is computed from it.
 
-    ``arrival_s``, ``completion_s`` and ``query`` cover all jobs of the run. ``*_busy_s`` is the
-    length of the busy periods, ``*_work_s`` the sum of the services done, both up to ``end_s``:
-    two independent sums. ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system.
-    ``class_*`` are sums over the completed jobs of each query class: their number, modelled
-    compute seconds on the executors they used, and message bytes. ``link_*`` are (L,).
-    ``crossed_bytes`` (classes, L + 1): message bytes requested by all jobs of a class that cross each
-    link, and in the last column all of them; ``None`` where all cross the one link.
+    ``collected`` holds the jobs. ``open_at`` (21,) counts the jobs in the system just before the
+    arrivals of :meth:`~nona.simulation.sizes.RunSize.marks`. ``*_busy_s`` is the length of the busy
+    periods, ``*_work_s`` the sum of the services done, both up to ``end_s``: two independent sums.
+    ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system. ``class_*`` are sums over the
+    completed jobs of each query class: their number, modelled compute seconds on the executors they
+    used, and message bytes. ``link_*`` are (L,). ``crossed_bytes`` (classes, L + 1): message bytes
+    requested by all jobs of a class that cross each link, and in the last column all of them;
+    ``None`` where all cross the one link.
     """
 
-    first_measured: int
-    query: NDArray[np.int64]
-    arrival_s: NDArray[np.float64]
-    completion_s: NDArray[np.float64]
+    collected: Collected
+    open_at: NDArray[np.int64]
     end_s: float
     executor_busy_window_s: NDArray[np.float64]
     link_busy_window_s: NDArray[np.float64]
@@ -143,5 +184,4 @@ class RawRun:
     class_bytes: NDArray[np.float64]
     traced_tasks: tuple[TaskInterval, ...]
     traced_messages: tuple[MessageInterval, ...]
-    completed: int
     crossed_bytes: NDArray[np.float64] | None = None

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.checks import run_checks
+from nona.simulation.collected import Progress
 from nona.simulation.overload import judge
 from nona.simulation.records import RawRun, Records, Timeline
 from nona.simulation.simpy_engine import SimPyRun
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.system import System
+
+__all__ = ["ENGINES", "Cancelled", "OnProgress", "Progress", "RunOptions", "simulate_run"]
 
 
 class Cancelled(Exception):  # noqa: N818  (not an error of the input: whoever watches has had enough)
@@ -32,6 +32,8 @@ class RunOptions:
     ----------
     jobs
         Measured jobs, all query classes together.
+    record_jobs
+        At most so many of them are recorded one by one, evenly spread; sums cover all.
     warmup
         Jobs before them; ``None``: a fifth of ``jobs``, at least min(1000, ``jobs``).
     replication
@@ -50,23 +52,14 @@ class RunOptions:
     engine: str = "simpy"
     timeline_jobs: int = 0
     run_on: bool = True
+    record_jobs: int = 1_000_000
 
     def __post_init__(self) -> None:
-        lowest = {"jobs": 1, "warmup": 0, "replication": 0, "timeline_jobs": 0}
+        lowest = {"jobs": 1, "warmup": 0, "replication": 0, "timeline_jobs": 0, "record_jobs": 1}
         for name, least in lowest.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise SimulationError(f"Run: {name}={value} must be at least {least}; give a larger number.")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is: share of its jobs completed, and the measured jobs completed since the last call."""
-
-    fraction: float
-    query: NDArray[np.int64]
-    arrival_s: NDArray[np.float64]
-    completion_s: NDArray[np.float64]
 
 
 OnProgress = Callable[[Progress], None]
@@ -76,26 +69,7 @@ Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], Raw
 def _run_simpy(
     system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
 ) -> RawRun:
-    def report(run: SimPyRun) -> None:
-        if on_progress is not None:
-            fresh, run.fresh = run.fresh, []
-            on_progress(_progress(run, fresh))
-
-    run = SimPyRun(system, scheduler, prepared, size, report if on_progress else None)
-    raw = run.run()
-    report(run)
-    return raw
-
-
-def _progress(run: SimPyRun, fresh: list[int]) -> Progress:
-    size = run.size
-    warm = min(size.first, run.completed)
-    return Progress(
-        fraction=min(1.0, (warm + size.jobs - run.unmeasured) / (size.first + size.jobs)),
-        query=np.array([run.query[i] for i in fresh], dtype=np.int64),
-        arrival_s=np.array([run.arrival_s[i] for i in fresh]),
-        completion_s=np.array([run.completion_s[i] for i in fresh]),
-    )
+    return SimPyRun(system, scheduler, prepared, size, on_progress).run()
 
 
 ENGINES: Mapping[str, Engine] = {"simpy": _run_simpy}
@@ -147,25 +121,29 @@ def _size(system: System, options: RunOptions) -> RunSize:
         timeline_jobs=options.timeline_jobs,
         tail_jobs=first + options.jobs + 1000,
         tail_s=TAIL_WORK * largest_job_s(system),
+        record_jobs=options.record_jobs,
     )
 
 
 def _records(system: System, name: str, options: RunOptions, raw: RawRun, seconds: float) -> Records:
-    first, last = raw.first_measured, raw.first_measured + options.jobs
-    window = (float(raw.arrival_s[first]), float(raw.arrival_s[last - 1]))
-    length = window[1] - window[0]
-    state, reason = judge(system, raw, options.jobs)
+    of = raw.collected
+    length = of.window_s[1] - of.window_s[0]
+    state, reason = judge(system, raw)
     return Records(
         scheduler=name,
         replication=options.replication,
         engine=options.engine,
-        query=raw.query[first:last],
-        arrival_s=raw.arrival_s[first:last],
-        completion_s=raw.completion_s[first:last],
-        arrived=len(raw.arrival_s),
-        completed=raw.completed,
-        in_flight=len(raw.arrival_s) - raw.completed,
-        window_s=window,
+        jobs=of.jobs,
+        every=of.every,
+        query=of.query,
+        arrival_s=of.arrival_s,
+        completion_s=of.completion_s,
+        parts_s=of.parts_s,
+        tally=of.tally,
+        arrived=of.arrived,
+        completed=of.completed,
+        in_flight=of.arrived - of.completed,
+        window_s=of.window_s,
         executor_busy_s=raw.executor_busy_window_s,
         link_busy_s=raw.link_busy_window_s,
         link_names=system.link_names,
@@ -173,14 +151,14 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
         utilization_network=float(raw.link_busy_window_s.max()) / length if length > 0 else math.nan,
         state=state,
         state_reason=reason,
-        checks=run_checks(system, raw, options.jobs),
+        checks=run_checks(system, raw),
         timeline=_timeline(raw, options) if options.timeline_jobs else None,
         seconds=seconds,
     )
 
 
 def _timeline(raw: RawRun, options: RunOptions) -> Timeline:
-    end = raw.first_measured + options.timeline_jobs
+    end = raw.collected.first + options.timeline_jobs
     return Timeline(
         tuple(t for t in raw.traced_tasks if t.job < end),
         tuple(m for m in raw.traced_messages if m.job < end),

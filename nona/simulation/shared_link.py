@@ -142,8 +142,10 @@ class SharedLink:
         message.delivered = True
         self._delivered += 1
         self._transfer_s += now - message.request_s
+        job, output = message.job, message.output
         for place in message.places:
-            self.inputs.here(now, message.job, message.output.targets[place])
+            job.latest_number[output.targets[place]] = output.numbers[place]
+            self.inputs.here(now, job, output.targets[place])
 
     def past_transfer_s(self, now: float) -> float:
         return self._transfer_s / self._delivered if self._delivered else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from heapq import heappush
 
@@ -11,6 +10,9 @@ from numpy.typing import NDArray
 from simpy.core import StopSimulation
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.simulation.breakdown import NO_PARTS, JctParts, parts_of_bound, parts_of_picked
+from nona.simulation.collected import Progress
+from nona.simulation.collector import Collector
 from nona.simulation.dispatch import BindDispatcher, Dispatcher, Parts
 from nona.simulation.executor import Executor
 from nona.simulation.executors import Executors
@@ -22,20 +24,20 @@ from nona.simulation.load import LoadBoard
 from nona.simulation.pick import PickDispatcher
 from nona.simulation.plan import make_plan
 from nona.simulation.records import RawRun
-from nona.simulation.sizes import RunSize
+from nona.simulation.sizes import MARKS, RunSize
+from nona.simulation.tally import PARTS
 from nona.simulation.view import make_viewer
 from nona.simulation.workload import Workload
 from nona.system import System
 
-# report(measured completions so far, their arrival numbers since the last report, the run)
-Report = Callable[["SimPyRun"], None]
+Report = Callable[[Progress], None]
+HAND_OVER = 4096  # arrivals between two hand-overs to the collector
 
 
 class SimPyRun:
     """One run. State is here; executors, link and dispatcher have their own.
 
-    ``arrival_s``, ``completion_s`` and ``query`` grow with the jobs. ``fresh`` are the measured jobs
-    completed since the last report.
+    ``new`` and ``done`` are the arrivals and completions since the last hand-over to the collector.
     """
 
     def __init__(
@@ -60,19 +62,23 @@ class SimPyRun:
         )
         self.hand_on = self.dispatcher.task_ended
         self.picks = scheduler.kind == "pick"
+        self.parts_of = parts_of_picked if self.picks else parts_of_bound
         self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+        self._tasks = [plan.tasks for plan in self.plans]
         self._jobs = self._job_stream(workload)
         self._next: tuple[float, Job, NDArray[np.float64]] = next(self._jobs)
         self._arrival = LeanEvent(self._arrives)
-        self.arrival_s: list[float] = []
-        self.completion_s: list[float] = []
-        self.query: list[int] = []
-        self.fresh: list[int] = []
+        self.collector = Collector(system, size, report is not None)
+        self.handed = 0  # arrivals handed over
+        self.new: list[tuple[int, float]] = []
+        self.done: list[tuple[int, float, JctParts]] = []
+        self._marks: list[int] = size.marks().tolist()
+        self.open_at: list[int] = []
         self.traces: list[Trace] = []
-        self.open_jobs = self.completed = 0
+        self.open_jobs = 0
         self.unmeasured = size.jobs  # measured jobs that are not complete
         self.area_s = self.area_since_s = self.window_area_s = 0.0
-        self._last = size.first + size.jobs - 1
+        self._last, self._last_s = size.last, 0.0
         self._busy_at: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         classes = len(system.queries)
         self.class_completed, self.class_work_s, self.class_bytes = (
@@ -84,8 +90,7 @@ class SimPyRun:
     def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, NDArray[np.float64]]]:
         number = 0
         for chunk in workload.chunks():
-            rows = zip(chunk.arrival_s, chunk.query, chunk.services, chunk.uniforms, strict=True)
-            for arrival, query, draws, uniforms in rows:
+            for arrival, query, draws, uniforms in chunk.rows(self._tasks):
                 yield arrival, Job(number, query, self.plans[query], arrival, draws), uniforms
                 number += 1
 
@@ -103,14 +108,12 @@ class SimPyRun:
     def _arrives(self, _: LeanEvent) -> None:
         now, job, uniforms = self._next
         number = job.number
-        if number > self._last and self.size.too_long(number, now - self.arrival_s[self._last]):
+        if number > self._last and self.size.too_long(number, now - self._last_s):
             raise StopSimulation
         self._count(now, 1)
-        if number == self.size.first or number == self._last:
+        if len(self.open_at) <= MARKS and number == self._marks[len(self.open_at)]:
             self._mark(number, now)
-        self.arrival_s.append(now)
-        self.completion_s.append(math.nan)
-        self.query.append(job.query)
+        self.new.append((job.query, now))
         if self.size.is_traced(number):
             job.trace = Trace()
             self.traces.append(job.trace)
@@ -119,8 +122,11 @@ class SimPyRun:
             self.dispatcher.settled(now, self.open_jobs)
         self._next = next(self._jobs)
         self._schedule_arrival()
+        if number % HAND_OVER == 0:
+            self._hand_over()
         if self.report is not None and number % self.size.report_every == 0:
-            self.report(self)
+            self._hand_over()
+            self.report(self.collector.progress())
 
     def _count(self, now: float, change: int) -> None:
         """Add to ∫N dt, and change the number of jobs in the system."""
@@ -129,50 +135,67 @@ class SimPyRun:
         self.open_jobs += change
 
     def _mark(self, number: int, now: float) -> None:
-        """The window opens or closes with this job's arrival."""
+        """This job's arrival is one of the marks; the window opens with the first, closes with the last."""
+        while len(self.open_at) <= MARKS and number == self._marks[len(self.open_at)]:
+            self.open_at.append(self.open_jobs - 1)
         if number == self.size.first:
             self._area_before_s = self.area_s
             self._busy_at[0] = (self.executors.busy_until(now), self.link.busy_per_link(now))
         if number == self._last:
+            self._last_s = now
             self.window_area_s = self.area_s - self._area_before_s
             self._busy_at[1] = (self.executors.busy_until(now), self.link.busy_per_link(now))
 
     def _task_ended(self, executor: Executor) -> None:
         now = self.environment._now
-        job = executor.job
-        self.hand_on(job, executor.task, executor, now)
+        job, task = executor.job, executor.task
+        self.hand_on(job, task, executor, now)
         executor.proceed(now, job)
         job.left -= 1
         if not job.left:
-            self._complete(job, now)
+            self._complete(job, task, now)
         if self.picks:
             self.dispatcher.settled(now, self.open_jobs)
 
-    def _complete(self, job: Job, now: float) -> None:
+    def _complete(self, job: Job, task: int, now: float) -> None:
+        """``task`` was the job's last."""
         self._count(now, -1)
         number, query = job.number, job.query
-        self.completion_s[number] = now
-        self.completed += 1
         self.class_completed[query] += 1
         self.class_work_s[query] += job.work_s
         self.class_bytes[query] += job.sent_bytes
         if self.size.first <= number <= self._last:
+            self.done.append((number, now, self.parts_of(job, task, self.link)))
             self.unmeasured -= 1
-            if self.report is not None:
-                self.fresh.append(number)
             if not self.unmeasured:
                 raise StopSimulation
+        else:
+            self.done.append((number, now, NO_PARTS))
+
+    def _hand_over(self) -> None:
+        """Give the collector what has happened since the last time."""
+        new, done = self.new, self.done
+        self.new, self.done = [], []
+        self.collector.arrivals(
+            self.handed, np.array([q for q, _ in new], dtype=np.int64), np.array([at for _, at in new])
+        )
+        self.handed += len(new)
+        number, at, parts = ([d[k] for d in done] for k in range(3))
+        self.collector.completions(
+            np.array(number, dtype=np.int64), np.array(at), np.array(parts).reshape(-1, len(PARTS))
+        )
 
     def _raw(self) -> RawRun:
+        self._hand_over()
+        if self.report is not None:
+            self.report(self.collector.progress())
         end = self.environment._now
         (busy_first, link_first), (busy_last, link_last) = self._busy_at[0], self._busy_at[1]
         tasks = [i for t in self.traces for i in t.tasks if i.end_s <= end]
         messages = [m for t in self.traces for m in t.messages if m.delivered_s <= end]
         return RawRun(
-            first_measured=self.size.first,
-            query=np.array(self.query, dtype=np.int64),
-            arrival_s=np.array(self.arrival_s),
-            completion_s=np.array(self.completion_s),
+            collected=self.collector.finish(),
+            open_at=np.array(self.open_at, dtype=np.int64),
             end_s=end,
             executor_busy_window_s=busy_last - busy_first,
             link_busy_window_s=link_last - link_first,
@@ -188,6 +211,5 @@ class SimPyRun:
             traced_messages=tuple(
                 sorted(messages, key=lambda m: (m.job, m.start_s, m.tensor, m.destination))
             ),
-            completed=self.completed,
             crossed_bytes=self.link.crossed_bytes(),
         )

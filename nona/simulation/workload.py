@@ -7,7 +7,7 @@ engine. Jobs come in chunks; memory does not grow with the length of the run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,14 +28,27 @@ WIDTH = (
 class Jobs:
     """A chunk of jobs in order of (arrival, class).
 
-    ``services[i]`` holds a multiplier of mean 1 for each task of job i, or is ``None`` where the
-    class's services are deterministic; ``uniforms`` is (n, uniforms_per_job).
+    ``services`` holds a multiplier of mean 1 for every task: those of job i begin at ``offsets[i]``,
+    which is −1 where the class's services are deterministic; ``uniforms`` is (n, uniforms_per_job).
     """
 
-    arrival_s: list[float]
-    query: list[int]
-    services: list[list[float] | None]
+    arrival_s: NDArray[np.float64]
+    query: NDArray[np.int64]
+    services: NDArray[np.float64]
+    offsets: NDArray[np.int64]
     uniforms: NDArray[np.float64]
+
+    def rows(
+        self, tasks: Sequence[int]
+    ) -> Iterator[tuple[float, int, list[float] | None, NDArray[np.float64]]]:
+        """Job by job, in plain Python's numbers: arrival, class, multipliers, uniforms.
+
+        ``tasks`` is the number of tasks in a job of each class.
+        """
+        services = self.services.tolist()
+        lists = (self.arrival_s.tolist(), self.query.tolist(), self.offsets.tolist())
+        for arrival, query, at, uniforms in zip(*lists, self.uniforms, strict=True):
+            yield arrival, query, None if at < 0 else services[at : at + tasks[query]], uniforms
 
 
 def stream_names(queries: tuple[QueryClass, ...]) -> tuple[str, ...]:
@@ -61,11 +74,9 @@ class _ClassServices:
                 f"Query {query.name!r}: service_scv={self.scv:g} must be at least 0; 0 is deterministic."
             )
 
-    def rows(self, n: int) -> list[list[float] | None]:
-        if self.scv == 0:
-            return [None] * n
-        draws = gamma_draws(self.rng, self.scv, n * self.tasks).reshape(n, self.tasks)
-        return list(draws.tolist())
+    def draw(self, n: int) -> NDArray[np.float64]:
+        """Multipliers of ``n`` jobs, one job after the other."""
+        return gamma_draws(self.rng, self.scv, n * self.tasks)
 
 
 class Workload:
@@ -106,12 +117,14 @@ class Workload:
     def chunks(self) -> Iterator[Jobs]:
         """Endless chunks of jobs."""
         for times, queries in self._merged():
-            services: list[list[float] | None] = [None] * len(times)
+            offsets, drawn, begin = np.full(len(times), -1), [np.empty(0)], 0
             for q in np.unique(queries).tolist():
-                places = np.flatnonzero(queries == q)
-                for place, row in zip(places.tolist(), self._services[q].rows(len(places)), strict=True):
-                    services[place] = row
-            yield Jobs(times.tolist(), queries.tolist(), services, self._draw_uniforms(len(times)))
+                places, source = np.flatnonzero(queries == q), self._services[q]
+                if source.scv:
+                    drawn.append(source.draw(len(places)))
+                    offsets[places] = begin + source.tasks * np.arange(len(places))
+                    begin += len(drawn[-1])
+            yield Jobs(times, queries, np.concatenate(drawn), offsets, self._draw_uniforms(len(times)))
 
     def _draw_uniforms(self, n: int) -> NDArray[np.float64]:
         if not self._uniforms:

@@ -55,7 +55,7 @@ class Reference(Decisions):
 
     def stream(self, workload: Workload) -> Any:
         for c in workload.chunks():
-            yield from zip(c.arrival_s, c.query, c.services, c.uniforms, strict=True)
+            yield from c.rows([len(q.tasks) for q in self.system.queries])
 
     def next_arrival(self) -> None:
         arrival, *rest = next(self.arrivals)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
 from nona.errors import SimulationError
-from nona.simulation.records import Records
 from nona.simulation.run import ENGINES, Cancelled, Progress, RunOptions, simulate_run
 from nona.simulation.sizes import auto_warmup
 from nona.system import Stream, System
@@ -38,21 +36,14 @@ def busy_system(**changes: object) -> System:
     return make_system(*queries, **(fields | changes))
 
 
-def digest(records: Records) -> str:
-    parts = [records.query, records.arrival_s, records.completion_s, records.executor_busy_s]
-    parts.append(records.link_busy_s)
-    text = repr((records.window_s, records.checks, records.timeline))
-    return hashlib.sha256(b"".join(p.tobytes() for p in parts) + text.encode()).hexdigest()
-
-
 OPTIONS = RunOptions(jobs=400, warmup=50, timeline_jobs=3)
 CHILD = """
 import sys
 sys.path.insert(0, {here!r})
-from test_run import OPTIONS, busy_system, digest, first_fit, simulate_run, uniform
+from test_run import OPTIONS, busy_system, first_fit, simulate_run, uniform
 for made in (uniform(4), first_fit(drawn=True)):
     for discipline in ("fifo", "processor-sharing"):
-        print(digest(simulate_run(busy_system(discipline=discipline), *made, OPTIONS)))
+        print(simulate_run(busy_system(discipline=discipline), *made, OPTIONS).digest())
 """
 
 
@@ -75,7 +66,7 @@ def test_seed_and_replication_change_the_run() -> None:
     base = simulate_run(busy_system(), *uniform(4), OPTIONS)
     other = simulate_run(busy_system(seed=4), *uniform(4), OPTIONS)
     second = simulate_run(busy_system(), *uniform(4), replace(OPTIONS, replication=1))
-    assert len({digest(r) for r in (base, other, second)}) == 3
+    assert len({r.digest() for r in (base, other, second)}) == 3
 
 
 def test_schedulers_see_the_same_arrivals() -> None:
@@ -114,7 +105,7 @@ def test_progress_hands_out_every_measured_job_once() -> None:
 
 def test_watching_changes_nothing() -> None:
     watched = simulate_run(busy_system(), *uniform(4), OPTIONS, lambda _: None)
-    assert digest(watched) == digest(simulate_run(busy_system(), *uniform(4), OPTIONS))
+    assert watched.digest() == simulate_run(busy_system(), *uniform(4), OPTIONS).digest()
 
 
 def test_cancel_from_the_callback() -> None:
@@ -160,6 +151,7 @@ def test_picking_what_is_not_there(choice: tuple[int, int]) -> None:
         ({"warmup": -1}, "warmup=-1"),
         ({"timeline_jobs": -1}, "timeline_jobs"),
         ({"replication": -1}, "replication"),
+        ({"record_jobs": 0}, "record_jobs=0"),
     ],
 )
 def test_options_are_checked(change: dict[str, int], what: str) -> None:

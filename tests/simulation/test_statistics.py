@@ -21,18 +21,25 @@ from nona.simulation.statistics import (
     percentile,
     summarize,
 )
+from nona.simulation.tally import tally_of
 
 
 def records(jct_s, query=None, **changes):
     jct = np.asarray(jct_s, dtype=float)
     arrival = np.arange(len(jct), dtype=float)
+    classes = np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query)
+    parts = np.outer(jct, [0.4, 0.3, 0.2, 0.1])
     base = Records(
         scheduler="local",
         replication=0,
         engine="simpy",
-        query=np.zeros(len(jct), dtype=np.int64) if query is None else np.asarray(query),
+        jobs=len(jct),
+        every=1,
+        query=classes,
         arrival_s=arrival,
         completion_s=arrival + jct,
+        parts_s=parts,
+        tally=tally_of(classes, jct, parts, [None] * (1 + classes.max(initial=0))),
         arrived=len(jct) + 2,
         completed=int(np.isfinite(jct).sum()) + 1,
         in_flight=int(np.isnan(jct).sum()) + 1,

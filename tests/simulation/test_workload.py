@@ -21,7 +21,7 @@ TWO = task_graph([1.0, 2.0])
 def rows(*queries: QueryClass, uniforms: int = 0, chunks: int = 6) -> list[tuple]:
     out: list[tuple] = []
     for c in islice(Workload(make_system(*queries), 0, uniforms).chunks(), chunks):
-        out += zip(c.arrival_s, c.query, c.services, c.uniforms.tolist(), strict=True)
+        out += [(*row[:3], row[3].tolist()) for row in c.rows([len(q.tasks) for q in queries])]
     return out
 
 
@@ -46,6 +46,15 @@ def test_draws_of_a_class_do_not_change_when_another_joins() -> None:
     n = min(len(alone), len(together))
     assert n > 500
     assert [(r[0], r[2]) for r in alone[:n]] == [(r[0], r[2]) for r in together[:n]]
+
+
+def test_chunks_hold_the_multipliers_of_their_jobs_and_nothing_else() -> None:
+    a, b = query(TWO, 2.0, scv=0.5, name="a"), query(ONE, 5.0, name="b")
+    chunk = next(Workload(make_system(a, b), 0).chunks())
+    drawn = chunk.query == 0
+    assert (chunk.offsets[~drawn] == -1).all()
+    assert np.array_equal(np.sort(chunk.offsets[drawn]), np.arange(0, len(chunk.services), 2))
+    assert len(chunk.services) == 2 * drawn.sum() > 0
 
 
 def test_uniforms_of_a_job_do_not_depend_on_how_many_are_used() -> None:
