@@ -52,6 +52,10 @@ class Sources:
         except OSError as error:
             raise GraphError(f"File {name!r}: {error.strerror or error}; check the path.") from None
 
+    def is_sample(self, name: str) -> bool:
+        """Whether ``name`` is that of a shipped model."""
+        return name in sample_names()
+
     def model(
         self,
         name: str,

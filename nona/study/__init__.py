@@ -4,6 +4,8 @@
 placement, :func:`simulate` runs its schedulers. Nothing here computes by itself.
 """
 
+from nona.study.answers import Answer, answers
+from nona.study.cache import StudyCache
 from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
 from nona.study.run import (
     Comparison,
@@ -12,21 +14,26 @@ from nona.study.run import (
     compare,
     needs_placement,
     place,
+    predictions,
     simulate,
 )
 from nona.study.sweep import SweepPoint, sweep, with_value
 
 __all__ = [
+    "Answer",
     "Comparison",
     "PreparedModel",
     "SimulationProgress",
     "SimulationResult",
     "Study",
+    "StudyCache",
     "SweepPoint",
+    "answers",
     "compare",
     "configuration_counts",
     "needs_placement",
     "place",
+    "predictions",
     "prepare",
     "prepare_model",
     "simulate",

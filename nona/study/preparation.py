@@ -22,8 +22,8 @@ from nona.placement.counting import configurations_considered
 from nona.scenario import Scenario, WorkloadRow
 from nona.simulation.traces import read_trace
 from nona.sources import Sources
+from nona.study.cache import StudyCache, model_key, study_key
 from nona.system import Arrivals, QueryClass, Stream, System
-from nona.topology import Topology, make_topology
 
 _NO_SOURCES = Sources()
 _AS_IN_FILE = CostOptions()
@@ -42,12 +42,16 @@ class PreparedModel:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A scenario that was made ready: its cluster, its models, and the system they form."""
+    """A scenario that was made ready: its cluster, its models, and the system they form.
+
+    ``key`` stands for all that a placement depends on; empty when prepared without a cache.
+    """
 
     scenario: Scenario
     cluster: Cluster
     models: tuple[PreparedModel, ...]
     system: System
+    key: str = ""
 
 
 def prepare_model(
@@ -66,8 +70,10 @@ def prepare_model(
     return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks)
 
 
-def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Study:
+def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None) -> Study:
     """Read, cost, contract and decompose every model of a scenario.
+
+    With a ``cache`` the models that it knows by their content are taken from there.
 
     Raises
     ------
@@ -78,8 +84,19 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Study:
     cluster = Cluster.from_spec(scenario.cluster)
     classes = tuple(cluster.classes.values())
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
-    models = tuple(_prepare_row(row, scenario, sources, classes, measured) for row in scenario.workload)
-    return Study(scenario, cluster, models, _system(scenario, cluster, models, sources))
+
+    def prepared(row: WorkloadRow) -> PreparedModel:
+        return _prepare_row(row, scenario, sources, classes, measured)
+
+    if cache is None:
+        models, key = tuple(prepared(row) for row in scenario.workload), ""
+    else:
+        kept, key = cache.models, study_key(scenario, sources)
+        models = tuple(
+            kept.get(model_key(row, scenario, sources), lambda row=row: prepared(row))  # type: ignore[misc]
+            for row in scenario.workload
+        )
+    return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 
 
 def configuration_counts(model: PreparedModel) -> list[int]:
@@ -131,17 +148,7 @@ def _system(
             for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
         ),
         seed=scenario.seed,
-        topology=_topology(cluster),
     )
-
-
-def _topology(cluster: Cluster) -> Topology | None:
-    """The cluster's links, or ``None`` where there is but one."""
-    network, racks = cluster.network, cluster.network.racks
-    if not network.several_links:
-        return None
-    size, uplink = (racks.size, racks.uplink) if racks else (None, None)
-    return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
 def _arrivals(row: WorkloadRow, sources: Sources) -> Arrivals:

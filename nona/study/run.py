@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
 from nona.placement.solve import solve
@@ -16,6 +17,7 @@ from nona.simulation.records import Records
 from nona.simulation.replications import ReplicationProgress, run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics import SchedulerSummary, summarize
+from nona.study.cache import StudyCache
 from nona.study.preparation import Study
 
 SimulationProgress = ReplicationProgress
@@ -40,9 +42,14 @@ class SimulationResult:
     seconds: float
 
 
-def place(study: Study, solver: str = "parametric") -> Placement:
-    """Solve the placement; raises :class:`~nona.errors.PlacementError` when there is none."""
-    return solve(study.system, solver)
+def place(study: Study, solver: str = "parametric", cache: StudyCache | None = None) -> Placement:
+    """Solve the placement; raises :class:`~nona.errors.PlacementError` when there is none.
+
+    With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
+    """
+    if cache is None or not study.key:
+        return solve(study.system, solver)
+    return cache.placements.get(f"{solver} {study.key}", lambda: solve(study.system, solver))
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
@@ -54,6 +61,25 @@ def steady_spread(study: Study) -> Placement | None:
     """Everything spread; ``None`` where that overloads the link, so that there is no steady state."""
     spread = spread_placement(study.system)
     return spread if math.isfinite(spread.objective_s) else None
+
+
+def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
+    """Scheduler of the scenario → predicted mean JCT (s), for those that theory has a prediction for.
+
+    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from.
+    """
+    found: dict[str, float | None] = {}
+    names = {s.name for s in study.scenario.schedulers}
+    if placement is not None and "nona" in names:
+        found["nona"] = placement.prediction.jct_s
+    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
+        if name in names:
+            try:
+                jct_s = fixed(study.system).prediction.jct_s
+            except PlacementError:  # the executors themselves are overloaded
+                jct_s = math.inf
+            found[name] = jct_s if math.isfinite(jct_s) else None
+    return found
 
 
 def needs_placement(study: Study) -> bool:

@@ -1,20 +1,15 @@
-"""Long work in worker processes: start, watch, cancel, forget.
+"""Long work in worker processes: start, watch, cancel, supersede, forget.
 
-A job is a child process ``python -m nona.ui.worker``. Its specification goes in as JSON on
-standard input, which stays open: when the server dies, by whatever signal, the pipe closes and
-the worker ends itself. Progress and result come out as JSON lines. Nothing is pickled.
+The processes are those of :mod:`nona.ui.pool`, which wait for work with their imports done. Cancel
+kills the process; a job that is superseded is only asked to stop, so that its process can go on with
+the next one at once, and is killed if it does not stop in time.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import secrets
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -25,23 +20,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nona.errors import JobError
+from nona.ui.pool import Worker, WorkerPool
 
 Status = Literal["running", "done", "failed", "cancelled"]
-KINDS = ("place", "simulate", "count")
+KINDS = ("place", "simulate", "count", "answer")
+GRACE_S = 2.0
 
 
 @dataclass
 class Job:
     """One piece of long work. ``fingerprint`` names the state of the scenario that it works on.
 
-    Fields change only under ``lock``, by the reading thread and by :meth:`cancel`.
+    Fields change only under ``lock``, by the reading thread, :meth:`cancel` and :meth:`supersede`.
+    ``worker`` serves the job until ``released``.
     """
 
     id: str
     kind: str
     fingerprint: str
     folder: Path
-    process: subprocess.Popen[str]
+    worker: Worker
     keep: object = None
     started: float = field(default_factory=time.monotonic)
     seen: float = field(default_factory=time.monotonic)
@@ -52,7 +50,13 @@ class Job:
     live: dict[str, Any] = field(default_factory=dict)
     result: dict[str, Any] | None = None
     error: str = ""
+    released: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """The process that works on it."""
+        return self.worker.process
 
     @property
     def running(self) -> bool:
@@ -76,12 +80,44 @@ class Job:
         self.seen = time.monotonic()
 
     def cancel(self) -> None:
-        """End the work now."""
+        """End the work now, and its process with it."""
+        if self._end("cancelled"):
+            self.worker.kill()
+
+    def supersede(self) -> None:
+        """The work is not wanted any more: ask for its end; the process goes on to other work."""
+        if self._end("cancelled"):
+            self.worker.send({"stop": self.id})
+
+    def take_in(self, message: Mapping[str, Any]) -> bool:
+        """Take in a line of the worker; returns whether it was the last of this job."""
+        if "ended" in message:
+            if not self.error:
+                self.error = (
+                    f"Job {self.kind!r}: its worker ended with status {message['ended']}; start it again."
+                )
+            self._end("failed")
+            return True
+        if message.get("id") != self.id:
+            return False
+        with self.lock:
+            if self.status == "running":
+                self.fraction = float(message.get("fraction", self.fraction))
+                self.text = str(message.get("text", self.text))
+                self.live = message.get("live", self.live)
+                self.result = message.get("result", self.result)
+                self.error = str(message.get("error", self.error))
+        if not {"result", "error", "stopped"} & message.keys():
+            return False
+        self._end("done" if self.result is not None else "failed")
+        return True
+
+    def _end(self, status: Status) -> bool:
         with self.lock:
             if self.status != "running":
-                return
-            self.status, self.ended = "cancelled", time.monotonic()
-        _stop(self.process)
+                return False
+            self.status, self.ended = status, time.monotonic()
+        return True
 
 
 class JobRegistry:
@@ -95,12 +131,24 @@ class JobRegistry:
         Seconds without a watcher after which a running job is cancelled.
     keep_s
         Seconds without a watcher after which a finished job is forgotten.
+    idle
+        Workers that wait for work with their imports done; 0: every job starts its own.
     """
 
-    def __init__(self, limit: int = 2, unwatched_s: float = 60.0, keep_s: float = 7200.0) -> None:
+    def __init__(
+        self, limit: int = 2, unwatched_s: float = 60.0, keep_s: float = 7200.0, idle: int = 0
+    ) -> None:
         self.limit, self.unwatched_s, self.keep_s = limit, unwatched_s, keep_s
+        self.pool = WorkerPool(idle)
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
+        if idle:
+            self.pool.start()
+
+    @property
+    def free(self) -> int:
+        """How many more jobs may start now."""
+        return max(0, self.limit - sum(j.running for j in list(self._jobs.values())))
 
     def start(self, kind: str, spec: Mapping[str, Any], fingerprint: str = "", keep: object = None) -> Job:
         """Start a job; ``keep`` is held as long as the job (its uploads, for example).
@@ -114,18 +162,20 @@ class JobRegistry:
             raise JobError(f"Job {kind!r}: it must be one of {', '.join(KINDS)}; choose one of these.")
         self.sweep()
         with self._lock:
-            busy = sum(j.running for j in self._jobs.values())
-            if busy >= self.limit:
+            if not self.free:
                 raise JobError(
-                    f"Jobs: {busy} are running, the most that this server allows; wait for one or cancel it."
+                    f"Jobs: {self.limit} are running, the most that this server allows; wait for one or "
+                    "cancel it."
                 )
             folder = Path(tempfile.mkdtemp(prefix="nona-job-"))
-            job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, _spawn(), keep)
+            job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, self.pool.take(), keep)
             weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id] = job
-        threading.Thread(target=_read, args=(job,), daemon=True, name=f"job-{kind}").start()
+        job.worker.listener = lambda message: self._listen(job, message)
+        if job.process.poll() is not None:  # it died while it waited, and nobody listened
+            self._listen(job, {"ended": job.process.returncode})
         threading.Thread(target=self._watch, args=(job,), daemon=True, name=f"watch-{kind}").start()
-        _send(job, {"kind": kind, "folder": str(folder), **spec})
+        job.worker.send({**spec, "id": job.id, "kind": kind, "folder": str(folder)})
         return job
 
     def get(self, job_id: str | None) -> Job | None:
@@ -139,6 +189,13 @@ class JobRegistry:
             job.cancel()
             shutil.rmtree(job.folder, ignore_errors=True)
 
+    def supersede(self, job_id: str | None) -> None:
+        """Stop a job, leaving its process to the next one, and forget it with its files."""
+        job = self._jobs.get(job_id) if job_id else None
+        if job:
+            job.supersede()
+            self.discard(job_id)
+
     def sweep(self) -> None:
         """Forget finished jobs that nobody has looked at for long."""
         now = time.monotonic()
@@ -147,69 +204,32 @@ class JobRegistry:
                 self.discard(job.id)
 
     def close(self) -> None:
-        """Cancel and forget everything."""
+        """Cancel and forget everything; workers that wait stay, until the server ends."""
         for job_id in list(self._jobs):
             self.discard(job_id)
+
+    def shut_down(self) -> None:
+        """Cancel and forget everything, and end the workers."""
+        self.pool.close()
+        self.close()
+
+    def _listen(self, job: Job, message: Mapping[str, Any]) -> None:
+        if not job.take_in(message):
+            return
+        with job.lock:
+            first, job.released = not job.released, True
+        if first and "ended" in message:
+            self.pool.fill()
+        elif first:
+            self.pool.give_back(job.worker)
 
     def _watch(self, job: Job) -> None:
         while job.running:
             if time.monotonic() - job.seen > self.unwatched_s:
                 job.cancel()
+            time.sleep(min(0.5, self.unwatched_s / 4))
+        while not job.released and job.ended is not None:
+            if time.monotonic() - job.ended > GRACE_S:
+                job.worker.kill()
                 return
-            time.sleep(min(1.0, self.unwatched_s / 4))
-
-
-def _spawn() -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        cwd=Path(__file__).resolve().parents[2],
-        start_new_session=True,  # a group of its own, so that its own children end with it
-    )
-
-
-def _send(job: Job, spec: Mapping[str, Any]) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the reader notices that the worker is gone
-        if job.process.stdin is not None:
-            job.process.stdin.write(json.dumps(spec) + "\n")
-            job.process.stdin.flush()
-
-
-def _read(job: Job) -> None:
-    """Take in a worker's lines until it ends."""
-    stdout = job.process.stdout
-    for line in stdout if stdout is not None else ():
-        message = json.loads(line)
-        with job.lock:
-            if job.status != "running":
-                continue
-            job.fraction = float(message.get("fraction", job.fraction))
-            job.text = str(message.get("text", job.text))
-            job.live = message.get("live", job.live)
-            if "error" in message:
-                job.error = str(message["error"])
-            elif "result" in message:
-                job.result = message["result"]
-    code = job.process.wait()
-    with job.lock:
-        if job.status == "running":
-            job.status = "done" if job.result is not None else "failed"
-            job.ended = time.monotonic()
-            if job.status == "failed" and not job.error:
-                job.error = f"Job {job.kind!r}: its worker ended with status {code}; start it again."
-    for pipe in (job.process.stdin, job.process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    if not hasattr(os, "killpg"):  # Windows has no process groups of this kind
-        process.kill()
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # nothing of it needs tidying but its folder, which is ours
+            time.sleep(0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,19 @@ from nona.report.simulation import job_table, simulation_report
 from nona.scenario_file import scenario_from_mapping
 from nona.sources import Sources
 from nona.study import Study
+from nona.ui.answer_task import answer
 from nona.ui.count_task import count_configurations
+from nona.ui.desk import Desk
+from nona.ui.engines import engine_now
 
-Emit = Callable[[dict[str, Any]], None]
 REPORT_EVERY_S = 0.4
 TIMELINE_JOBS = 10
 MOST_PROCESSES = 4
+# Below so many jobs in all, a process of its own takes longer to start than it saves.
+FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
 
-def run_task(spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
 
     The kind ``count`` looks at one model only, see :func:`~nona.ui.count_task.count_configurations`.
@@ -38,23 +42,23 @@ def run_task(spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     NonaError
         For a bad scenario, an infeasible placement, an unknown kind.
     """
-    kinds = {"place": _place, "simulate": _simulate}
+    kinds = {"place": _place, "simulate": _simulate, "answer": answer}
     if spec.get("kind") == "count":
-        return count_configurations(spec, emit)
+        return count_configurations(spec, desk.emit)
     if spec.get("kind") not in kinds:
         known = ", ".join((*kinds, "count"))
         raise JobError(f"Job {spec.get('kind')!r}: it must be one of {known}; choose one of these.")
-    emit({"fraction": 0.0, "text": "Reading and contracting the models"})
-    uploads = Path(spec["uploads"]) if spec.get("uploads") else None
-    prepared = study.prepare(scenario_from_mapping(spec["scenario"]), Sources(uploads, confined=True))
-    result: dict[str, Any] = plain(kinds[spec["kind"]](prepared, spec, emit))
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
+    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    prepared = study.prepare(scenario_from_mapping(spec["scenario"]), sources, desk.cache)
+    result: dict[str, Any] = plain(kinds[spec["kind"]](prepared, spec, desk))
     return result
 
 
-def _place(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    emit({"fraction": 0.3, "text": "Solving the placement"})
-    placement = study.place(prepared, solver=str(spec.get("solver", "parametric")))
-    emit({"fraction": 0.8, "text": "Evaluating local and spread for comparison"})
+def _place(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    desk.emit({"fraction": 0.3, "text": "Solving the placement"})
+    placement = study.place(prepared, str(spec.get("solver", "parametric")), desk.cache)
+    desk.emit({"fraction": 0.8, "text": "Evaluating local and spread for comparison"})
     comparison = study.compare(prepared, placement)
     names = prepared.scenario.labels
 
@@ -82,22 +86,30 @@ def _model_facts(prepared: Study) -> dict[str, Any]:
     }
 
 
-def _simulate(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    live, last = LiveSeries(), 0.0
+def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    live, last, engine, placement = LiveSeries(), 0.0, engine_now(), None
 
     def on_progress(progress: study.SimulationProgress) -> None:
         nonlocal last
+        desk.check()
         live.add(progress.scheduler, progress.replication, progress.run)
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()
             text = f"{progress.scheduler}, replication {progress.replication + 1}"
-            emit({"fraction": progress.fraction, "text": text, "live": plain(live.snapshot())})
+            desk.emit({"fraction": progress.fraction, "text": text, "live": plain(live.snapshot())})
 
     if study.needs_placement(prepared):
-        emit({"fraction": 0.0, "text": "Solving the placement"})
-    workers = min(MOST_PROCESSES, os.cpu_count() or 1)
-    result = study.simulate(prepared, workers=workers, timeline_jobs=TIMELINE_JOBS, on_progress=on_progress)
-    emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
+        desk.emit({"fraction": 0.0, "text": "Solving the placement"})
+        placement = study.place(prepared, cache=desk.cache)
+    result = study.simulate(
+        prepared,
+        engine=engine,
+        workers=_processes(prepared, engine),
+        timeline_jobs=TIMELINE_JOBS,
+        placement=placement,
+        on_progress=on_progress,
+    )
+    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
     names = prepared.scenario.labels
     report = plain(simulation_report(result.summaries, result.seconds))
     folder = Path(spec["folder"])
@@ -111,18 +123,13 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], emit: Emit) -> dict[str,
         "load": executor_load(result.records),
         "gantt": gantt_rows(result.records, prepared.system),
         "slo_s": {name: q.slo_s for name, q in zip(names, prepared.system.queries, strict=True)},
-        "predicted": _predicted(prepared, result.placement),
+        "predicted": study.predictions(prepared, result.placement),
         "models": _model_facts(prepared),
     }
 
 
-def _predicted(prepared: Study, placement: Placement | None) -> dict[str, float | None]:
-    """Scheduler → predicted mean JCT, for those that theory has a prediction for."""
-    if placement is None:
-        return {}
-    comparison = study.compare(prepared, placement)
-    return {
-        "nona": placement.prediction.jct_s,
-        "local": comparison.local.prediction.jct_s,
-        "spread": comparison.spread.prediction.jct_s if comparison.spread else None,
-    }
+def _processes(prepared: Study, engine: str) -> int:
+    """Processes for a simulation: one, this one, where others would only cost their start."""
+    spec = prepared.scenario.simulation
+    jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
+    return 1 if jobs <= FEW_JOBS.get(engine, 0) else min(MOST_PROCESSES, os.cpu_count() or 1)

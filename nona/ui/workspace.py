@@ -14,6 +14,7 @@ from nona.ui.jobs import JobRegistry
 from nona.ui.state import AppState
 
 PARAMETER = "workspace"
+IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
 _TOKEN = "nona_token"
 
@@ -56,7 +57,7 @@ def workspaces() -> Workspaces:
 @st.cache_resource
 def jobs() -> JobRegistry:
     """The jobs of this server."""
-    return JobRegistry()
+    return JobRegistry(idle=IDLE)
 
 
 def current() -> AppState:

@@ -17,7 +17,9 @@ import pytest
 
 from nona.errors import JobError
 from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_to_mapping
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.study import prepare, simulate
+from nona.ui.answer_task import REPLICATIONS
 from nona.ui.jobs import Job, JobRegistry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,7 +194,7 @@ def _group(pid: int) -> int | None:
         return None
 
 
-def test_the_worker_writes_nothing_but_its_lines() -> None:
+def test_the_worker_writes_nothing_but_its_lines_and_goes_on_after_an_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "nona.ui.worker"],
         stdin=subprocess.PIPE,
@@ -203,8 +205,152 @@ def test_the_worker_writes_nothing_but_its_lines() -> None:
     ) as worker:
         assert worker.stdin is not None
         assert worker.stdout is not None
-        worker.stdin.write(json.dumps({"kind": "nonsense"}) + "\n")
-        worker.stdin.flush()
-        lines = [json.loads(line) for line in worker.stdout]
-    assert worker.returncode == 2
-    assert list(lines[-1]) == ["error"]
+        for number in ("1", "2"):
+            worker.stdin.write(json.dumps({"id": number, "kind": "nonsense"}) + "\n")
+            worker.stdin.flush()
+        lines = [json.loads(worker.stdout.readline()) for _ in range(3)]
+        worker.stdin.close()
+        assert worker.stdout.read() == ""
+    assert worker.returncode == 0
+    assert lines[0] == {"ready": True}
+    assert [line["id"] for line in lines[1:]] == ["1", "2"]
+    assert all("must be one of" in line["error"] for line in lines[1:])
+
+
+@pytest.fixture
+def warm() -> Iterator[JobRegistry]:
+    """A registry with one worker that waits, and room for two jobs."""
+    made = JobRegistry(limit=2, idle=1)
+    assert until(lambda: made.pool.waiting() >= 1)
+    yield made
+    made.shut_down()
+
+
+@needs_proc
+def test_a_worker_serves_one_job_after_the_other(warm: JobRegistry) -> None:
+    assert until(lambda: warm.pool.waiting() == 2)  # the other one has prepared the compiled engine
+    pids = set()
+    for _ in range(4):
+        job = warm.start("simulate", spec())
+        assert until(lambda job=job: ended(job))  # type: ignore[misc]
+        assert (job.status, job.error) == ("done", "")
+        pids.add(job.process.pid)
+        assert until(lambda: warm.pool.waiting() == 2)
+    assert len(pids) <= 2
+    assert all(alive(pid) for pid in pids)
+
+
+@needs_proc
+def test_cancel_kills_the_worker_and_another_takes_its_place(warm: JobRegistry) -> None:
+    job = warm.start("simulate", spec(**LONG))
+    assert until(lambda: job.fraction > 0)
+    job.cancel()
+    assert until(lambda: not alive(job.process.pid), 10)
+    assert until(lambda: warm.pool.waiting() >= 1)
+    second = warm.start("place", spec())
+    assert until(lambda: ended(second))
+    assert second.status == "done"
+
+
+@needs_proc
+def test_a_superseded_job_leaves_its_worker_to_the_next(warm: JobRegistry) -> None:
+    job = warm.start("answer", spec(**LONG))
+    assert until(lambda: job.fraction > 0)
+    warm.supersede(job.id)
+    assert (job.status, warm.get(job.id)) == ("cancelled", None)
+    assert not job.folder.exists()
+    assert until(lambda: job.released, 10)
+    assert alive(job.process.pid)
+    assert job.result is None
+
+
+@needs_proc
+def test_a_superseded_job_that_does_not_stop_is_killed(
+    warm: JobRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = warm.start("answer", spec(**LONG))
+    assert until(lambda: job.fraction > 0)
+    monkeypatch.setattr("nona.ui.jobs.GRACE_S", 0.2)
+    os.kill(job.process.pid, signal.SIGSTOP)  # it hears nothing any more
+    warm.supersede(job.id)
+    assert until(lambda: not alive(job.process.pid), 10)
+    assert until(lambda: warm.pool.waiting() >= 1)
+
+
+@needs_proc
+def test_waiting_workers_die_with_the_server(tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(
+        "import time\n"
+        "from nona.ui.jobs import JobRegistry\n"
+        "made = JobRegistry(idle=2)\n"
+        "while made.pool.waiting() < 2: time.sleep(0.05)\n"
+        "print(*made.pool.pids(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    server = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert server.stdout is not None
+    with server.stdout:
+        workers = [int(p) for p in server.stdout.readline().split()]
+    assert len(workers) >= 2
+    server.send_signal(signal.SIGKILL)
+    server.wait(10)
+    assert until(lambda: not any(alive(p) for p in workers), 10)
+
+
+def test_a_worn_worker_is_replaced(warm: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nona.ui.pool.JOBS_EACH", 1)
+    job = warm.start("place", spec())
+    assert until(lambda: ended(job))
+    assert until(lambda: job.process.poll() is not None, 10)
+    assert until(lambda: warm.pool.waiting() >= 1)
+
+
+def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(registry: JobRegistry) -> None:
+    """After r replications the figures are those of r replications by the study itself."""
+    chosen = spec(jobs=300, replications=3)
+    job = registry.start("answer", chosen)
+    seen: dict[int, dict[str, Any]] = {}
+
+    def watch() -> bool:
+        if job.live:
+            seen[job.live["replications"]] = job.live
+        return ended(job)
+
+    assert until(watch)
+    assert job.result is not None
+    assert (job.status, job.result["replications"], job.result["jobs"]) == ("done", REPLICATIONS, 300)
+    seen[job.result["replications"]] = job.result
+    for count, told in seen.items():
+        chosen["scenario"]["simulation"] = {"jobs": 300, "replications": count}
+        wanted = simulate(prepare(scenario_from_mapping(chosen["scenario"]))).summaries["local"]
+        found = told["report"]["schedulers"]["local"]
+        assert found["jct_s"]["mean"] == wanted.jct.mean.mean
+        assert found["jobs"]["completed"] == wanted.completed
+
+
+def test_sessions_share_no_files_through_a_worker(warm: JobRegistry, tmp_path: Path) -> None:
+    """The same name stands for another model in another folder, also in the caches of one worker."""
+    means = []
+    for number, compute_ms in enumerate((3.0, 7.0, 3.0)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "m.json").write_text(json.dumps({"nodes": [{"id": "a", "compute_ms": compute_ms}]}))
+        scenario = {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2}]},
+            "workload": [{"model": "m.json", "rate": 0.01}],
+            "simulation": {"jobs": 50, "replications": 1},
+            "schedulers": ["local"],
+        }
+        job = warm.start("simulate", {"scenario": scenario, "uploads": str(folder)})
+        assert until(lambda job=job: ended(job))  # type: ignore[misc]
+        assert job.result is not None, job.error
+        means.append(job.result["report"]["schedulers"]["local"]["jct_s"]["mean"])
+    assert means == pytest.approx([0.003, 0.007, 0.003], rel=1e-6)

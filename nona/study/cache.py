@@ -1,0 +1,102 @@
+"""What is kept from one study to the next: models and placements, by the content that made them.
+
+Nothing is found by a name or a path alone, so results are those of a study without a cache: a file
+that changed has another content, and two people whose files are equal share one entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from nona.placement.placement import Placement
+from nona.scenario import Scenario, WorkloadRow
+from nona.sources import Sources
+
+T = TypeVar("T")
+MODELS, PLACEMENTS = 64, 32
+# What a placement depends on; the seed or the schedulers change none.
+PARTS = ("cluster", "background", "workload", "cost", "contraction", "models")
+
+
+class Recent(Generic[T]):
+    """The ``most`` entries that were used last.
+
+    >>> kept = Recent[int](2)
+    >>> [kept.get(k, lambda k=k: len(k)) for k in ("a", "bb", "a", "ccc")]
+    [1, 2, 1, 3]
+    >>> "a" in kept, "bb" in kept
+    (True, False)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[str, T] = OrderedDict()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._held
+
+    def get(self, key: str, make: Callable[[], T]) -> T:
+        """The entry ``key``, made where there is none; what ``make`` raises comes out and leaves none."""
+        if key not in self._held:
+            self._held[key] = make()
+        self._held.move_to_end(key)
+        while len(self._held) > self._most:
+            self._held.popitem(last=False)
+        return self._held[key]
+
+
+class StudyCache:
+    """Entries of :func:`nona.study.prepare` and :func:`nona.study.place`, by content.
+
+    One for a process and one thread at a time; memory is bounded by the number of entries.
+    """
+
+    def __init__(self, models: int = MODELS, placements: int = PLACEMENTS) -> None:
+        self.models = Recent[Any](models)
+        self.placements = Recent[Placement](placements)
+
+
+def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
+    """What a model that was read, costed and contracted depends on: rates and counts are no part of it."""
+    cluster, cost = scenario.cluster, scenario.cost
+    return _digest(
+        row.model,
+        _content(row.model, scenario, sources),
+        dict(row.symbols),
+        row.batch,
+        [cost.stack, cost.precision, _file(cost.measured, sources)],
+        scenario.contraction,
+        [[g.gpu, g.mig, g.mps] for g in cluster.servers],
+        cluster.devices,
+    )
+
+
+def study_key(scenario: Scenario, sources: Sources) -> str:
+    """What a prepared study and its placement depend on, the content of its files included."""
+    data = scenario.model_dump(mode="json")
+    rows = scenario.workload
+    return _digest(
+        {part: data[part] for part in PARTS},
+        [_content(r.model, scenario, sources) for r in rows],
+        [_file(r.arrivals.trace, sources) for r in rows],
+        _file(scenario.cost.measured, sources),
+    )
+
+
+def _content(model: str, scenario: Scenario, sources: Sources) -> str:
+    """A digest of a model's source; a sample is known by its name, as its file ships with the program."""
+    if model in scenario.models:
+        return _digest("inline", scenario.models[model])
+    return "sample" if sources.is_sample(model) else _file(model, sources)
+
+
+def _file(name: str | None, sources: Sources) -> str:
+    return "" if name is None else hashlib.sha256(sources.read(name)).hexdigest()
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
