@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,3 +40,11 @@ def background_items(stream: Stream, streams: RandomStreams, *name: str) -> Iter
         now = float(times[-1])
         draws = stream.mean * gamma_draws(services, stream.scv, BLOCK)
         yield from zip(times.tolist(), draws.tolist(), strict=True)
+
+
+def link_background(
+    stream: Stream, streams: RandomStreams, name: Sequence[str], capacity: float
+) -> Iterator[tuple[float, float]]:
+    """The background of a link of ``capacity`` (bytes/s): (arrival instant, seconds of the link) each."""
+    for arrival, size in background_items(stream, streams, *name):
+        yield arrival, size / capacity

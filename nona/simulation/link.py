@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.simulation.draws import background_items
+from nona.simulation.draws import link_background
 from nona.simulation.inputs import Inputs
 from nona.simulation.job import Job
 from nona.simulation.lane import Lane
@@ -63,8 +63,8 @@ def make_link(system: System, streams: RandomStreams, inputs: Inputs, watched: b
     """The link or links of ``system``; ``watched``: past transfers will be asked for."""
     if system.topology is not None:
         return PathLinks(system, system.topology, streams, inputs, watched)
-    background = background_items(system.background_network, streams, "link")
-    items = ((arrival, size / system.capacity) for arrival, size in background)
+    ((name, stream),) = system.link_streams
+    items = link_background(stream, streams, name, system.capacity)
     if system.discipline == "fifo":
         return FifoLink(items, system.capacity, system.latency_s, inputs, watched)
     return SharedLink(items, system.capacity, system.latency_s, inputs)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from simpy.events import Event
 
 from nona.random_streams import RandomStreams
-from nona.simulation.draws import background_items
+from nona.simulation.draws import link_background
 from nona.simulation.inputs import Inputs
 from nona.simulation.job import Job
 from nona.simulation.kernel import HOP, content_key
@@ -76,7 +76,7 @@ class PathLinks:
         self.environment, self.heap = inputs.environment, inputs.heap
         self.capacity: list[float] = system.link_capacity.tolist()
         self.lanes = [
-            Lane((arrival, size / capacity) for arrival, size in background_items(stream, streams, *name))
+            Lane(link_background(stream, streams, name, capacity))
             for (name, stream), capacity in zip(system.link_streams, self.capacity, strict=True)
         ]
         self.callbacks: list[Callable[[Any], None]] = [self._hops]
