@@ -75,6 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--seed", type=int, help="in place of the scenario's seed")
     simulate.add_argument("--engine", default="simpy", help="simulation engine (default simpy)")
     simulate.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    simulate.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="run on a Dask cluster: its scheduler, as tcp://host:8786 (needs nona-planner[dask])",
+    )
     simulate.add_argument("--records", type=Path, metavar="CSV", help="also write one row per measured job")
     _json(simulate, commands.simulate)
 

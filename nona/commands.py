@@ -68,7 +68,11 @@ def simulate(arguments: argparse.Namespace) -> None:
     scenario = _overridden(scenario, arguments)
     prepared = study.prepare(scenario, sources)
     result = study.simulate(
-        prepared, engine=arguments.engine, workers=arguments.workers, on_progress=_Progress(sys.stderr)
+        prepared,
+        engine=arguments.engine,
+        workers=arguments.workers,
+        dask=arguments.dask,
+        on_progress=_Progress(sys.stderr),
     )
     if arguments.records:
         runs = (r for records in result.records.values() for r in records)

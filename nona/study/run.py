@@ -13,6 +13,7 @@ from nona.placement.placement import Placement
 from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.dask_pool import DaskPool
 from nona.simulation.records import Records
 from nona.simulation.replications import ReplicationProgress, run_replications
 from nona.simulation.run import RunOptions
@@ -92,6 +93,7 @@ def simulate(
     *,
     engine: str = "simpy",
     workers: int = 1,
+    dask: str | None = None,
     timeline_jobs: int = 0,
     placement: Placement | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
@@ -102,6 +104,8 @@ def simulate(
     ----------
     workers
         Processes; results do not depend on it.
+    dask
+        Address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
     timeline_jobs
         Measured jobs whose task and message intervals are kept.
     placement
@@ -119,8 +123,9 @@ def simulate(
         engine=engine,
         timeline_jobs=timeline_jobs,
     )
+    pool = DaskPool(dask) if dask else None
     records = run_replications(
-        study.system, _schedulers(study, placement), options, spec.replications, workers, on_progress
+        study.system, _schedulers(study, placement), options, spec.replications, workers, on_progress, pool
     )
     slo_s = [q.slo_s for q in study.system.queries]
     summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}

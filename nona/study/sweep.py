@@ -91,17 +91,19 @@ def sweep(
     schedulers: Sequence[str] = PREDICTED,
     sources: Sources = _NO_SOURCES,
     workers: int = 1,
+    dask: str | None = None,
 ) -> Iterator[SweepPoint]:
     """Set the key at ``path`` to each of ``values``; predict and simulate each scheduler there.
 
-    Schedulers that queueing theory has no prediction for are simulated only.
+    Schedulers that queueing theory has no prediction for are simulated only; ``workers`` and ``dask`` say
+    where, as for :func:`~nona.study.run.simulate`.
     """
     own = {s.name: s for s in scenario.schedulers}
     entries = tuple(own.get(name, SchedulerSpec(name=name)) for name in schedulers)
     for value in values:
         study = prepare(with_value(scenario, path, value).model_copy(update={"schedulers": entries}), sources)
         placements = {name: _PREDICTED[name](study) for name in schedulers if name in _PREDICTED}
-        result = simulate(study, placement=placements.get("nona"), workers=workers)
+        result = simulate(study, placement=placements.get("nona"), workers=workers, dask=dask)
         for name in schedulers:
             placed = placements.get(name)
             p = placed.prediction if placed else None
