@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from mortal_scheduler import mortal, total_jobs
 from record_equality import same
-from theory_systems import bind_to, one_task_query, system_of
 
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.known.bound import bind_to
+from nona.simulation.known.parts import one_task_query, system_of
 from nona.simulation.pool import RETRIES, ThisProcess
 from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
@@ -82,7 +83,7 @@ def test_cancelling_stops_all_runs_and_leaves_no_process(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_decision_that_is_not_allowed_comes_out_as_its_error(workers):
-    bad = bind_to((7,))
+    bad = bind_to([7], [7])
     with pytest.raises(SimulationError, match="does not exist"):
         run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, workers)
     assert multiprocessing.active_children() == []
