@@ -67,9 +67,8 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
             m.name: {
                 "jct_s": _number(m.jct.mean.mean),
                 "jct_ci95": interval_bounds(m.jct.mean),
-                "jct_p50_s": _number(m.jct.p50.mean),
-                "jct_p95_s": _number(m.jct.p95.mean),
-                "jct_p99_s": _number(m.jct.p99.mean),
+                **{f"jct_p{p.percent:g}_s": _number(p.interval.mean) for p in m.jct.percentiles},
+                "percentiles": _percentiles(m.jct),
                 "slo_s": m.slo_s,
                 "slo_hit_rate": _number(m.hit_rate.mean) if m.hit_rate else None,
             }
@@ -98,11 +97,23 @@ def _jct(jct: JctSummary) -> dict[str, Any]:
     return {
         "mean": _number(jct.mean.mean),
         "ci95": interval_bounds(jct.mean),
-        "p50": _number(jct.p50.mean),
-        "p95": _number(jct.p95.mean),
-        "p99": _number(jct.p99.mean),
-        "p99_reliable": jct.p99_reliable,
+        **{f"p{p.percent:g}": _number(p.interval.mean) for p in jct.percentiles},
+        "percentiles": _percentiles(jct),
+        "p99_reliable": not jct.p99.withheld,
         "jobs": jct.jobs,
+    }
+
+
+def _percentiles(jct: JctSummary) -> dict[str, Any]:
+    """Each with its interval; where a value or an interval is withheld, the reason."""
+    return {
+        f"p{p.percent:g}": {
+            "value_s": _number(p.interval.mean),
+            "ci95": interval_bounds(p.interval),
+            "withheld": p.withheld or None,
+            "interval_withheld": p.interval_withheld or None,
+        }
+        for p in jct.percentiles
     }
 
 

@@ -1,9 +1,8 @@
-"""Confidence intervals and percentiles, from runs to numbers that may be shown."""
+"""Confidence intervals for means of independent values, and percentiles by definition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from nona.errors import SimulationError
-
-P99_JOBS = 1000  # fewer jobs leave less than ten beyond the 99th percentile
-BATCHES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +33,13 @@ class Interval:
     def high(self) -> float:
         """Upper end."""
         return self.mean + self.half_width
+
+    @property
+    def relative(self) -> float:
+        """Half-width / |mean|; 0 where both are 0, ``nan`` where there is no interval."""
+        if self.half_width == 0:
+            return 0.0
+        return self.half_width / abs(self.mean) if self.mean else math.inf
 
     def covers(self, value: float) -> bool:
         """Whether ``value`` lies within; ``False`` where there is no interval."""
@@ -65,38 +68,30 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
     Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 4.5.
     """
-    if not 0 < level < 1:
-        raise SimulationError(f"Interval: level={level} must lie between 0 and 1; take 0.95.")
-    x = np.asarray(values, dtype=float).ravel()
-    x = x[~np.isnan(x)]
+    x = without_nan(values)
     n = len(x)
     if n == 0:
         return Interval(math.nan, math.nan, 0, level)
     half = math.nan
     if n > 1:
-        half = float(stdtrit(n - 1, (1 + level) / 2) * x.std(ddof=1) / math.sqrt(n))
+        half = student(n - 1, level) * float(x.std(ddof=1)) / math.sqrt(n)
     return Interval(float(x.mean()), half, n, level)
 
 
-def batch_means_interval(values: ArrayLike, batches: int = BATCHES, level: float = 0.95) -> Interval:
-    """Interval for the mean of one run's correlated values, from the means of consecutive batches.
+def student(degrees: float, level: float) -> float:
+    """t(degrees, (1 + level)/2): the factor of a two-sided interval.
 
-    The run is cut into equal batches, the few values that do not fill one left out at the start;
-    Student's t on the batch means. It holds if a batch is much longer than the correlation; with
-    fewer than two values per batch, fewer batches are taken. ``n`` is the number of batches.
+    >>> round(student(4, 0.95), 3)
+    2.776
 
-    >>> batch_means_interval([1.0, 1.0, 3.0, 3.0], batches=2).mean
-    2.0
-
-    Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.3.
+    Raises
+    ------
+    SimulationError
+        When the level is not between 0 and 1.
     """
-    x = np.asarray(values, dtype=float).ravel()
-    x = x[~np.isnan(x)]
-    count = min(batches, len(x) // 2)
-    if count < 2:
-        return Interval(float(x.mean()) if len(x) else math.nan, math.nan, min(len(x), 1), level)
-    means = x[len(x) % count :].reshape(count, -1).mean(axis=1)
-    return mean_interval(means, level)
+    if not 0 < level < 1:
+        raise SimulationError(f"Interval: level={level} must lie between 0 and 1; take 0.95.")
+    return float(stdtrit(degrees, (1 + level) / 2))
 
 
 def percentile(values: ArrayLike, percent: float) -> float:
@@ -111,42 +106,16 @@ def percentile(values: ArrayLike, percent: float) -> float:
     Source: Hyndman and Fan, Sample Quantiles in Statistical Packages, The American Statistician
     1996, definition 7.
     """
-    x = np.asarray(values, dtype=float).ravel()
-    x = x[~np.isnan(x)]
+    x = without_nan(values)
     return float(np.percentile(x, percent)) if len(x) else math.nan
 
 
-def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """Interval for the mean of a − b, replication by replication.
+def without_nan(values: ArrayLike) -> NDArray[np.float64]:
+    """The values that are numbers, in their order, as one row.
 
-    With common random numbers the two share their noise, and the interval of the difference is
-    narrower than the two intervals side by side.
-
-    Raises
-    ------
-    SimulationError
-        When the two differ in length.
-
-    >>> a, b = [2.0, 3.0, 4.1], [1.0, 2.0, 3.0]
-    >>> paired_difference(a, b).half_width < mean_interval(a).half_width / 10
-    True
+    >>> without_nan([1.0, float("nan"), 3.0]).tolist()
+    [1.0, 3.0]
     """
-    x: NDArray[np.float64] = np.asarray(a, dtype=float)
-    y: NDArray[np.float64] = np.asarray(b, dtype=float)
-    if x.shape != y.shape:
-        raise SimulationError(
-            f"Paired difference: {x.size} and {y.size} replications must match; run both alike."
-        )
-    return mean_interval(x - y, level)
-
-
-def over_replications(values: Sequence[NDArray[np.float64]], level: float = 0.95) -> Interval:
-    """Interval for the mean of per-job values: over replications, or batch means if there is one."""
-    if len(values) == 1:
-        return batch_means_interval(values[0], level=level)
-    return mean_interval([_mean(v) for v in values], level)
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    kept = values[~np.isnan(values)]
-    return float(kept.mean()) if len(kept) else math.nan
+    x: NDArray[np.float64] = np.asarray(values, dtype=float).ravel()
+    kept: NDArray[np.float64] = x[~np.isnan(x)]
+    return kept

@@ -1,27 +1,15 @@
-"""The summary of a scheduler's runs: what tables and the command line show.
-
-The intervals that it is made of, from :mod:`nona.simulation.intervals`, can be had here too.
-"""
+"""The summary of a scheduler's runs, and its difference from another's: what tables and texts show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nona.errors import SimulationError
-from nona.simulation.intervals import (
-    NO_INTERVAL,
-    P99_JOBS,
-    Interval,
-    batch_means_interval,
-    mean_interval,
-    over_replications,
-    paired_difference,
-    percentile,
-)
+from nona.simulation.intervals import NO_INTERVAL, Interval, mean_interval
+from nona.simulation.measured import Measured
+from nona.simulation.paired import NO_DIFFERENCE, PairedDifference, paired_difference, paired_jobs
+from nona.simulation.percentiles import Percentile, no_percentile
 from nona.simulation.records import Check, Records, State
 
 __all__ = [
@@ -29,33 +17,34 @@ __all__ = [
     "JctSummary",
     "ModelSummary",
     "SchedulerSummary",
-    "batch_means_interval",
+    "hit_rate_difference",
     "jct_difference",
-    "mean_interval",
-    "paired_difference",
-    "percentile",
     "summarize",
 ]
 
-Array = NDArray[np.float64]
+SEVERITY: tuple[State, ...] = ("stable", "backlogged", "overloaded")
 
 
 @dataclass(frozen=True, slots=True)
 class JctSummary:
     """Job completion times in seconds, of the completed measured jobs.
 
-    ``mean`` carries the 95 % interval over replications (batch means when there is one). The
-    percentiles are those of each replication, averaged, with the interval over replications.
-    ``p99_reliable`` is false when a replication has fewer than 1000 completed jobs. ``jobs``
-    counts the completed measured jobs of all replications.
+    ``mean`` carries the 95 % interval over replications (overlapping batch means when there is one).
+    The percentiles are those of each replication, averaged; where there are too few jobs for a
+    percentile or for its interval it is withheld, and says why. ``jobs`` counts the completed
+    measured jobs of all replications.
     """
 
     mean: Interval
-    p50: Interval
-    p95: Interval
-    p99: Interval
-    p99_reliable: bool
+    p50: Percentile
+    p95: Percentile
+    p99: Percentile
     jobs: int
+
+    @property
+    def percentiles(self) -> tuple[Percentile, ...]:
+        """The three, in order."""
+        return (self.p50, self.p95, self.p99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +61,11 @@ class ModelSummary:
 class SchedulerSummary:
     """All replications of one scheduler.
 
-    Completion times are ``nan`` when ``state`` is ``overloaded`` (one replication suffices): there
-    is no steady state for them to describe. Hit rates stand even then, as what happened in these
-    runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none. Jobs are summed
-    over replications, utilisations averaged. ``checks`` holds each check once: failed if it failed
-    in any replication, with the first failure's detail.
+    ``state`` is the worst of the replications. Completion times are ``nan`` when it is
+    ``overloaded``: there is no steady state for them to describe. Hit rates stand even then, as what
+    happened in these runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none.
+    Jobs are summed over replications, utilisations averaged. ``checks`` holds each check once:
+    failed if it failed in any replication, with the first failure's detail.
     """
 
     scheduler: str
@@ -115,51 +104,70 @@ def summarize(
     """
     _check(records, slo_s, names)
     first = records[0]
-    bad = next((r for r in records if r.state == "overloaded"), None)
-    times = [np.asarray(r.completion_s - r.arrival_s) for r in records]
-    classes = [r.query for r in records]
-    limits = np.array([np.nan if s is None else s for s in slo_s])
-    hits = [_hits(t, limits[q]) for t, q in zip(times, classes, strict=True)]
-    models = tuple(
-        ModelSummary(
-            name,
-            _jct([t[q == j] for t, q in zip(times, classes, strict=True)], bad is not None),
-            slo_s[j],
-            _rate([h[q == j] for h, q in zip(hits, classes, strict=True)]) if slo_s[j] is not None else None,
-        )
-        for j, name in enumerate(names)
-    )
+    worst = max(records, key=lambda r: SEVERITY.index(r.state))
+    all_jobs = Measured(records, slo_s)
+    classes = [Measured(records, slo_s, j) for j in range(len(names))]
     return SchedulerSummary(
         scheduler=first.scheduler,
         engine=first.engine,
         replications=len(records),
-        jct=_jct(times, bad is not None),
-        models=models,
-        hit_rate=_rate(hits) if any(s is not None for s in slo_s) else None,
+        jct=_jct(all_jobs, worst),
+        models=tuple(
+            ModelSummary(name, _jct(one, worst), slo, None if slo is None else one.hit_rate())
+            for name, slo, one in zip(names, slo_s, classes, strict=True)
+        ),
+        hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else None,
         utilization_compute=mean_interval([r.utilization_compute for r in records]).mean,
         utilization_network=mean_interval([r.utilization_network for r in records]).mean,
         arrived=sum(r.arrived for r in records),
         completed=sum(r.completed for r in records),
         in_flight=sum(r.in_flight for r in records),
-        state=bad.state if bad else "stable",
-        state_reason=bad.state_reason if bad else "",
+        state=worst.state,
+        state_reason=worst.state_reason,
         checks=_merged_checks(records),
         seconds=sum(r.seconds for r in records),
     )
 
 
-def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.95) -> Interval:
-    """Interval for the mean JCT of scheduler ``a`` less that of ``b``, paired by replication.
+def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.95) -> PairedDifference:
+    """Mean JCT of scheduler ``a`` less that of ``b``: paired by replication, or by job if there is one.
+
+    There is none when one of the two is overloaded: it has no mean.
 
     Raises
     ------
     SimulationError
         When the two do not consist of the same replications.
     """
-    if [r.replication for r in a] != [r.replication for r in b]:
+    _check_pairs(a, b)
+    if any(r.state == "overloaded" for r in (*a, *b)):
+        return NO_DIFFERENCE
+    x, y = Measured(a, ()), Measured(b, ())
+    if len(a) == 1:
+        return paired_jobs(x.jobs_jct()[0], y.jobs_jct()[0], level)
+    return paired_difference(x.mean_jcts(), y.mean_jcts(), level)
+
+
+def hit_rate_difference(
+    a: Sequence[Records], b: Sequence[Records], slo_s: Sequence[float | None], level: float = 0.95
+) -> PairedDifference:
+    """SLO hit rate of scheduler ``a`` less that of ``b``, paired as the JCT; ``slo_s`` of each class.
+
+    Raises
+    ------
+    SimulationError
+        When the two do not consist of the same replications.
+    """
+    _check_pairs(a, b)
+    x, y = Measured(a, slo_s), Measured(b, slo_s)
+    if len(a) == 1:
+        return paired_jobs(x.jobs_hits()[0], y.jobs_hits()[0], level)
+    return paired_difference(x.hit_rates(), y.hit_rates(), level)
+
+
+def _check_pairs(a: Sequence[Records], b: Sequence[Records]) -> None:
+    if [(r.replication, r.jobs, r.every) for r in a] != [(r.replication, r.jobs, r.every) for r in b]:
         raise SimulationError("Paired difference: the replications must match; run both alike.")
-    means = [[mean_interval(r.completion_s - r.arrival_s).mean for r in runs] for runs in (a, b)]
-    return paired_difference(means[0], means[1], level)
 
 
 def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Sequence[str]) -> None:
@@ -169,7 +177,7 @@ def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Seq
             f"Summary: records of {len(schedulers)} schedulers ({', '.join(sorted(schedulers))}) must be "
             "of one; summarise each by itself."
         )
-    classes = 1 + max((int(r.query.max()) for r in records if len(r.query)), default=-1)
+    classes = max(len(r.tally.arrived) for r in records)
     if len(slo_s) != len(names) or classes > len(names):
         raise SimulationError(
             f"Summary: {len(names)} names and {len(slo_s)} SLOs must match {classes} query classes; "
@@ -177,23 +185,13 @@ def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Seq
         )
 
 
-def _hits(times: Array, limit: Array) -> Array:
-    """1 for a job within its SLO, 0 for one that is late or unfinished, ``nan`` without an SLO."""
-    late = np.where(np.isnan(times), np.inf, times)
-    return np.where(np.isnan(limit), np.nan, (late <= limit).astype(float))
-
-
-def _rate(hits: Sequence[Array]) -> Interval:
-    return over_replications(hits)
-
-
-def _jct(times: Sequence[Array], overloaded: bool) -> JctSummary:
-    finished = [int(np.count_nonzero(~np.isnan(t))) for t in times]
-    reliable = min(finished) >= P99_JOBS
-    if overloaded:
-        return JctSummary(NO_INTERVAL, NO_INTERVAL, NO_INTERVAL, NO_INTERVAL, False, sum(finished))
-    p50, p95, p99 = (mean_interval([percentile(t, p) for t in times]) for p in (50, 95, 99))
-    return JctSummary(over_replications(times), p50, p95, p99, reliable, sum(finished))
+def _jct(measured: Measured, worst: Records) -> JctSummary:
+    jobs = sum(measured.completed())
+    if worst.state == "overloaded":
+        p50, p95, p99 = (no_percentile(p, "overloaded: there is no steady state") for p in (50, 95, 99))
+        return JctSummary(NO_INTERVAL, p50, p95, p99, jobs)
+    p50, p95, p99 = (measured.percentile(p) for p in (50, 95, 99))
+    return JctSummary(measured.mean_jct(), p50, p95, p99, jobs)
 
 
 def _merged_checks(records: Sequence[Records]) -> tuple[Check, ...]:

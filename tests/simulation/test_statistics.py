@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom, t
 
 from nona.errors import SimulationError
+from nona.simulation.intervals import mean_interval, percentile
 from nona.simulation.records import Check, Records
-from nona.simulation.statistics import (
-    batch_means_interval,
-    jct_difference,
-    mean_interval,
-    paired_difference,
-    percentile,
-    summarize,
-)
+from nona.simulation.statistics import hit_rate_difference, jct_difference, summarize
 from nona.simulation.tally import tally_of
 
 
@@ -71,19 +65,6 @@ def test_student_interval_covers_the_mean_as_often_as_it_says(level):
     assert ok, hits
 
 
-def test_batch_means_cover_a_correlated_run_where_the_naive_interval_does_not():
-    rng = np.random.default_rng(2)
-    noise = rng.normal(size=(400, 4200))
-    runs = np.empty_like(noise)
-    runs[:, 0] = noise[:, 0] / math.sqrt(1 - 0.8**2)
-    for i in range(1, noise.shape[1]):
-        runs[:, i] = 0.8 * runs[:, i - 1] + noise[:, i]
-    ok, hits = covered(lambda x, level: batch_means_interval(x, level=level), runs, 0.95, 0.0)
-    assert ok, hits
-    naive = sum(mean_interval(x).covers(0.0) for x in runs)
-    assert naive < 0.7 * len(runs)
-
-
 @given(values=st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), level=st.floats(0.5, 0.999))
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_mean_interval_is_students(values, level):
@@ -101,8 +82,6 @@ def test_intervals_without_enough_values_say_so():
     assert (one.mean, one.n) == (4.0, 1)
     assert math.isnan(one.half_width)
     assert not one.covers(4.0)
-    assert batch_means_interval([1.0, 2.0, 3.0]).n == 1
-    assert math.isnan(batch_means_interval([]).mean)
     with pytest.raises(SimulationError, match="level"):
         mean_interval([1.0, 2.0], 1.0)
 
@@ -115,18 +94,6 @@ def test_percentile_by_its_definition(values, percent):
     low = min(int(h), len(x) - 1)
     high = min(low + 1, len(x) - 1)
     assert percentile(values, percent) == pytest.approx(x[low] + (h - low) * (x[high] - x[low]), abs=1e-9)
-
-
-def test_pairing_removes_common_noise():
-    rng = np.random.default_rng(3)
-    noise = rng.normal(0, 10, 12)
-    a, b = noise + rng.normal(1.0, 0.1, 12), noise + rng.normal(0, 0.1, 12)
-    paired = paired_difference(a, b)
-    assert paired.covers(1.0)
-    assert paired.low > 0
-    assert not mean_interval(a).low > mean_interval(b).high
-    with pytest.raises(SimulationError, match="must match"):
-        paired_difference([1.0], [1.0, 2.0])
 
 
 def test_unfinished_and_late_jobs_miss_the_slo_and_count():
@@ -154,23 +121,72 @@ def test_overload_shows_no_means_but_its_jobs():
     s = summarize([good, bad], [0.2], ["a"])
     assert (s.state, s.state_reason) == ("overloaded", "executors at load 1.2")
     for j in (s.jct, s.models[0].jct):
-        assert all(math.isnan(i.mean) for i in (j.mean, j.p50, j.p95, j.p99))
+        assert math.isnan(j.mean.mean)
+        assert all(math.isnan(p.interval.mean) for p in j.percentiles)
+        assert all("overloaded" in p.withheld for p in j.percentiles)
         assert j.jobs == 100
-        assert not j.p99_reliable
     assert s.hit_rate.mean == 1.0
 
 
-def test_p99_is_flagged_below_a_thousand_jobs_in_a_replication():
+def test_the_worst_state_of_the_replications_counts():
+    good, late = (
+        records([0.1] * 30),
+        records([0.1] * 30, replication=1, state="backlogged", state_reason="why"),
+    )
+    s = summarize([late, good], [None], ["a"])
+    assert (s.state, s.state_reason) == ("backlogged", "why")
+    assert s.jct.mean.mean == pytest.approx(0.1)
+
+
+def test_percentiles_are_withheld_by_the_smallest_replication():
     enough, few = records(np.ones(1000)), records(np.ones(999), replication=1)
-    assert summarize([enough], [None], ["a"]).jct.p99_reliable
-    assert not summarize([enough, few], [None], ["a"]).jct.p99_reliable
+    assert summarize([enough, enough], [None], ["a"]).jct.p99.withheld == ""
+    s = summarize([enough, few], [None], ["a"])
+    assert "999" in s.jct.p99.withheld
+    assert math.isnan(s.jct.p99.interval.mean)
+    assert s.jct.p95.withheld == ""
+    assert "2,000" in s.jct.p95.interval_withheld
+    assert s.jct.p50.interval.half_width == 0
 
 
 def test_percentiles_are_averaged_over_replications_not_pooled():
-    a, b = records([1.0, 1.0, 1.0]), records([3.0, 3.0, 3.0], replication=1)
+    a, b = records(np.ones(300)), records(3 * np.ones(300), replication=1)
     p95 = summarize([a, b], [None], ["a"]).jct.p95
-    assert p95.mean == 2.0
-    assert p95.n == 2
+    assert p95.interval.mean == 2.0
+    assert p95.interval.n == 2
+
+
+def thinned(whole, every):
+    keep = slice(None, None, every)
+    return replace(
+        whole,
+        every=every,
+        query=whole.query[keep],
+        arrival_s=whole.arrival_s[keep],
+        completion_s=whole.completion_s[keep],
+        parts_s=whole.parts_s[keep],
+    )
+
+
+def test_thinned_records_change_no_mean_and_percentiles_by_the_error_of_the_sketch():
+    rng = np.random.default_rng(8)
+    whole = []
+    for r in range(3):
+        jct, query = rng.exponential(1.0, 4000), rng.integers(0, 2, 4000)
+        tally = tally_of(query, jct, np.zeros((4000, 4)), [1.0, None])
+        whole.append(records(jct, query, replication=r, tally=tally))
+    for runs in (whole, whole[:1]):
+        full = summarize(runs, [1.0, None], ["a", "b"])
+        thin = summarize([thinned(r, 10) for r in runs], [1.0, None], ["a", "b"])
+        for x, y in ((full, thin), *zip(full.models, thin.models, strict=True)):
+            assert y.jct.mean.mean == pytest.approx(x.jct.mean.mean, rel=1e-12)
+            assert y.jct.mean.half_width > 0
+            assert y.jct.jobs == x.jct.jobs
+            for p, q in zip(x.jct.percentiles, y.jct.percentiles, strict=True):
+                assert (p.withheld, p.interval_withheld) == (q.withheld, q.interval_withheld)
+                assert q.interval.mean == pytest.approx(p.interval.mean, rel=0.005, nan_ok=True)
+        assert thin.hit_rate.mean == pytest.approx(full.hit_rate.mean, rel=1e-12)
+        assert thin.models[1].hit_rate is None
 
 
 def test_one_replication_uses_batch_means_and_a_class_without_jobs_is_nan():
@@ -195,13 +211,37 @@ def test_checks_fail_if_they_fail_once():
 
 
 def test_difference_of_schedulers_is_paired_by_replication():
-    a = [records([1.0 + i, 2.0 + i], replication=i) for i in range(4)]
-    b = [records([0.5 + i, 1.5 + i], replication=i) for i in range(4)]
+    a = [records([1.0 + i, 2.0 + i], replication=i) for i in range(5)]
+    b = [records([0.5 + i, 1.5 + i], replication=i) for i in range(5)]
     d = jct_difference(a, b)
-    assert d.mean == pytest.approx(0.5)
-    assert d.half_width < 1e-9
-    with pytest.raises(SimulationError, match="must match"):
-        jct_difference(a, b[::-1])
+    assert d.difference.mean == pytest.approx(0.5)
+    assert d.difference.half_width < 1e-9
+    assert d.variance_reduction > 1e6
+    hits = hit_rate_difference(a, b, [1.75])
+    assert hits.difference.mean == pytest.approx((-0.5 - 0.5) / 5)
+    for other in (b[::-1], b[:4], [replace(r, every=2) for r in b]):
+        with pytest.raises(SimulationError, match="must match"):
+            jct_difference(a, other)
+        with pytest.raises(SimulationError, match="must match"):
+            hit_rate_difference(a, other, [1.0])
+
+
+def test_no_difference_to_an_overloaded_scheduler_but_of_its_hits():
+    a = [records([1.0, 2.0], replication=i) for i in range(5)]
+    b = [replace(r, state="overloaded") for r in a]
+    assert math.isnan(jct_difference(a, b).difference.mean)
+    assert hit_rate_difference(a, b, [1.5]).difference.mean == 0
+
+
+def test_one_run_of_each_is_paired_job_by_job():
+    rng = np.random.default_rng(4)
+    common = rng.exponential(1.0, 4000)
+    a, b = records(common + 0.1 + 0.01 * rng.random(4000)), records(common)
+    d = jct_difference([a], [b])
+    assert d.difference.covers(0.105)
+    assert d.is_clear
+    assert d.variance_reduction > 1000
+    assert not summarize([a], [None], ["a"]).jct.mean.low > summarize([b], [None], ["a"]).jct.mean.high
 
 
 def test_mixed_or_missing_input_is_refused():
