@@ -23,6 +23,7 @@ from nona.ui.simulation_views import (
     results_table,
     scheduler_notes,
 )
+from nona.ui.what_if import what_if
 from nona.ui.widgets import count
 from nona.ui.workspace import current
 
@@ -37,6 +38,7 @@ with columns[2]:
     count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
 scheduler_notes(state)
 expert_table(state)
+what_if(state)
 job_panel(state, "simulate", "Run the simulation", "simulation", live_chart)
 
 data = result_of(state, "simulate", "simulation")

@@ -34,6 +34,7 @@ def start(
     }
     mark = fingerprint or state.fingerprint(kind)
     old = state.jobs.get(kind)
+    state.live.stop(jobs())  # a quick answer makes room for what was asked for by a button
     try:
         job = jobs().start(kind, spec, mark, keep=state.uploads)
     except JobError as error:

@@ -13,6 +13,7 @@ from nona.report.figures_models import provenance_text
 from nona.report.figures_simulation import jct_over_time_figure
 from nona.report.text import interval_text
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.ui.engine_views import engine_text
 from nona.ui.state import AppState
 from nona.ui.widgets import plain
 from nona.ui.workspace import jobs
@@ -124,7 +125,7 @@ def checks_panel(report: Report) -> None:
             st.markdown(f"{'✓' if ok else '✗'} {plain(name)}")
         for line in failed:
             st.error(plain(line))
-        st.caption(f"Engine: {plain(report['engine'])}, {format_time(report['seconds'])} on the clock.")
+        st.caption(plain(f"{engine_text(report['engine'])} {format_time(report['seconds'])} on the clock."))
 
 
 def downloads(state: AppState) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from nona.errors import NonaError, ScenarioError
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.ui.live import Live
 from nona.ui.uploads import Uploads
 
 Path = tuple[str | int, ...]
@@ -59,6 +60,7 @@ class AppState:
     model: str = "resnet18"
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
+    live: Live = field(default_factory=Live)
     revision: int = 0
     notice: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -57,7 +58,7 @@ def workspaces() -> Workspaces:
 @st.cache_resource
 def jobs() -> JobRegistry:
     """The jobs of this server."""
-    return JobRegistry(idle=IDLE)
+    return JobRegistry(limit=max(4, os.cpu_count() or 1), idle=IDLE)
 
 
 def current() -> AppState:

@@ -1,0 +1,133 @@
+"""How long the app takes to answer a changed slider, as the browser sees it.
+
+The app runs in a server of its own, in Chromium the five-model scenario is opened, the what-if panel
+answers all its schedulers, and the slider of the link's background is moved ten times. A change counts
+from the key press until the first table for the new number is drawn: a full table of all schedulers.
+
+Run it with ``python -m benchmarks.slider_latency``; it needs Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario
+
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIO = "five_models_80_servers"
+CHANGES = 10
+FLAGS = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+# Resolves, with milliseconds since the last key press, when another table stands there undimmed.
+NEW_TABLE = """old => new Promise(resolve => { const look = () => {
+  const cells = [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|');
+  const area = document.querySelector('.st-key-what-if-answer');
+  const dimmed = document.querySelector('.st-key-what-if').textContent.includes('Asking anew');
+  if (area && !dimmed && cells && cells !== old) resolve([performance.now() - window.pressed, cells]);
+  else requestAnimationFrame(look); }; look(); })"""
+DONE = """() => { const t = document.querySelector('.st-key-what-if').textContent;
+  const a = document.querySelector('[data-testid="stApp"]');
+  const asked = t.includes('Asking');
+  return /, 8 replications/.test(t) && !asked && a.dataset.testScriptState === 'notRunning' }"""
+CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The address of a server that runs the app."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            [*command, "--server.headless", "true"], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+        )
+        url = f"http://127.0.0.1:{port}"
+        try:
+            while not _healthy(url):
+                if process.poll() is not None:
+                    raise RuntimeError("the server ended before it answered")
+                time.sleep(0.1)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url + "/_stcore/health", timeout=1) as answer:
+            return bool(answer.read() == b"ok")
+    except OSError:
+        return False
+
+
+def open_panel(page: Any, url: str) -> None:
+    """Open the scenario, the Simulation page, and switch the panel on; wait for its first full answer."""
+    page.goto(url)
+    page.get_by_role("combobox", name="Demo scenario").first.click()
+    page.get_by_role("option", name=load_scenario(scenario_path(SCENARIO)).name, exact=True).click()
+    page.get_by_role("button", name="Open this scenario").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
+    page.get_by_text("Answer as I change").click()
+    page.wait_for_function(DONE, timeout=240_000)
+
+
+def change(page: Any, key: str) -> float:
+    """Move the slider by one step; seconds until the new table is there."""
+    slider = page.get_by_role("slider", name="Link busy with other traffic")
+    slider.focus()
+    old = page.evaluate(CELLS)
+    page.evaluate(
+        "() => addEventListener('keydown', () => { window.pressed = performance.now() },"
+        " {once: true, capture: true})"
+    )
+    slider.press(key)
+    milliseconds, _ = page.evaluate(NEW_TABLE, old)
+    page.wait_for_function(DONE, timeout=120_000)
+    return float(milliseconds) / 1000
+
+
+def main() -> None:
+    """Measure and print."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("Slider latency: skipped, as Playwright is not installed.")
+        return
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1280, "height": 950})
+        page.set_default_timeout(60_000)
+        open_panel(page, url)
+        engine = page.locator(".st-key-what-if").inner_text()
+        change(page, "ArrowRight")  # the first one warms caches
+        times = [change(page, "ArrowLeft" if i % 4 == 3 else "ArrowRight") for i in range(CHANGES)]
+        browser.close()
+    said = re.search(r"[\d,]+ jobs per run.*", engine)
+    schedulers = len(load_scenario(scenario_path(SCENARIO)).schedulers)
+    print(f"Slider to new table, {SCENARIO}, {schedulers} schedulers: {said.group(0) if said else ''}")
+    print("  seconds: " + ", ".join(f"{t:.2f}" for t in times))
+    print(f"  median {statistics.median(times):.2f} s, worst {max(times):.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The what-if panel of the Simulation page: sliders, and an answer that follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.ui.engine_views import engine_text
+from nona.ui.live import Live, Shown
+from nona.ui.simulation_views import overload_warnings, results_table
+from nona.ui.state import AppState
+from nona.ui.what_if_edits import (
+    GROUP,
+    LINK,
+    capacities,
+    load_factor,
+    most_servers,
+    set_load_factor,
+)
+from nona.ui.widgets import percent, plain
+from nona.ui.workspace import jobs
+from nona.units import format_time
+
+POLL_S = 0.15
+AREA = "what-if-answer"
+
+
+def what_if(state: AppState) -> None:
+    """Sliders on the scenario's own numbers, a switch, and, while it is on, the answer.
+
+    It is a fragment: a change redraws the panel alone, except where the rest of the page has to say
+    something new about the scenario.
+    """
+    with st.container(border=True, key="what-if"):
+        st.fragment(_panel)(state, _remarks(state))
+
+
+def _remarks(state: AppState) -> tuple[bool, str]:
+    """What the rest of the page says about the scenario as it stands."""
+    return state.is_stale("simulate"), state.problem()
+
+
+def _panel(state: AppState, said: tuple[bool, str]) -> None:
+    live = state.live
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("What if")
+        key = f"what-if-on-{state.revision}"
+        st.toggle(
+            "Answer as I change",
+            live.on,
+            key=key,
+            on_change=_switch,
+            args=(state, key),
+            help="Every change asks all schedulers anew: a quick run, which further replications refine.",
+        )
+    with st.grid(5, min_column_width=150):
+        for slider in (_network, _compute, _load, _servers, _capacity):
+            with st.container():
+                slider(state)
+    if said != _remarks(state):
+        st.rerun()
+    if live.on:
+        _ask(state)
+        st.fragment(_answer, run_every=POLL_S if live.busy(jobs()) else None)(state, live.busy(jobs()))
+
+
+def _switch(state: AppState, key: str) -> None:
+    state.live.on = bool(st.session_state[key])
+    if not state.live.on:
+        state.live.stop(jobs())
+
+
+def _network(state: AppState) -> None:
+    percent(state, "Link busy with other traffic", ("background", "network", "utilization"))
+
+
+def _compute(state: AppState) -> None:
+    percent(state, "Executors busy with other work", ("background", "compute", "utilization"))
+
+
+def _load(state: AppState) -> None:
+    def commit(key: str) -> None:
+        set_load_factor(state, float(st.session_state[key]))
+
+    factor = load_factor(state)
+    st.slider(
+        "Load, times all rates",
+        0.1,
+        3.0,
+        min(max(factor, 0.1), 3.0),
+        0.05,
+        format="%.2f ×",
+        **_tied(state, "load", commit),
+    )
+
+
+def _servers(state: AppState) -> None:
+    def commit(key: str) -> None:
+        state.edit(GROUP, int(st.session_state[key]))
+
+    group = state.scenario.cluster.servers[0]
+    label = "Servers" if len(state.scenario.cluster.servers) == 1 else f"Servers with {plain(group.gpu)}"
+    st.slider(label, 1, most_servers(state), group.count, 1, **_tied(state, "servers", commit))
+
+
+def _capacity(state: AppState) -> None:
+    def commit(key: str) -> None:
+        state.edit(LINK, str(st.session_state[key]))
+
+    st.select_slider(
+        "Link capacity", capacities(state), str(state.value(LINK)), **_tied(state, "capacity", commit)
+    )
+
+
+def _tied(state: AppState, name: str, commit: Callable[[str], None]) -> dict[str, Any]:
+    key = f"what-if-{name}-{state.revision}"
+    return {"key": key, "on_change": commit, "args": (key,)}
+
+
+def _ask(state: AppState) -> None:
+    """Ask for the scenario as it is, unless it cannot run as it stands."""
+    if state.problem():
+        state.live.stop(jobs())
+    else:
+        state.live.refresh(jobs(), state.fingerprint("simulate"), state.scenario, state.uploads)
+
+
+def _answer(state: AppState, was_busy: bool) -> None:
+    live = state.live
+    _ask(state)
+    if was_busy and not live.busy(jobs()):
+        st.rerun()  # ends the polling
+    shown = live.answer
+    old = shown is not None and shown.fingerprint != state.fingerprint("simulate")
+    # The style stands before the answer and not around it, so that the table stays where and what it is.
+    st.html(f"<style>.st-key-{AREA} {{ opacity: {0.45 if old else 1}; transition: opacity .15s }}</style>")
+    st.caption(plain(_status(live, old)))
+    for error in live.errors:
+        st.error(plain(error), icon=":material/error:")
+    with st.container(key=AREA):
+        if shown is not None:
+            found = shown.data["report"]["schedulers"]
+            for name, why in shown.data["failed"].items():
+                st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
+            overload_warnings(found)
+            st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
+
+
+def _status(live: Live, old: bool) -> str:
+    """One line: how far the answer is, and which engine gives it."""
+    if live.answer is None:
+        return "Asking all schedulers" if live.asked else "Waiting for a free worker"
+    data = live.answer.data
+    count = data["replications"]
+    told = (
+        f"{data['jobs']:,} jobs per run, {count} replication{'s' if count > 1 else ''}, "
+        f"{format_time(data['report']['seconds'])}. {engine_text(data['report']['engine'])}"
+    )
+    return f"Asking anew; until then the answer for the numbers before: {told}" if old else told
+
+
+def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
+    """The table of results, with the mean JCT that stood there before the last change."""
+    found = shown.data["report"]["schedulers"]
+    table = results_table(found, shown.data["predicted"]).drop(columns=["completed", "in flight"])
+    if before is not None:
+        earlier = before.data["report"]["schedulers"]
+        means = [earlier.get(name, {}).get("jct_s", {}).get("mean") for name in found]
+        column = ["–" if mean is None else format_time(mean) for mean in means]
+        table.insert(3, "before the change", column)
+    return table
