@@ -23,27 +23,28 @@ def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
     input delivered last.
     """
     start_s, end_s, joined_s, places = job.start_s, job.end_s, job.latest_s, job.executor
-    reads = job.plan.reads
+    makers = job.plan.makers
     compute = transfer = link_wait = server_wait = 0.0
     while True:
         start, joined = start_s[task], joined_s[task]
         compute += end_s[task] - start
         server_wait += start - joined
-        inputs = reads[task]
-        if not inputs:
+        sources = makers[task]
+        if not sources:
             return compute, transfer, link_wait, server_wait
         here = places[task].server
-        for _, _, source in inputs:
+        for source in sources:
             if end_s[source] == joined and places[source].server == here:
-                task = source
                 break
         else:
             output, source = job.plan.numbered[job.latest_number[task]]
             gap = joined - end_s[source]
-            alone = min(gap, link.isolated_s(output, places[source].server, here))
+            alone = link.isolated_s(output, places[source].server, here)
+            if gap < alone:
+                alone = gap
             transfer += alone
             link_wait += gap - alone
-            task = source
+        task = source
 
 
 def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
@@ -64,8 +65,8 @@ def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
             alone = min(gap, link.isolated_s(output, places[source].server, places[task].server))
             transfer += alone
             link_wait += gap - alone
-        if not plan.reads[task]:
+        if not plan.makers[task]:
             server_wait += picked - job.arrival_s
             return compute, transfer, link_wait, server_wait
-        task = max((job.end_s[source], -source) for _, _, source in plan.reads[task])[1] * -1
+        task = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
         server_wait += picked - job.end_s[task]

@@ -57,7 +57,8 @@ class Collector:
         self._query = np.zeros(rows, dtype=np.int64)
         self._arrival_s, self._completion_s = np.full(rows, math.nan), np.full(rows, math.nan)
         self._parts_s = np.full((rows, len(PARTS)), math.nan)
-        self._traced: list[tuple[Whole, Real]] = []
+        self._traced = size.traced()
+        self._traced_arrival_s = np.full(len(self._traced), math.nan)
 
     def arrivals(self, first_number: int, query: Whole, arrival_s: Real) -> None:
         """Jobs ``first_number``, ``first_number + 1``, … have arrived, in this order.
@@ -175,9 +176,8 @@ class Collector:
         self._arrival_s[rows] = arrival_s[begin :: self.every]
         self._completion_s[rows] = completion_s[begin :: self.every]
         self._parts_s[rows] = parts_s[begin :: self.every]
-        numbers = np.arange(base + low, base + high)
-        traced = self.size.traced(numbers)
-        self._traced.append((numbers[traced], arrival_s[traced]))
+        begin, end = np.searchsorted(self._traced, [base + low, base + high])
+        self._traced_arrival_s[begin:end] = block.arrival_s[self._traced[begin:end] - base]
 
     def finish(self) -> Collected:
         """Fold what is left; the run must have reached the last measured arrival."""
@@ -198,6 +198,6 @@ class Collector:
             early=self._early,
             inside_s=self._inside_s,
             window_s=(self._window[0], self._window[1]),
-            traced=np.concatenate([numbers for numbers, _ in self._traced]),
-            traced_arrival_s=np.concatenate([at for _, at in self._traced]),
+            traced=self._traced,
+            traced_arrival_s=self._traced_arrival_s,
         )

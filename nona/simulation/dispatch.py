@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler, View, as_lists
@@ -38,8 +37,8 @@ class Parts:
 class Dispatcher(Protocol):
     """Carries out the decisions of one scheduler."""
 
-    def admit(self, job: Job, uniforms: NDArray[np.float64], now: float) -> None:
-        """A job has arrived."""
+    def admit(self, job: Job, uniforms: Any, now: float) -> None:
+        """A job has arrived; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
 
     def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
         """A task is complete: hand on its results. Its executor has not yet gone on."""
@@ -51,6 +50,14 @@ class Dispatcher(Protocol):
 def modelled_s(job: Job, task: int, executor: Executor) -> float:
     """Modelled seconds of a task of ``job`` on ``executor``: without its draw."""
     return job.plan.times[executor.executor_class][task]
+
+
+def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
+    """The error for a task bound to an executor that there is not."""
+    return SimulationError(
+        f"Scheduler {scheduler!r}: it bound a task of query class {query} to an executor that "
+        f"does not exist (its choice: {list(places)}); write numbers from 0 to {executors - 1}."
+    )
 
 
 class BindDispatcher:
@@ -66,22 +73,20 @@ class BindDispatcher:
         out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
         self.out: Any = out.tolist() if self.lists else out
 
-    def admit(self, job: Job, uniforms: NDArray[np.float64], now: float) -> None:
+    def admit(self, job: Job, uniforms: Any, now: float) -> None:
         decide: Any = self.decide
-        given = uniforms.tolist() if self.lists else uniforms
-        decide(now, job.query, self.look(now), self.tables, given, self.out)
-        places: list[int] = list(map(int, self.out[: job.plan.tasks]))
+        decide(now, job.query, self.look(now), self.tables, uniforms, self.out)
+        out = self.out[: job.plan.tasks]
+        places: list[int] = out if self.lists else out.tolist()
         if min(places) < 0 or max(places) >= len(self.executors):
-            raise SimulationError(
-                f"Scheduler {self.name!r}: it bound a task of query class {job.query} to an executor that "
-                f"does not exist (its choice: {places}); write numbers from 0 to {len(self.executors) - 1}."
-            )
+            raise bad_binding(self.name, job.query, places, len(self.executors))
         everywhere = self.executors
         job.executor = [everywhere[e] for e in places]
         if self.board is not None:
             for task, executor in enumerate(job.executor):
                 self.board.promise(executor.number, modelled_s(job, task, executor))
         for task in job.plan.sources:
+            job.latest_s[task] = now
             job.executor[task].join(now, job, task)
 
     def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:

@@ -25,10 +25,17 @@ def gamma_draws(rng: np.random.Generator, scv: float, size: int) -> NDArray[np.f
 
 
 def background_items(stream: Stream, streams: RandomStreams, *name: str) -> Iterator[tuple[float, float]]:
-    """Endless (arrival instant in s, service in the stream's unit) of one resource's background.
+    """Endless (arrival instant in s, service in the stream's unit) of one resource's background."""
+    for times, services in background_blocks(stream, streams, *name):
+        yield from zip(times.tolist(), services.tolist(), strict=True)
 
-    Poisson arrivals, gamma services; ends at once when there is no background. The draws come in
-    blocks, so memory is bounded.
+
+def background_blocks(
+    stream: Stream, streams: RandomStreams, *name: str
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The same in blocks, so memory is bounded: Poisson arrivals, gamma services.
+
+    Ends at once when there is no background.
     """
     if stream.rate <= 0 or stream.mean <= 0:
         return
@@ -38,8 +45,7 @@ def background_items(stream: Stream, streams: RandomStreams, *name: str) -> Iter
     while True:
         times = now + np.cumsum(gaps.exponential(1 / stream.rate, BLOCK))
         now = float(times[-1])
-        draws = stream.mean * gamma_draws(services, stream.scv, BLOCK)
-        yield from zip(times.tolist(), draws.tolist(), strict=True)
+        yield times, stream.mean * gamma_draws(services, stream.scv, BLOCK)
 
 
 def link_background(

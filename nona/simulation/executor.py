@@ -70,8 +70,7 @@ class Executor(LeanEvent):
         self.next_background_s, self._next_service_s = next(background, (math.inf, 0.0))
 
     def join(self, now: float, job: Job, task: int) -> None:
-        """``task`` has all its inputs: it stands in the queue, or starts."""
-        job.latest_s[task] = now
+        """``task`` has all its inputs, the last since ``now``: it stands in the queue, or starts."""
         if self.next_background_s <= now:
             self.absorb(now)
         if self.active:

@@ -50,6 +50,7 @@ class Inputs:
             self.wait(job, task)
         else:
             missing[task] = 0
+            job.latest_s[task] = now
             job.executor[task].join(now, job, task)
 
     def later(self, delivered_s: float, job: Job, task: int, number: int) -> None:

@@ -22,11 +22,19 @@ from nona.simulation.ready import ReadyList
 _BLOCK = 512
 
 
-def _rows(streams: RandomStreams, width: int) -> Iterator[NDArray[np.float64]]:
-    """Endless rows of uniforms: one per pick made, the same for every scheduler of equal width."""
+def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[NDArray[np.float64]]:
+    """Endless blocks of rows of uniforms: a row per pick, the same for every scheduler of equal width."""
     rng = streams.generator("picks")
     while True:
-        yield from rng.random((_BLOCK, max(width, 1)))
+        yield rng.random((_BLOCK, max(width, 1)))
+
+
+def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> SimulationError:
+    """The error for a pick of what is not in the list, or for an executor that is not free."""
+    return SimulationError(
+        f"Scheduler {scheduler!r}: it picked ready task {place} of {ready} for executor "
+        f"{executor}; pick one that is in the list, for an executor whose queue_length is 0."
+    )
 
 
 class PickDispatcher:
@@ -49,13 +57,15 @@ class PickDispatcher:
         )
         self.ready, self._environment = ReadyList(), environment
         self.has_background = parts.system.background_compute.rate > 0
-        self._rows = _rows(streams, parts.prepared.uniforms_per_job)
+        self._rows = (
+            row for rows in uniform_blocks(streams, parts.prepared.uniforms_per_job) for row in rows
+        )
         self._row = next(self._rows)
         self._out = np.zeros(2, dtype=np.int64)
         self._wake, self._wake_s, self._serial = LeanEvent(self._woken), math.inf, 0
         self._open_jobs = 0
 
-    def admit(self, job: Job, uniforms: NDArray[np.float64], now: float) -> None:
+    def admit(self, job: Job, uniforms: Any, now: float) -> None:
         job.executor = [self.executors.all[0]] * job.plan.tasks  # the true one is set when picked
         job.unfinished = job.plan.predecessors.copy()
         job.coming = {}
@@ -94,10 +104,7 @@ class PickDispatcher:
         if not (0 <= place < len(self.ready) and 0 <= number < len(self.executors.all)) or (
             self.board.queue_length[number] != 0
         ):
-            raise SimulationError(
-                f"Scheduler {self.name!r}: it picked ready task {place} of {len(self.ready)} for executor "
-                f"{number}; pick one that is in the list, for an executor whose queue_length is 0."
-            )
+            raise bad_pick(self.name, place, len(self.ready), number)
         job, task = self.ready.remove(place)
         executor = job.executor[task] = self.executors.all[number]
         job.picked_s[task] = now
@@ -115,6 +122,7 @@ class PickDispatcher:
             else:
                 job.coming[copy] = self.link.send(now, job, output, (place,), here, there)
         if not job.plan.inputs[task]:
+            job.latest_s[task] = now
             executor.join(now, job, task)
 
     def _plan_wake(self) -> None:

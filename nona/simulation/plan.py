@@ -31,7 +31,8 @@ class QueryPlan:
     ``times[c][t]``: modelled seconds of task t on executor class c. ``inputs[t]``: tensors that t
     reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
     read from t. ``reads[t]`` holds, for each input, the output that it is, t's place in it,
-    and the task that makes it; ``numbered`` the output and that task of each input by its number.
+    and the task that makes it; ``makers[t]`` those tasks alone. ``numbered`` holds the output and
+    its task for each input by its number.
     """
 
     tasks: int
@@ -42,6 +43,7 @@ class QueryPlan:
     successors: list[tuple[int, ...]]
     outputs: list[tuple[Output, ...]]
     reads: list[tuple[tuple[Output, int, int], ...]]
+    makers: list[tuple[int, ...]]
     numbered: list[tuple[Output, int]]
 
 
@@ -86,5 +88,6 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
         successors=list(graph.dag.successors),
         outputs=[tuple(o) for o in outputs],
         reads=[tuple(r) for r in reads],
+        makers=[tuple(source for _, _, source in r) for r in reads],
         numbered=numbered,
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappush
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from simpy.core import StopSimulation
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.simulation.breakdown import NO_PARTS, JctParts, parts_of_bound, parts_of_picked
+from nona.simulation.breakdown import NO_PARTS, parts_of_bound, parts_of_picked
 from nona.simulation.collected import Progress
 from nona.simulation.collector import Collector
 from nona.simulation.dispatch import BindDispatcher, Dispatcher, Parts
@@ -24,7 +25,7 @@ from nona.simulation.load import LoadBoard
 from nona.simulation.pick import PickDispatcher
 from nona.simulation.plan import make_plan
 from nona.simulation.records import RawRun
-from nona.simulation.sizes import MARKS, RunSize
+from nona.simulation.sizes import RunSize
 from nona.simulation.tally import PARTS
 from nona.simulation.view import make_viewer
 from nona.simulation.workload import Workload
@@ -37,7 +38,8 @@ HAND_OVER = 4096  # arrivals between two hand-overs to the collector
 class SimPyRun:
     """One run. State is here; executors, link and dispatcher have their own.
 
-    ``new`` and ``done`` are the arrivals and completions since the last hand-over to the collector.
+    ``new_*`` and ``done_*`` are the arrivals and completions since the last hand-over to the
+    collector, ``done_parts_s`` four numbers for each. ``open_at`` has a number for each mark passed.
     """
 
     def __init__(
@@ -64,15 +66,21 @@ class SimPyRun:
         self.picks = scheduler.kind == "pick"
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
         self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
-        self._tasks = [plan.tasks for plan in self.plans]
+        self._tasks, self._lists = [plan.tasks for plan in self.plans], scheduler.takes_lists
         self._jobs = self._job_stream(workload)
-        self._next: tuple[float, Job, NDArray[np.float64]] = next(self._jobs)
+        self._next: tuple[float, Job, Any] = next(self._jobs)
         self._arrival = LeanEvent(self._arrives)
         self.collector = Collector(system, size, report is not None)
         self.handed = 0  # arrivals handed over
-        self.new: list[tuple[int, float]] = []
-        self.done: list[tuple[int, float, JctParts]] = []
-        self._marks: list[int] = size.marks().tolist()
+        self.new_query: list[int] = []
+        self.new_s: list[float] = []
+        self.done_number: list[int] = []
+        self.done_s: list[float] = []
+        self.done_parts_s: list[float] = []
+        self._marks = iter([*size.marks().tolist(), -1])
+        self._next_mark = next(self._marks)
+        self._traced = iter([*size.traced().tolist(), -1])
+        self._next_traced = next(self._traced)
         self.open_at: list[int] = []
         self.traces: list[Trace] = []
         self.open_jobs = 0
@@ -87,10 +95,10 @@ class SimPyRun:
             [0.0] * classes,
         )
 
-    def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, NDArray[np.float64]]]:
+    def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, Any]]:
         number = 0
         for chunk in workload.chunks():
-            for arrival, query, draws, uniforms in chunk.rows(self._tasks):
+            for arrival, query, draws, uniforms in chunk.rows(self._tasks, self._lists):
                 yield arrival, Job(number, query, self.plans[query], arrival, draws), uniforms
                 number += 1
 
@@ -111,10 +119,12 @@ class SimPyRun:
         if number > self._last and self.size.too_long(number, now - self._last_s):
             raise StopSimulation
         self._count(now, 1)
-        if len(self.open_at) <= MARKS and number == self._marks[len(self.open_at)]:
+        if number == self._next_mark:
             self._mark(number, now)
-        self.new.append((job.query, now))
-        if self.size.is_traced(number):
+        self.new_query.append(job.query)
+        self.new_s.append(now)
+        if number == self._next_traced:
+            self._next_traced = next(self._traced)
             job.trace = Trace()
             self.traces.append(job.trace)
         self.dispatcher.admit(job, uniforms, now)
@@ -136,8 +146,9 @@ class SimPyRun:
 
     def _mark(self, number: int, now: float) -> None:
         """This job's arrival is one of the marks; the window opens with the first, closes with the last."""
-        while len(self.open_at) <= MARKS and number == self._marks[len(self.open_at)]:
+        while number == self._next_mark:  # in a short run one job is several of them
             self.open_at.append(self.open_jobs - 1)
+            self._next_mark = next(self._marks)
         if number == self.size.first:
             self._area_before_s = self.area_s
             self._busy_at[0] = (self.executors.busy_until(now), self.link.busy_per_link(now))
@@ -164,26 +175,25 @@ class SimPyRun:
         self.class_completed[query] += 1
         self.class_work_s[query] += job.work_s
         self.class_bytes[query] += job.sent_bytes
+        self.done_number.append(number)
+        self.done_s.append(now)
         if self.size.first <= number <= self._last:
-            self.done.append((number, now, self.parts_of(job, task, self.link)))
+            self.done_parts_s += self.parts_of(job, task, self.link)
             self.unmeasured -= 1
             if not self.unmeasured:
                 raise StopSimulation
         else:
-            self.done.append((number, now, NO_PARTS))
+            self.done_parts_s += NO_PARTS
 
     def _hand_over(self) -> None:
         """Give the collector what has happened since the last time."""
-        new, done = self.new, self.done
-        self.new, self.done = [], []
-        self.collector.arrivals(
-            self.handed, np.array([q for q, _ in new], dtype=np.int64), np.array([at for _, at in new])
-        )
-        self.handed += len(new)
-        number, at, parts = ([d[k] for d in done] for k in range(3))
-        self.collector.completions(
-            np.array(number, dtype=np.int64), np.array(at), np.array(parts).reshape(-1, len(PARTS))
-        )
+        query, number = np.array(self.new_query, dtype=np.int64), np.array(self.done_number, dtype=np.int64)
+        parts_s = np.array(self.done_parts_s).reshape(-1, len(PARTS))
+        self.collector.arrivals(self.handed, query, np.array(self.new_s))
+        self.collector.completions(number, np.array(self.done_s), parts_s)
+        self.handed += len(query)
+        self.new_query, self.new_s = [], []
+        self.done_number, self.done_s, self.done_parts_s = [], [], []
 
     def _raw(self) -> RawRun:
         self._hand_over()

@@ -49,20 +49,11 @@ class RunSize:
         late = number - self.first - self.jobs
         return late >= self.tail_jobs and (since_last_s > self.tail_s or late >= TAIL_FACTOR * self.tail_jobs)
 
-    def is_traced(self, number: int) -> bool:
-        """Whether the intervals of job ``number`` are recorded: for the timeline or as a sample."""
-        place = number - self.first
-        return 0 <= place < self.jobs and (place < self.timeline_jobs or place % self._stride == 0)
-
-    def traced(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """:meth:`is_traced` of many jobs."""
-        place = numbers - self.first
-        chosen = (place < self.timeline_jobs) | (place % self._stride == 0)
-        return chosen & (place >= 0) & (place < self.jobs)
-
-    @property
-    def _stride(self) -> int:
-        return -(-self.jobs // SAMPLES)
+    def traced(self) -> NDArray[np.int64]:
+        """Jobs whose intervals are recorded, for the timeline or as a sample, in ascending order."""
+        timeline = np.arange(min(self.timeline_jobs, self.jobs), dtype=np.int64)
+        sample = np.arange(0, self.jobs, -(-self.jobs // SAMPLES), dtype=np.int64)
+        return self.first + np.union1d(timeline, sample)
 
     @property
     def report_every(self) -> int:

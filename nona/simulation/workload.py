@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +40,17 @@ class Jobs:
     uniforms: NDArray[np.float64]
 
     def rows(
-        self, tasks: Sequence[int]
-    ) -> Iterator[tuple[float, int, list[float] | None, NDArray[np.float64]]]:
+        self, tasks: Sequence[int], lists: bool = False
+    ) -> Iterator[tuple[float, int, list[float] | None, Any]]:
         """Job by job, in plain Python's numbers: arrival, class, multipliers, uniforms.
 
-        ``tasks`` is the number of tasks in a job of each class.
+        ``tasks`` is the number of tasks in a job of each class. The uniforms of a job are an array, or
+        a list when ``lists``.
         """
         services = self.services.tolist()
-        lists = (self.arrival_s.tolist(), self.query.tolist(), self.offsets.tolist())
-        for arrival, query, at, uniforms in zip(*lists, self.uniforms, strict=True):
+        columns = (self.arrival_s.tolist(), self.query.tolist(), self.offsets.tolist())
+        drawn = self.uniforms.tolist() if lists else self.uniforms
+        for arrival, query, at, uniforms in zip(*columns, drawn, strict=True):
             yield arrival, query, None if at < 0 else services[at : at + tasks[query]], uniforms
 
 
