@@ -24,6 +24,7 @@ from nona.simulation.traces import read_trace
 from nona.sources import Sources
 from nona.study.cache import StudyCache, model_key, study_key
 from nona.system import Arrivals, QueryClass, Stream, System
+from nona.topology import Topology, make_topology
 
 _NO_SOURCES = Sources()
 _AS_IN_FILE = CostOptions()
@@ -148,7 +149,17 @@ def _system(
             for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
         ),
         seed=scenario.seed,
+        topology=_topology(cluster),
     )
+
+
+def _topology(cluster: Cluster) -> Topology | None:
+    """The cluster's links, or ``None`` where there is but one."""
+    network, racks = cluster.network, cluster.network.racks
+    if not network.several_links:
+        return None
+    size, uplink = (racks.size, racks.uplink) if racks else (None, None)
+    return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
 def _arrivals(row: WorkloadRow, sources: Sources) -> Arrivals:
