@@ -65,6 +65,11 @@ class Candidates:
         """(n,) Whether the sink queues anew at its server."""
         return ~self.local & self.shape.has_sink
 
+    @cached_property
+    def plans(self) -> dict[int, object]:
+        """Configurations as :mod:`nona.placement.single_span` walks them, made when first needed."""
+        return {}
+
     def take(self, rows: NDArray[np.int64]) -> Candidates:
         """Only some of the configurations."""
         return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

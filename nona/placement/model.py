@@ -115,7 +115,8 @@ class Model:
             w * fifo_wait_s(rho, base)
             for w, rho in zip(self.system.class_weights, self.compute_utilization, strict=True)
         )
-        squares = np.array([[c.squares(x[j]) for j, c in enumerate(row)] for row in self.chains])
+        only = [[_only(p) for p in row] for row in x]
+        squares = np.array([[c.squares(x[j], only[j]) for j, c in enumerate(row)] for row in self.chains])
         return float(idle + (self.visit_factors * squares).sum())
 
     @cached_property
@@ -164,6 +165,12 @@ class Model:
         if self.system.discipline == "fifo":
             return fifo_wait_s(rho, moment)
         return sharing_stretch(rho)
+
+
+def _only(p: Floats) -> int:
+    """The configuration that has all the probability, −1 where several share it or none has any."""
+    at = int(p.argmax())
+    return at if p[at] == 1.0 and np.count_nonzero(p) == 1 else -1
 
 
 def _cut_times(system: System, j: int, times: Floats) -> Floats:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, spans
+from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, Candidates, spans
 from nona.placement.model import Model, Probabilities
+from nona.placement.single_span import single_span
 
 Floats = NDArray[np.float64]
+_FEW = 3  # configurations in use up to which plain numbers are quicker than arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +79,21 @@ def evaluate(
             rows = np.arange(len(c)) if every else np.flatnonzero(p)
             key = (id(c), rows.tobytes())
             if key not in known:
-                known[key] = spans(c, used, server_wait_s, rows)
+                known[key] = _spans(c, used, server_wait_s, rows)
             found.append(known[key])
             terms[j] += known[key][1] @ p[rows]
         details.append(found)
     return Value(rho, moment, link_wait, server_wait_s, terms, details)
+
+
+def _spans(
+    c: Candidates, wait: float, server_wait_s: float, rows: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Spans and paths of ``rows``, whichever way is quicker."""
+    if len(rows) > _FEW:
+        return spans(c, wait, server_wait_s, rows)
+    found = [single_span(c, row, wait, server_wait_s) for row in rows.tolist()]
+    return np.array([span for span, _ in found]), np.array([path for _, path in found]).T
 
 
 def objective_s(model: Model, value: Value) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +100,47 @@ class Chain:
         mean = p + b.root[self.row]
         return mean, mean**2 + self.scv * (p**2 + b.root_squares[self.row])
 
-    def squares(self, x: Sequence[Floats]) -> float:
-        """M: mean sum of squared visits of one job, s²."""
-        return self._forward(x)[0]
+    @cached_property
+    def columns(self) -> tuple[tuple[list[float], list[float], list[bool], list[float]], ...]:
+        """For each sub-graph: mean, second moment, locality and other blocks of every configuration."""
+        rows = []
+        for k, b in enumerate(self.blocks):
+            mean, square = self._moments(k)
+            other = b.other[self.row] + self.scv * b.other_squares[self.row]
+            rows.append((mean.tolist(), square.tolist(), b.local.tolist(), other.tolist()))
+        return tuple(rows)
+
+    def squares(self, x: Sequence[Floats], only: Sequence[int] | None = None) -> float:
+        """M: mean sum of squared visits of one job, s².
+
+        ``only`` may say which configuration has all the probability, −1 where several share it: then
+        plain numbers, the same to the last bit, spare the price of short arrays.
+        """
+        return self._forward(x)[0] if only is None else self._squares(x, only)
+
+    def _squares(self, x: Sequence[Floats], only: Sequence[int]) -> float:
+        last = float(self.cut_s[-1])
+        ahead, ahead2, total = last, last**2 * (1 + self.scv), 0.0
+        for k in range(len(self.blocks) - 1, -1, -1):
+            if only[k] < 0:
+                b = self.blocks[k]
+                mean, square = self._moments(k)
+                m1 = mean + b.local * ahead
+                m2 = square + b.local * (2 * mean * ahead + ahead2)
+                other = b.other[self.row] + self.scv * b.other_squares[self.row]
+                total += float(x[k] @ (other + ~b.local * ahead2))
+                ahead, ahead2 = float(x[k] @ m1), float(x[k] @ m2)
+                continue
+            means, squares, local, others = self.columns[k]
+            i = only[k]
+            own = means[i]
+            if local[i]:
+                total += others[i]
+                ahead, ahead2 = own + ahead, squares[i] + (2 * own * ahead + ahead2)
+            else:
+                total += others[i] + ahead2
+                ahead, ahead2 = own, squares[i]
+        return total + ahead2
 
     def _forward(self, x: Sequence[Floats]) -> tuple[float, list[tuple[float, float]]]:
         last = self.cut_s[-1]
