@@ -1,9 +1,11 @@
 """Several links: a message crosses a path of them, each first come, first served.
 
 Messages are pipelined (cut-through): with w_k = size / capacity_k, a message that joins link k at
-r_k is served from s_k = max(free_k, r_k) to e_k = s_k + w_k, and joins the next link at
-r_{k+1} = max(s_k, e_k − w_{k+1}): the earliest start at which that one never runs dry. So an idle
-path takes size / smallest capacity, and a path of one link is what :mod:`nona.simulation.link` has.
+r_k has its turn there from s_k = max(free_k, r_k) to s_k + w_k, and its first byte goes on at once:
+r_{k+1} = s_k. Its last byte is through when every link has had time for it, at max_k (s_k + w_k).
+So an idle path takes size / smallest capacity, and a path of one link is what
+:mod:`nona.simulation.link` has. (A fast link behind a slow one gets the bytes more slowly than it
+could send them. It serves others in the gaps; its turn stands for the work, which is w_k in all.)
 Each joining is an event, so that messages from different sources queue in order of time. Latency
 is added once, after the last link.
 """
@@ -34,13 +36,14 @@ from nona.topology import Topology
 class Crossing(Event):
     """A message on its way; as an event, that it joins its next link.
 
-    ``steps`` links of ``path`` have been joined. ``delivered_s`` is ``nan`` until the last is: only
-    then is it known when the readers at ``places`` of the output have it.
+    ``steps`` links of ``path`` have been joined; the last of them ends with it at ``end_s``.
+    ``delivered_s`` is ``nan`` until all are: only then is it known when the readers at ``places`` of
+    the output have it.
     """
 
     __slots__ = (
-        "callbacks", "delivered_s", "destination", "job", "output", "path", "places", "request_s", "source",
-        "start_s", "steps",
+        "callbacks", "delivered_s", "destination", "end_s", "job", "output", "path", "places", "request_s",
+        "source", "start_s", "steps",
     )  # fmt: skip
     _ok = True
     _value = None
@@ -57,7 +60,7 @@ class Crossing(Event):
     ) -> None:
         self.callbacks, self.job, self.output, self.places = callbacks, job, output, list(places)
         (self.source, self.destination), self.path = route, path
-        self.request_s = self.start_s = request_s
+        self.request_s = self.start_s = self.end_s = request_s
         self.steps, self.delivered_s = 0, math.nan
 
 
@@ -124,21 +127,21 @@ class PathLinks:
         path, step, size = crossing.path, crossing.steps, crossing.output.size_bytes
         lane = self.lanes[path[step]]
         start = lane.serve(now, size / self.capacity[path[step]])
-        end = lane.free_s
+        if lane.free_s > crossing.end_s:
+            crossing.end_s = lane.free_s
         if step == 0:
             crossing.start_s = start
         crossing.steps = step = step + 1
         if step < len(path):
-            joins = max(start, end - size / self.capacity[path[step]])
             number = crossing.output.numbers[crossing.places[0]]
-            heappush(self.heap, (joins, content_key(HOP, crossing.job.number, number), 0, crossing))
+            heappush(self.heap, (start, content_key(HOP, crossing.job.number, number), 0, crossing))
         else:
-            self._deliver(crossing, end)
+            self._deliver(crossing)
 
-    def _deliver(self, crossing: Crossing, end: float) -> None:
+    def _deliver(self, crossing: Crossing) -> None:
         """The last link is joined: hand on when each reader has the message."""
         job, output = crossing.job, crossing.output
-        crossing.delivered_s = delivered = end + self.latency_s
+        crossing.delivered_s = delivered = crossing.end_s + self.latency_s
         for place in crossing.places:
             self.inputs.later(delivered, job, output.targets[place], output.numbers[place])
         if self._watched:
@@ -148,7 +151,7 @@ class PathLinks:
             job.trace.messages.append(
                 MessageInterval(
                     job.number, job.query, output.tensor, crossing.source, crossing.destination,
-                    crossing.request_s, crossing.start_s, end, delivered,
+                    crossing.request_s, crossing.start_s, crossing.end_s, delivered,
                 )
             )  # fmt: skip
 

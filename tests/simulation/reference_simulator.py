@@ -20,7 +20,8 @@ from nona.simulation.draws import background_items
 from nona.simulation.workload import Workload
 from nona.system import System
 
-BACKGROUND, LINK_END, DELIVERY, END, ARRIVAL = range(5)
+BACKGROUND, LINK_END, HOP, DELIVERY, END, ARRIVAL = range(6)
+HANDLERS = ("on_background", "on_link_end", "on_hop", "on_delivery", "on_end", "on_arrival")
 
 
 class Reference(Decisions):
@@ -72,9 +73,7 @@ class Reference(Decisions):
             self.now, kind, a, b, payload = heappop(self.heap)
             if kind == ARRIVAL and a == limit:
                 break
-            [self.on_background, self.on_link_end, self.on_delivery, self.on_end, self.on_arrival][kind](
-                a, b, payload
-            )
+            getattr(self, HANDLERS[kind])(a, b, payload)
             if self.pick:
                 self.decide_picks()
         return np.array([j["done"] for j in self.jobs[:jobs]])
