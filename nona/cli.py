@@ -71,7 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
     simulate.add_argument("--scheduler", action="append", metavar="S", help="repeat to compare several")
     simulate.add_argument("--jobs", type=int, help="jobs measured per run")
-    simulate.add_argument("--replications", type=int, help="independent runs")
+    simulate.add_argument("--replications", type=int, help="independent runs; the fewest, with --precision")
+    simulate.add_argument(
+        "--precision",
+        metavar="REL",
+        help="go on until every mean JCT is known to this share of itself, as 0.02 or 2%%",
+    )
+    simulate.add_argument("--max-replications", type=int, metavar="R", help="the most, with --precision")
+    simulate.add_argument("--warmup", type=_warmup, metavar="W", help="jobs left out first, auto or mser")
+    simulate.add_argument("--baseline", metavar="S", help="also the paired difference from this scheduler")
     simulate.add_argument("--seed", type=int, help="in place of the scenario's seed")
     simulate.add_argument("--engine", default="simpy", help="simulation engine (default simpy)")
     simulate.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
@@ -97,6 +105,10 @@ def _parser() -> argparse.ArgumentParser:
     _symbols(measure)
     measure.set_defaults(run=commands.measure)
     return parser
+
+
+def _warmup(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
 
 
 def _model(parser: argparse.ArgumentParser) -> None:

@@ -16,15 +16,18 @@ from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
+from nona.report.differences import check_baseline, differences
 from nona.report.hardware import device_row
 from nona.report.models import contraction, inspection
 from nona.report.placement import placement_report
 from nona.report.plain import plain
 from nona.report.simulation import job_table, simulation_report
-from nona.report.text import contraction_text, inspection_text, placement_text, simulation_text, table
+from nona.report.simulation_text import simulation_text
+from nona.report.text import contraction_text, inspection_text, placement_text, table
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.warmup import run_name
 from nona.sources import Sources
 
 
@@ -66,6 +69,7 @@ def simulate(arguments: argparse.Namespace) -> None:
     """Simulate a scenario."""
     scenario, sources = _scenario(arguments.scenario)
     scenario = _overridden(scenario, arguments)
+    check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     prepared = study.prepare(scenario, sources)
     result = study.simulate(
         prepared,
@@ -77,7 +81,10 @@ def simulate(arguments: argparse.Namespace) -> None:
     if arguments.records:
         runs = (r for records in result.records.values() for r in records)
         job_table(runs, scenario.labels).to_csv(arguments.records, index=False)
-    _emit(arguments, simulation_report(result.summaries, result.seconds), simulation_text)
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    slo_s = [q.slo_s for q in prepared.system.queries]
+    found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
+    _emit(arguments, report | {"baseline": arguments.baseline, "differences": found}, simulation_text)
 
 
 def schedulers(arguments: argparse.Namespace) -> None:
@@ -136,7 +143,7 @@ class _Progress:
     def __call__(self, progress: study.SimulationProgress) -> None:
         if self.stream:
             end = "\n" if progress.fraction >= 1 else ""
-            text = f"{progress.scheduler}, replication {progress.replication + 1}"
+            text = f"{progress.scheduler}, {run_name(progress.replication)}"
             print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
 
 
@@ -175,7 +182,7 @@ def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
     """The scenario with what the command line sets in its place, validated again."""
     data = scenario_to_mapping(scenario)
     simulation = dict(data.get("simulation", {}))
-    for key in ("jobs", "replications"):
+    for key in ("jobs", "replications", "warmup", "precision", "max_replications"):
         if getattr(arguments, key) is not None:
             simulation[key] = getattr(arguments, key)
     data["simulation"] = simulation

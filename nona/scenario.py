@@ -21,6 +21,7 @@ from nona.scenario_values import (
     Part,
     PositiveBytes,
     PositiveSeconds,
+    Precision,
     Rate,
     Scv,
     Seconds,
@@ -29,10 +30,10 @@ from nona.scenario_values import (
 
 def _warmup(value: object) -> object:
     whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000_000
-    if value != "auto" and not whole:
+    if value not in ("auto", "mser") and not whole:
         raise PydanticCustomError(
             "warmup",
-            "{value} must be 'auto' or a whole number of jobs from 0 to 10^8",
+            "{value} must be 'mser', 'auto' or a whole number of jobs from 0 to 10^8",
             {"value": repr(value)},
         )
     return value
@@ -163,11 +164,17 @@ class CostSpec(Part):
 
 
 class SimulationSpec(Part):
-    """Size of a simulation: jobs measured per run, all models together."""
+    """Size of a simulation: jobs measured per run, all models together.
+
+    With a ``precision``, replications go on until the mean JCT of every scheduler is known to that
+    relative error, or ``max_replications`` are done; ``replications`` is then the least number.
+    """
 
     jobs: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
     replications: Annotated[int, Field(ge=1, le=1000)] = 5
-    warmup: Annotated[Literal["auto"] | int, BeforeValidator(_warmup)] = "auto"
+    warmup: Annotated[Literal["auto", "mser"] | int, BeforeValidator(_warmup)] = "auto"
+    precision: Precision | None = None
+    max_replications: Annotated[int, Field(ge=2, le=1000)] = 64
 
 
 class SchedulerSpec(Part):

@@ -39,6 +39,7 @@ PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
 Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
 Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
 Fraction = Annotated[float, *_quantity("fraction"), Field(ge=0, lt=1)]
+Precision = Annotated[float, *_quantity("fraction"), Field(gt=0, le=0.5)]
 Scv = Annotated[float, Field(ge=0, le=1000)]
 
 

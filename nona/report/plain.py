@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from nona.simulation.intervals import Interval
+
 
 def plain(value: Any) -> Any:
     """The value with ``None`` in place of infinities and of what is not a number.
@@ -20,3 +22,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def number(value: float) -> float | None:
+    """``None`` in place of what is not a finite number, as JSON has no word for it.
+
+    >>> number(1.0), number(float("inf"))
+    (1.0, None)
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def interval_bounds(interval: Interval) -> list[float] | None:
+    """``[low, high]``, or ``None`` where no interval can be given.
+
+    >>> interval_bounds(Interval(1.0, 0.5, 3))
+    [0.5, 1.5]
+    """
+    return [interval.low, interval.high] if math.isfinite(interval.half_width) else None

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from nona.report.plain import interval_bounds, number
+from nona.simulation.precision import Precision
 from nona.simulation.records import Records
-from nona.simulation.statistics import Interval, JctSummary, SchedulerSummary
+from nona.simulation.statistics import JctSummary, SchedulerSummary
+from nona.simulation.warmup import Warmup
 
 
-def simulation_report(summaries: Mapping[str, SchedulerSummary], seconds: float) -> dict[str, Any]:
+def simulation_report(
+    summaries: Mapping[str, SchedulerSummary],
+    seconds: float,
+    warmup: Warmup | None = None,
+    precision: Precision | None = None,
+) -> dict[str, Any]:
     """All schedulers of one simulation. Intervals are ``[low, high]`` at 95 %, ``None`` if unknown.
 
-    ``checks`` says for each property whether it held in every run of every scheduler.
+    ``checks`` says for each property whether it held in every run of every scheduler; ``warmup`` and
+    ``precision`` how long the runs were and why, where that is known.
     """
     engines = sorted({s.engine for s in summaries.values()})
     checks: dict[str, bool] = {}
@@ -31,6 +39,8 @@ def simulation_report(summaries: Mapping[str, SchedulerSummary], seconds: float)
         "schedulers": {name: _scheduler(s) for name, s in summaries.items()},
         "checks": checks,
         "failed_checks": failures,
+        "warmup": _warmup(warmup) if warmup else None,
+        "precision": _precision(precision) if precision else None,
     }
 
 
@@ -52,30 +62,23 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def interval_bounds(interval: Interval) -> list[float] | None:
-    """``[low, high]``, or ``None`` where no interval can be given."""
-    if not math.isfinite(interval.half_width):
-        return None
-    return [interval.mean - interval.half_width, interval.mean + interval.half_width]
-
-
 def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
     rate = summary.hit_rate
     return {
         "jct_s": _jct(summary.jct),
         "models": {
             m.name: {
-                "jct_s": _number(m.jct.mean.mean),
+                "jct_s": number(m.jct.mean.mean),
                 "jct_ci95": interval_bounds(m.jct.mean),
-                **{f"jct_p{p.percent:g}_s": _number(p.interval.mean) for p in m.jct.percentiles},
+                **{f"jct_p{p.percent:g}_s": number(p.interval.mean) for p in m.jct.percentiles},
                 "percentiles": _percentiles(m.jct),
                 "slo_s": m.slo_s,
-                "slo_hit_rate": _number(m.hit_rate.mean) if m.hit_rate else None,
+                "slo_hit_rate": number(m.hit_rate.mean) if m.hit_rate else None,
             }
             for m in summary.models
         },
         "slo_hit_rate": {
-            "mean": _number(rate.mean) if rate else None,
+            "mean": number(rate.mean) if rate else None,
             "ci95": interval_bounds(rate) if rate else None,
         },
         "jobs": {
@@ -84,8 +87,8 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
             "in_flight": summary.in_flight,
         },
         "utilization": {
-            "compute": _number(summary.utilization_compute),
-            "network": _number(summary.utilization_network),
+            "compute": number(summary.utilization_compute),
+            "network": number(summary.utilization_network),
         },
         "state": summary.state,
         "state_reason": summary.state_reason,
@@ -95,9 +98,9 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
 
 def _jct(jct: JctSummary) -> dict[str, Any]:
     return {
-        "mean": _number(jct.mean.mean),
+        "mean": number(jct.mean.mean),
         "ci95": interval_bounds(jct.mean),
-        **{f"p{p.percent:g}": _number(p.interval.mean) for p in jct.percentiles},
+        **{f"p{p.percent:g}": number(p.interval.mean) for p in jct.percentiles},
         "percentiles": _percentiles(jct),
         "p99_reliable": not jct.p99.withheld,
         "jobs": jct.jobs,
@@ -108,7 +111,7 @@ def _percentiles(jct: JctSummary) -> dict[str, Any]:
     """Each with its interval; where a value or an interval is withheld, the reason."""
     return {
         f"p{p.percent:g}": {
-            "value_s": _number(p.interval.mean),
+            "value_s": number(p.interval.mean),
             "ci95": interval_bounds(p.interval),
             "withheld": p.withheld or None,
             "interval_withheld": p.interval_withheld or None,
@@ -117,6 +120,22 @@ def _percentiles(jct: JctSummary) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float | None:
-    """``None`` in place of what is not a number, as JSON has no word for it."""
-    return float(value) if math.isfinite(value) else None
+def _warmup(warmup: Warmup) -> dict[str, Any]:
+    return {
+        "rule": warmup.rule,
+        "jobs": warmup.jobs,
+        "schedulers": {n: {"jobs": c.jobs, "too_short": c.too_short} for n, c in warmup.cuts.items()},
+        "too_short": list(warmup.too_short),
+    }
+
+
+def _precision(precision: Precision) -> dict[str, Any]:
+    return {
+        "target": precision.target,
+        "bound": precision.bound,
+        "replications": precision.replications,
+        "reached": not precision.not_reached,
+        "relative_half_width": {n: number(r) for n, r in precision.relative.items()},
+        "not_reached": list(precision.not_reached),
+        "overloaded": list(precision.overloaded),
+    }

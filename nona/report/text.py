@@ -90,36 +90,12 @@ def _mix(subgraph: Row) -> str:
     return "; ".join(shown)
 
 
-def simulation_text(report: Row) -> str:
-    """What ``nona simulate`` prints."""
-    rows = []
-    for name, s in report["schedulers"].items():
-        jct, rate = s["jct_s"], s["slo_hit_rate"]
-        rows.append(
-            {
-                "scheduler": name,
-                "JCT": interval_text(jct, format_time),
-                "p95": _or_dash(jct["p95"], format_time),
-                "SLO hits": interval_text(rate, "{:.2%}".format),
-                "compute": _or_dash(s["utilization"]["compute"], "{:.0%}".format),
-                "link": _or_dash(s["utilization"]["network"], "{:.0%}".format),
-                "state": s["state"],
-            }
-        )
-    lines = [
-        table(rows, ("scheduler", "JCT", "p95", "SLO hits", "compute", "link", "state")),
-        f"{report['engine']}, {report['seconds']:.1f} s; intervals at 95 %; checks: "
-        + (
-            "all passed"
-            if all(report["checks"].values())
-            else "FAILED: " + "; ".join(report["failed_checks"])
-        ),
-    ]
-    lines += [f"{n}: {s['state_reason']}" for n, s in report["schedulers"].items() if s["state_reason"]]
-    return "\n".join(lines)
+def or_dash(value: float | None, show: Any) -> str:
+    """The value as ``show`` writes it, or a dash.
 
-
-def _or_dash(value: float | None, show: Any) -> str:
+    >>> or_dash(0.5, "{:.0%}".format), or_dash(None, str)
+    ('50%', '–')
+    """
     return "–" if value is None else str(show(value))
 
 

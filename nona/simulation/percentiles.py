@@ -36,6 +36,16 @@ class Percentile:
     withheld: str = ""
     interval_withheld: str = ""
 
+    @property
+    def mean(self) -> float:
+        """The value; ``nan`` where it is withheld."""
+        return self.interval.mean
+
+    @property
+    def half_width(self) -> float:
+        """Of its interval; ``nan`` where there is none."""
+        return self.interval.half_width
+
 
 def no_percentile(percent: float, why: str) -> Percentile:
     """A percentile that is not shown."""

@@ -54,9 +54,11 @@ class Warmup:
     """The common warm-up.
 
     ``jobs`` are left out at the start of every run; ``cuts`` has the truncation of each scheduler
-    that has a steady state; ``too_short`` names those whose pilot was too short to tell.
+    that has a steady state; ``too_short`` names those whose pilot was too short to tell. ``rule`` is
+    ``mser``, ``auto`` or ``fixed``; only the first looks at pilot runs.
     """
 
+    rule: str
     jobs: int
     cuts: Mapping[str, Truncation]
     too_short: tuple[str, ...]
@@ -107,8 +109,8 @@ def mser(values: ArrayLike) -> Truncation:
 def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> Warmup:
     """The latest cut of all schedulers, from pilot runs that were measured from their first job on.
 
-    Overloaded schedulers have no steady state to wait for and do not count. If a pilot was too
-    short to tell, or all are overloaded, the warm-up is at least ``otherwise`` jobs.
+    Overloaded schedulers have no steady state to wait for and no cut. If one has none, or its pilot
+    was too short to tell, the warm-up is at least ``otherwise`` jobs.
     """
     cuts = {}
     for name, runs in pilot.items():
@@ -116,5 +118,18 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
             found = mser(np.mean([r.completion_time_s for r in runs], axis=0))
             cuts[name] = replace(found, jobs=found.jobs * runs[0].every, batch=BATCH * runs[0].every)
     too_short = tuple(n for n, c in cuts.items() if c.too_short)
-    jobs = max((c.jobs for c in cuts.values() if not c.too_short), default=otherwise)
-    return Warmup(max(jobs, otherwise) if too_short else jobs, cuts, too_short)
+    jobs = max((c.jobs for c in cuts.values() if not c.too_short), default=0)
+    return Warmup(
+        "mser", max(jobs, otherwise) if too_short or len(cuts) < len(pilot) else jobs, cuts, too_short
+    )
+
+
+def run_name(replication: int) -> str:
+    """What to call a run when its progress is told.
+
+    >>> run_name(0), run_name(PILOT_FIRST + 1)
+    ('replication 1', 'warm-up pilot 2')
+    """
+    if replication >= PILOT_FIRST:
+        return f"warm-up pilot {replication - PILOT_FIRST + 1}"
+    return f"replication {replication + 1}"

@@ -53,7 +53,8 @@ def answers(
     Parameters
     ----------
     jobs, replications
-        As in the scenario where they are not given; fewer jobs have their own, automatic warm-up.
+        As in the scenario where they are not given; fewer jobs have their own, automatic warm-up, as
+        has a scenario that would have it found on pilot runs: an early answer does not wait for them.
     check
         Called now and then; what it raises (``Cancelled``) ends the work and comes out.
     """
@@ -89,7 +90,7 @@ def answers(
 def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:
     spec = study.scenario.simulation
     whole = jobs is None or jobs >= spec.jobs
-    warmup = None if spec.warmup == "auto" or not whole else int(spec.warmup)
+    warmup = spec.warmup if isinstance(spec.warmup, int) and whole else None
     return RunOptions(jobs=spec.jobs if jobs is None else jobs, warmup=warmup, engine=engine)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
@@ -14,12 +14,15 @@ from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool
+from nona.simulation.precision import Precision
 from nona.simulation.records import Records
-from nona.simulation.replications import ReplicationProgress, run_replications
+from nona.simulation.replications import ReplicationProgress
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics import SchedulerSummary, summarize
+from nona.simulation.warmup import Warmup
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study
+from nona.study.runs import Runner, find_warmup, replicate
 
 SimulationProgress = ReplicationProgress
 
@@ -35,11 +38,17 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
-    """Summaries and records of each scheduler; ``placement`` is ``None`` if none was needed."""
+    """Summaries and records of each scheduler; ``placement`` is ``None`` if none was needed.
+
+    ``warmup`` says how many jobs were left out and why, ``precision`` how far the means came
+    (``None`` if the number of replications was given).
+    """
 
     summaries: Mapping[str, SchedulerSummary]
     records: Mapping[str, tuple[Records, ...]]
     placement: Placement | None
+    warmup: Warmup
+    precision: Precision | None
     seconds: float
 
 
@@ -98,7 +107,7 @@ def simulate(
     placement: Placement | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
 ) -> SimulationResult:
-    """Run every scheduler of the scenario in every replication.
+    """Run every scheduler of the scenario in every replication, or until its precision is reached.
 
     Parameters
     ----------
@@ -117,19 +126,14 @@ def simulate(
     spec = study.scenario.simulation
     if placement is None and needs_placement(study):
         placement = place(study)
-    options = RunOptions(
-        jobs=spec.jobs,
-        warmup=None if spec.warmup == "auto" else int(spec.warmup),
-        engine=engine,
-        timeline_jobs=timeline_jobs,
-    )
     pool = DaskPool(dask) if dask else None
-    records = run_replications(
-        study.system, _schedulers(study, placement), options, spec.replications, workers, on_progress, pool
-    )
+    runner = Runner(study.system, _schedulers(study, placement), workers, pool, on_progress)
+    options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
+    warmup = find_warmup(runner, spec, options)
+    records, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
     slo_s = [q.slo_s for q in study.system.queries]
     summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
-    return SimulationResult(summaries, records, placement, time.perf_counter() - begin)
+    return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
 
 
 def _schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
