@@ -154,3 +154,15 @@ def test_one_queue_splits_into_service_and_wait() -> None:
     assert mean["compute"] == pytest.approx(1.0)
     assert (mean["transfer"], mean["link_wait"]) == (0.0, 0.0)
     assert mean["server_wait"] == pytest.approx(0.5, rel=0.1)
+
+
+@pytest.mark.parametrize(("sources", "parts"), [((2, 1), [3.0, 0, 0, 0]), ((1, 2), [2.0, 0, 0, 1.0])])
+def test_of_inputs_made_here_at_one_instant_the_first_is_the_cause(
+    sources: tuple[int, int], parts: list[float]
+) -> None:
+    """Task 1 ends at 2 s after waiting for task 0 on its executor, task 2 without waiting."""
+    graph = task_graph([1.0, 1.0, 2.0, 1.0], [(s, [3], 1.0) for s in sources])
+    system = make_system(
+        query(graph, 1.0, 0.0, Arrivals("trace", times_s=(0.0, 1000.0), scale_to_rate=False)), servers=[0, 0]
+    )
+    assert run(system, fixed([0, 0, 1, 0]), jobs=1).parts_s[0].tolist() == parts
