@@ -11,6 +11,7 @@ from nona.report.plain import interval_bounds, number
 from nona.simulation.precision import Precision
 from nona.simulation.records import Records
 from nona.simulation.statistics import JctSummary, SchedulerSummary
+from nona.simulation.tally import PARTS
 from nona.simulation.warmup import Warmup
 
 
@@ -66,10 +67,12 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
     rate = summary.hit_rate
     return {
         "jct_s": _jct(summary.jct),
+        "parts_s": _parts(summary.jct),
         "models": {
             m.name: {
                 "jct_s": number(m.jct.mean.mean),
                 "jct_ci95": interval_bounds(m.jct.mean),
+                "parts_s": _parts(m.jct),
                 **{f"jct_p{p.percent:g}_s": number(p.interval.mean) for p in m.jct.percentiles},
                 "percentiles": _percentiles(m.jct),
                 "slo_s": m.slo_s,
@@ -105,6 +108,11 @@ def _jct(jct: JctSummary) -> dict[str, Any]:
         "p99_reliable": not jct.p99.withheld,
         "jobs": jct.jobs,
     }
+
+
+def _parts(jct: JctSummary) -> dict[str, float | None]:
+    """Mean parts of the JCT; they add up to its mean."""
+    return {name: number(value) for name, value in zip(PARTS, jct.parts_s, strict=True)}
 
 
 def _percentiles(jct: JctSummary) -> dict[str, Any]:

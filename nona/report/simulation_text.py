@@ -26,6 +26,7 @@ def simulation_text(report: Row) -> str:
     ]
     lines += [f"{n}: {s['state_reason']}" for n, s in report["schedulers"].items() if s["state_reason"]]
     lines += withheld_lines(report["schedulers"])
+    lines += ["", parts_text(report["schedulers"])]
     lines += [*_warmup_lines(report.get("warmup")), *_precision_lines(report.get("precision"))]
     if report.get("baseline"):
         lines += ["", difference_text(report["baseline"], report["differences"])]
@@ -52,6 +53,21 @@ def percentile_text(percentile: Row) -> str:
     if percentile["value_s"] is None:
         return "–"
     return interval_text({"mean": percentile["value_s"], "ci95": percentile["ci95"]}, format_time)
+
+
+def parts_text(schedulers: Mapping[str, Row]) -> str:
+    """What the mean JCT of each scheduler and model consists of, as a table; parts add up to it."""
+    rows = []
+    for name, s in schedulers.items():
+        rows.append({"scheduler": name, "model": "all", "JCT": s["jct_s"]["mean"], **s["parts_s"]})
+        if len(s["models"]) > 1:
+            models = s["models"].items()
+            rows += [{"scheduler": "", "model": m, "JCT": r["jct_s"], **r["parts_s"]} for m, r in models]
+    shown = [
+        {k.replace("_", " "): v if isinstance(v, str) else or_dash(v, format_time) for k, v in row.items()}
+        for row in rows
+    ]
+    return table(shown, tuple(shown[0])) if shown else ""
 
 
 def withheld_lines(schedulers: Mapping[str, Row]) -> list[str]:

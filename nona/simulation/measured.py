@@ -17,7 +17,7 @@ from nona.simulation.batch_means import overlapping_batch_means, run_mean
 from nona.simulation.intervals import Interval, mean_interval, percentile
 from nona.simulation.percentiles import Percentile, percentile_interval, percentile_of, too_few_jobs
 from nona.simulation.records import Records
-from nona.simulation.tally import Tally
+from nona.simulation.tally import PARTS, Tally
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,21 @@ class Measured:
     def mean_jct(self, level: float = 0.95) -> Interval:
         """Interval of the mean JCT: over replications, or by batches if there is one run."""
         return _over(self.mean_jcts(), [self._jct(r) for r in self.runs[:1]], level)
+
+    def mean_parts_s(self) -> tuple[float, ...]:
+        """Mean parts of the JCT, in the order of :data:`~nona.simulation.tally.PARTS`, over the runs.
+
+        They add up to the mean of :meth:`mean_jct`; ``nan`` without completed jobs.
+        """
+        chosen = slice(None) if self.query is None else slice(self.query, self.query + 1)
+        totals = [(r.tally.parts_s[chosen].sum(axis=0), jobs) for r, jobs in self._counted()]
+        if not totals:
+            return (float("nan"),) * len(PARTS)
+        return tuple(np.mean([parts / jobs for parts, jobs in totals], axis=0).tolist())
+
+    def _counted(self) -> list[tuple[Records, int]]:
+        """The runs with completed jobs, and how many."""
+        return [(r, jobs) for r, jobs in zip(self.runs, self.completed(), strict=True) if jobs]
 
     def hit_rates(self) -> list[float]:
         """SLO hits per arrived job of the classes with an SLO, of each run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from nona.simulation.measured import Measured
 from nona.simulation.paired import NO_DIFFERENCE, PairedDifference, paired_difference, paired_jobs
 from nona.simulation.percentiles import Percentile, no_percentile
 from nona.simulation.records import Check, Records, State
+from nona.simulation.tally import PARTS
 
 __all__ = [
     "Interval",
@@ -32,7 +34,8 @@ class JctSummary:
     ``mean`` carries the 95 % interval over replications (overlapping batch means when there is one).
     The percentiles are those of each replication, averaged; where there are too few jobs for a
     percentile or for its interval it is withheld, and says why. ``jobs`` counts the completed
-    measured jobs of all replications.
+    measured jobs of all replications. ``parts_s`` are the mean parts, in the order of
+    :data:`~nona.simulation.tally.PARTS`; they add up to the mean.
     """
 
     mean: Interval
@@ -40,6 +43,7 @@ class JctSummary:
     p95: Percentile
     p99: Percentile
     jobs: int
+    parts_s: tuple[float, ...]
 
     @property
     def percentiles(self) -> tuple[Percentile, ...]:
@@ -189,9 +193,9 @@ def _jct(measured: Measured, worst: Records) -> JctSummary:
     jobs = sum(measured.completed())
     if worst.state == "overloaded":
         p50, p95, p99 = (no_percentile(p, "overloaded: there is no steady state") for p in (50, 95, 99))
-        return JctSummary(NO_INTERVAL, p50, p95, p99, jobs)
+        return JctSummary(NO_INTERVAL, p50, p95, p99, jobs, (math.nan,) * len(PARTS))
     p50, p95, p99 = (measured.percentile(p) for p in (50, 95, 99))
-    return JctSummary(measured.mean_jct(), p50, p95, p99, jobs)
+    return JctSummary(measured.mean_jct(), p50, p95, p99, jobs, measured.mean_parts_s())
 
 
 def _merged_checks(records: Sequence[Records]) -> tuple[Check, ...]:

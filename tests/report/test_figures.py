@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nona.hardware.mig import maximal_layouts
 from nona.report.figures import text
 from nona.report.figures_models import mig_figure, parallelism_figure, time_by_kind_figure
+from nona.report.figures_parts import parts_figure
 from nona.report.figures_placement import (
     comparison_figure,
     configuration_figure,
@@ -55,6 +56,21 @@ def test_jct_split_stacks_to_the_jct() -> None:
     assert [sum(bar.x[i] for bar in made.data) for i in range(2)] == pytest.approx([15.0, 15.0])
     assert made.layout.barmode == "stack"
     assert "<b>x" not in drawn(made)
+
+
+def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() -> None:
+    parts = {"compute": 0.01, "transfer": 0.002, "link_wait": 0.003, "server_wait": 0.005}
+    of_m = {"models": {"m": {"parts_s": {**parts, "compute": 0.03}}}}
+    stable = {**scheduler(), "parts_s": parts, **of_m}
+    none = dict.fromkeys(parts)
+    over = {**scheduler("overloaded", None), "parts_s": none, "models": {"m": {"parts_s": none}}}
+    made = parts_figure({NASTY: stable, "b": over})
+    assert sum(bar.x[0] for bar in made.data) == pytest.approx(20.0)
+    assert [bar.x[1] for bar in made.data] == [None] * 4
+    assert made.layout.barmode == "stack"
+    assert made.data[0].y[1] == "b (overloaded)"
+    assert "<b>x" not in drawn(made)
+    assert sum(bar.x[0] for bar in parts_figure({NASTY: stable}, "m").data) == pytest.approx(40.0)
 
 
 def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
