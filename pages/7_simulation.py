@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.report.figures_parts import parts_figure
 from nona.report.figures_simulation import (
     ecdf_figure,
     executor_figure,
@@ -70,6 +71,8 @@ st.plotly_chart(
     key="ecdf",
     alt="Share of jobs done within a time",
 )
+st.subheader("What they consist of")
+st.plotly_chart(parts_figure(found, model), key="parts", alt="Mean JCT of each scheduler by its parts")
 
 left, right = st.columns(2)
 with left:

@@ -63,7 +63,7 @@ def live_chart(live: Report) -> None:
 
 
 def overload_warnings(found: Mapping[str, Report]) -> None:
-    """One line for each scheduler that has no steady state."""
+    """One line for each scheduler without a steady state, or that ended in a backlog."""
     for name, s in found.items():
         if s["state"] == "overloaded":
             st.error(
@@ -71,6 +71,8 @@ def overload_warnings(found: Mapping[str, Report]) -> None:
                 "there is no steady state that they could describe.",
                 icon=":material/trending_up:",
             )
+        elif s["state"] == "backlogged":
+            st.warning(f"**{plain(name)} ended in a backlog**: {plain(s['state_reason'])}")
 
 
 def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | None]) -> pd.DataFrame:
