@@ -74,11 +74,13 @@ def _switch(state: AppState, key: str) -> None:
 
 
 def _network(state: AppState) -> None:
-    percent(state, "Link busy with other traffic", ("background", "network", "utilization"))
+    hint = "Share of the link's capacity that other traffic takes."
+    percent(state, "Link background", ("background", "network", "utilization"), hint)
 
 
 def _compute(state: AppState) -> None:
-    percent(state, "Executors busy with other work", ("background", "compute", "utilization"))
+    hint = "Share of the time that other work keeps every executor busy."
+    percent(state, "Compute background", ("background", "compute", "utilization"), hint)
 
 
 def _load(state: AppState) -> None:
@@ -87,12 +89,13 @@ def _load(state: AppState) -> None:
 
     factor = load_factor(state)
     st.slider(
-        "Load, times all rates",
+        "Load",
         0.1,
         3.0,
         min(max(factor, 0.1), 3.0),
         0.05,
         format="%.2f ×",
+        help="Times the rates of all queries, as they were when this scenario was opened or edited.",
         **_tied(state, "load", commit),
     )
 
@@ -147,25 +150,25 @@ def _answer(state: AppState, was_busy: bool) -> None:
                 st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
             overload_warnings(found)
             st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
+            st.caption(plain(engine_text(shown.data["report"]["engine"])))
 
 
 def _status(live: Live, old: bool) -> str:
-    """One line: how far the answer is, and which engine gives it."""
+    """One short line: how far the answer is."""
     if live.answer is None:
-        return "Asking all schedulers" if live.asked else "Waiting for a free worker"
+        return "Asking all schedulers." if live.asked else "Waiting for a free worker."
+    if old:
+        return "Asking anew. Below is the answer for the numbers before."
     data = live.answer.data
     count = data["replications"]
-    told = (
-        f"{data['jobs']:,} jobs per run, {count} replication{'s' if count > 1 else ''}, "
-        f"{format_time(data['report']['seconds'])}. {engine_text(data['report']['engine'])}"
-    )
-    return f"Asking anew; until then the answer for the numbers before: {told}" if old else told
+    many = f"{count} replication{'s' if count > 1 else ''}"
+    return f"{data['jobs']:,} jobs per run, {many}, {format_time(data['report']['seconds'])}."
 
 
 def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
     """The table of results, with the mean JCT that stood there before the last change."""
     found = shown.data["report"]["schedulers"]
-    table = results_table(found, shown.data["predicted"]).drop(columns=["completed", "in flight"])
+    table = results_table(found, shown.data["predicted"]).drop(columns=["p50", "completed", "in flight"])
     if before is not None:
         earlier = before.data["report"]["schedulers"]
         means = [earlier.get(name, {}).get("jct_s", {}).get("mean") for name in found]
