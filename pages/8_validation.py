@@ -1,14 +1,15 @@
-"""Validation: the modelled times against published ones, and where to see theory against simulation."""
+"""Validation: the modelled times against published ones, the simulator against queueing theory."""
 
 import streamlit as st
 
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures_validation import validation_figure
+from nona.ui.theory_views import theory_section
 from nona.ui.validation_views import FORMATS, latency_table, slice_table, summary_table, validation_tiles
 from nona.ui.workspace import current
 
-current()
+state = current()
 st.caption(
     "Modelled times come from a formula whose constants were read off profiles of single operators. "
     "Here they stand beside latencies of whole networks that others published; nothing is fitted to those "
@@ -56,9 +57,17 @@ with right:
     st.dataframe(slice_table(report), hide_index=True, column_config=FORMATS, key="slices")
     st.caption("How many times slower a slice is than its whole device.")
 
+st.subheader("Theory against simulation")
+st.markdown(
+    "Completion times come from a simulator. Here it runs systems whose mean completion time queueing theory "
+    "knows: single queues, priorities, networks of queues, fork-join, the power of choices, the link in both "
+    "disciplines. Each interval should meet theory, and be narrow enough to rule out its neighbours."
+)
+theory_section(state)
+
 st.subheader("Prediction against simulation")
 st.markdown(
-    "These latencies test the times of operators; the waits at the link and at the servers are predicted by "
+    "For a placement of your own scenario the waits at the link and at the servers are predicted by "
     "queueing theory, and tested by simulating the same scenario. The results table of the Simulation page "
     "has the column *predicted* beside the simulated mean completion time and its interval."
 )

@@ -1,16 +1,11 @@
-"""Predicted against published latencies: what the cost formula is worth.
-
-``python -m nona.cost.validation docs/validation.md`` writes the table of the documentation.
-"""
+"""Predicted against published latencies: what the cost formula is worth."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Literal, cast
 
@@ -161,18 +156,3 @@ def _slices(rows: Sequence[ValidationRow]) -> tuple[SliceRatio, ...]:
                 )
             )
     return tuple(found)
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Write the documentation's page to the file named, else to standard output."""
-    from nona.cost.validation_text import validation_markdown
-
-    text = validation_markdown(validation_report())
-    if arguments:
-        Path(arguments[0]).write_text(text, "utf-8")
-    else:
-        print(text, end="")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

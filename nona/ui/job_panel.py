@@ -74,11 +74,15 @@ def job_panel(
     live: Live | None = None,
     options: Mapping[str, Any] = _NO_OPTIONS,
     fingerprint: str = "",
+    needs_scenario: bool = True,
 ) -> None:
-    """The buttons and the progress of one kind of job; the last two are for :func:`start`."""
+    """The buttons and the progress of one kind of job; ``options`` and ``fingerprint`` are for :func:`start`.
+
+    Work that does not need the scenario starts whatever is wrong with it.
+    """
     job = current_job(state, kind)
     running = job is not None and job.running
-    problem = state.problem()
+    problem = state.problem() if needs_scenario else ""
     with st.container(horizontal=True):
         st.button(
             run_label,

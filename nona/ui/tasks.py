@@ -24,6 +24,7 @@ from nona.ui.answer_task import answer
 from nona.ui.count_task import count_configurations
 from nona.ui.desk import Desk
 from nona.ui.engines import engine_now
+from nona.ui.theory_task import simulate_known
 
 REPORT_EVERY_S = 0.4
 TIMELINE_JOBS = 10
@@ -35,7 +36,8 @@ FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
 
-    The kind ``count`` looks at one model only, see :func:`~nona.ui.count_task.count_configurations`.
+    The kind ``count`` looks at one model only, see :func:`~nona.ui.count_task.count_configurations`;
+    ``validate`` needs no scenario, see :func:`~nona.ui.theory_task.simulate_known`.
 
     Raises
     ------
@@ -45,8 +47,10 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     kinds = {"place": _place, "simulate": _simulate, "answer": answer}
     if spec.get("kind") == "count":
         return count_configurations(spec, desk.emit)
+    if spec.get("kind") == "validate":
+        return simulate_known(spec, desk)
     if spec.get("kind") not in kinds:
-        known = ", ".join((*kinds, "count"))
+        known = ", ".join((*kinds, "count", "validate"))
         raise JobError(f"Job {spec.get('kind')!r}: it must be one of {known}; choose one of these.")
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the models"})
     sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)

@@ -21,7 +21,8 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
     assert tiles["Bias"] == f"{report.overall.bias:.2f}"
     assert tiles["Spearman"] == f"{report.overall.spearman:.3f}"
     assert tiles["log σ"] == f"{report.overall.log_sigma:.2f}"
-    latencies, groups, slices = (frame.value for frame in at.dataframe)
+    latencies, groups, slices, theory = (frame.value for frame in at.dataframe)
+    assert "theory, ms" in theory
     assert list(latencies["published ms"]) == [r.measured_s * 1e3 for r in report.rows]
     assert list(latencies["predicted ms"]) == [r.predicted_s * 1e3 for r in report.rows]
     assert list(latencies["source"]) == [r.source for r in report.rows]

@@ -4,11 +4,12 @@ The tests and the Validation page hold the simulator against the same systems: :
 them, :func:`compare` simulates one and says whether it agrees.
 """
 
-from nona.simulation.known.agreement import Agreement, Comparison, Effort, compare
+from nona.simulation.known.agreement import EFFORTS, Agreement, Comparison, Effort, compare
 from nona.simulation.known.parts import Expected, KnownSystem
-from nona.simulation.known.registry import KNOWN, LOADS, known_systems
+from nona.simulation.known.registry import KNOWN, LOADS, known_result, known_systems
 
 __all__ = [
+    "EFFORTS",
     "KNOWN",
     "LOADS",
     "Agreement",
@@ -17,5 +18,6 @@ __all__ = [
     "Expected",
     "KnownSystem",
     "compare",
+    "known_result",
     "known_systems",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -80,6 +81,10 @@ class Comparison:
 
 
 _NORMAL = Effort()
+#: Efforts by name, from seconds to minutes on the compiled engine.
+EFFORTS: Mapping[str, Effort] = MappingProxyType(
+    {"short": Effort(10, 0.25), "normal": _NORMAL, "long": Effort(scale=8.0)}
+)
 
 
 def compare(

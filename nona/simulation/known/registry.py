@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 
 from nona.simulation.known import links, networks, stations
+from nona.simulation.known.agreement import Comparison, Effort, compare
 from nona.simulation.known.parts import KnownSystem
 
 LOADS = (0.3, 0.6, 0.9)
@@ -42,3 +44,9 @@ def known_systems(loads: tuple[float, ...] = LOADS) -> Iterator[KnownSystem]:
     for build in KNOWN.values():
         for load in loads:
             yield build(load)
+
+
+@cache
+def known_result(name: str, load: float, effort: Effort) -> Comparison:
+    """The comparison of one system, which depends on these three alone; it is made once per process."""
+    return compare(KNOWN[name](load), effort)
