@@ -134,25 +134,26 @@ class Records:
         hashed = hashlib.sha256()
         for f in fields(self):
             if f.name not in ("engine", "seconds"):
-                for piece in _pieces(getattr(self, f.name)):
+                for piece in pieces(getattr(self, f.name)):
                     hashed.update(len(piece).to_bytes(8, "little") + piece)
         return hashed.hexdigest()
 
 
-def _pieces(value: Any) -> Iterator[bytes]:
-    """The content of a field of a record, as bytes."""
+def pieces(value: Any) -> Iterator[bytes]:
+    """The content of a record or of one of its fields, as bytes: equal if and only if it is equal."""
     if isinstance(value, np.ndarray):
         yield f"{value.dtype.str} {value.shape}".encode()
         yield value.tobytes()
     elif isinstance(value, tuple):
         yield str(len(value)).encode()
         for item in value:
-            yield from _pieces(item)
+            yield from pieces(item)
     elif is_dataclass(value):
         for f in fields(value):
-            yield from _pieces(getattr(value, f.name))
+            yield from pieces(getattr(value, f.name))
     else:
-        yield (value.hex() if isinstance(value, float) else repr(value)).encode()
+        plain = value.item() if isinstance(value, np.generic) else value
+        yield (plain.hex() if isinstance(plain, float) else repr(plain)).encode()
 
 
 @dataclass(frozen=True, eq=False)

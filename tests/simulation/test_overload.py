@@ -7,6 +7,9 @@ import pytest
 from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
 from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.simpy_engine import SimPyRun
+from nona.simulation.sizes import RunSize
+from nona.simulation.statistics import summarize
 from nona.system import Arrivals, Stream
 
 ONE = task_graph([1.0])
@@ -95,3 +98,33 @@ def test_many_executors_at_moderate_load_are_stable_in_short_runs(make: object) 
             RunOptions(jobs=200),  # type: ignore[operator]
         )
         assert records.state == "stable", records.state_reason
+
+
+@pytest.mark.parametrize("calm", [600.0, 2000.0])
+def test_a_burst_at_the_end_of_the_window_leaves_a_backlog(calm: float) -> None:
+    """900 jobs one by one, then 100 at once: no overload, but the mean depends on where the window ends."""
+    times = (*np.linspace(0.0, calm, 900, endpoint=False), *([calm] * 100), 3 * calm)
+    burst = Arrivals("trace", times_s=tuple(map(float, times)), scale_to_rate=False)
+    system = make_system(query(task_graph([0.2]), 0.5, 0.0, burst))
+    records = simulate_run(system, *fixed([0]), RunOptions(jobs=1000, warmup=0))
+    assert records.state == "backlogged"
+    assert "99 jobs were in the system" in records.state_reason
+    assert all(c.ok for c in records.checks)
+    calm_end = simulate_run(system, *fixed([0]), RunOptions(jobs=900, warmup=0))
+    assert calm_end.state == "stable", calm_end.state_reason
+    summary = summarize([records, calm_end], [None], ["q"])
+    assert summary.state == "backlogged"
+    assert np.isfinite(summary.jct.mean.mean)
+
+
+def test_marks_count_the_jobs_just_before_equally_many_arrivals() -> None:
+    system = make_system(query(ONE, 0.7, 1.0), servers=[0])
+    size = RunSize(50, 333, 0, True, 0, 10_000, 1000.0)
+    made, prepared = fixed([0])
+    raw = SimPyRun(system, made, prepared, size, None).run()
+    whole = simulate_run(system, made, prepared, RunOptions(jobs=383, warmup=0))
+    marks = size.marks()
+    assert (marks[0], marks[-1], len(marks)) == (size.first, size.last, 21)
+    assert np.abs(np.diff(marks) - 332 / 20).max() <= 1
+    before = [int(np.sum(whole.completion_s[:m] > whole.arrival_s[m])) for m in marks]
+    assert raw.open_at.tolist() == before
