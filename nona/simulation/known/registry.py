@@ -23,6 +23,7 @@ _BUILDERS: tuple[Build, ...] = (
     stations.background_first,
     links.fifo_link,
     links.sharing_link,
+    links.rack_uplink,
     networks.tandem,
     networks.random_chain,
     networks.routed_network,
