@@ -46,7 +46,7 @@ def simulation_report(
 
 
 def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
-    """One row per measured job: scheduler, replication, model, arrival, completion, JCT (seconds)."""
+    """One row per recorded job: scheduler, replication, model, arrival, completion, JCT (seconds)."""
     frames = [
         pd.DataFrame(
             {

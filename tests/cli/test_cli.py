@@ -75,6 +75,10 @@ def test_simulate_checks_itself_in_every_shipped_scenario(
         low, high = s["jct_s"]["ci95"]
         assert low <= s["jct_s"]["mean"] <= high
         assert s["jct_s"]["p50"] <= s["jct_s"]["p95"]
+        assert sum(s["parts_s"].values()) == pytest.approx(s["jct_s"]["mean"])
+        for m in s["models"].values():
+            assert sum(m["parts_s"].values()) == pytest.approx(m["jct_s"])
+            assert min(m["parts_s"].values()) >= 0
         assert s["jct_s"]["p99"] is None  # 400 jobs leave 4 beyond it
         assert "1,000 completed jobs" in s["jct_s"]["percentiles"]["p99"]["withheld"]
 
@@ -167,6 +171,7 @@ def test_overload_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str
     local = result["schedulers"]["local"]
     assert local["state"] == "overloaded"
     assert local["jct_s"]["mean"] is None
+    assert set(local["parts_s"].values()) == {None}
     assert all(result["checks"].values())
 
 
