@@ -45,6 +45,9 @@ DONE = """() => { const t = document.querySelector('.st-key-what-if').textConten
   const a = document.querySelector('[data-testid="stApp"]');
   const asked = t.includes('Asking');
   return /, 8 replications/.test(t) && !asked && a.dataset.testScriptState === 'notRunning' }"""
+IDLE = """() => { const a = document.querySelector('[data-testid="stApp"]');
+  return a && a.dataset.testScriptState === 'notRunning' && a.dataset.testConnectionState === 'CONNECTED'
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]') }"""
 CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
 
 
@@ -81,10 +84,14 @@ def _healthy(url: str) -> bool:
 
 def open_panel(page: Any, url: str) -> None:
     """Open the scenario, the Simulation page, and switch the panel on; wait for its first full answer."""
+    title = load_scenario(scenario_path(SCENARIO)).name
     page.goto(url)
+    page.wait_for_function(IDLE)
     page.get_by_role("combobox", name="Demo scenario").first.click()
-    page.get_by_role("option", name=load_scenario(scenario_path(SCENARIO)).name, exact=True).click()
+    page.get_by_role("option", name=title, exact=True).click()
+    page.wait_for_function(IDLE)
     page.get_by_role("button", name="Open this scenario").click()
+    page.get_by_test_id("stSidebar").get_by_text(title).wait_for()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
     page.get_by_text("Answer as I change").click()
     page.wait_for_function(DONE, timeout=240_000)
