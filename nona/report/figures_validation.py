@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from nona.cost.validation import ValidationRow
 from nona.report.figures import BAD, PALETTE, QUIET, figure, text
+from nona.report.theory import AGREES, UNCLEAR
 from nona.units import format_time
 
 SYMBOLS = {"counted": "circle", "in-sample": "circle-open", "shown": "x"}
@@ -56,7 +57,7 @@ def theory_figure(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     """Error of the simulated mean with its interval, per cent, one line per system and class of jobs.
 
     ``rows`` are those of :func:`~nona.report.theory.comparison_rows`. Where theory gives bounds,
-    between them there is no error. Means that do not agree are red.
+    between them there is no error. Means that differ are red.
     """
     labels = list(dict.fromkeys(_label(r) for r in rows))
     loads = sorted({r["load"] for r in rows})
@@ -71,7 +72,7 @@ def theory_figure(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
             mode="markers",
             name=f"load {load:.0%}",
             marker={
-                "color": [PALETTE[number] if r["verdict"] == "agrees" else BAD for r in own],
+                "color": [PALETTE[number] if r["verdict"] in (AGREES, UNCLEAR) else BAD for r in own],
                 "size": 7,
             },
             text=[_theory_hover(r) for r in own],

@@ -8,7 +8,8 @@ from typing import Any
 
 from nona.simulation.known import Agreement, Comparison, Effort, Expected, KnownSystem
 
-AGREES, DIFFERS, TROUBLE = "agrees", "differs", "no steady state"
+AGREES, UNCLEAR, DIFFERS, TROUBLE = "agrees", "unclear", "differs", "no steady state"
+WIDE = 0.25  # an interval whose half is a greater share of its mean proves little
 
 
 def theory_rows(known: KnownSystem) -> list[dict[str, Any]]:
@@ -22,6 +23,7 @@ def theory_rows(known: KnownSystem) -> list[dict[str, Any]]:
 def comparison_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """The same with what was simulated: mean, half of the interval, error, verdict.
 
+    A mean that agrees by a very wide interval is called unclear: longer runs would tell.
     ``told apart from`` names the neighbouring theories that the interval rules out.
     """
     return [
@@ -111,4 +113,6 @@ def _simulated(agreement: Agreement) -> dict[str, Any]:
 def _verdict(comparison: Comparison, agreement: Agreement) -> str:
     if comparison.trouble:
         return TROUBLE
-    return AGREES if agreement.agrees else DIFFERS
+    if not agreement.agrees:
+        return DIFFERS
+    return AGREES if agreement.half_width <= WIDE else UNCLEAR

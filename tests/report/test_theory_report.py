@@ -30,6 +30,7 @@ def made_up(*agreements: Agreement, load: float = 0.5, trouble: tuple[str, ...] 
 GOOD = Agreement(Expected(0.010, 0.010, rivals={"near": 0.0105, "far": 0.02}), Interval(0.0104, 0.0005, 10))
 WRONG = Agreement(Expected(0.010, 0.010, "some"), Interval(0.012, 0.001, 10))
 BETWEEN = Agreement(Expected(0.010, 0.020, "others"), Interval(0.015, 0.001, 10))
+VAGUE = Agreement(Expected(0.010, 0.010), Interval(0.012, 0.004, 10))
 ABOVE = Agreement(Expected(0.010, 0.020), Interval(0.022, 0.003, 10))
 
 
@@ -40,6 +41,7 @@ def test_rows_say_error_interval_and_verdict() -> None:
     assert [r["± %"] for r in rows] == pytest.approx([4.80769, 8.33333, 6.66667, 13.63636], rel=1e-5)
     assert [r["to ms"] for r in rows] == [None, None, 20.0, 20.0]
     assert rows[0]["told apart from"] == ["far"]
+    assert comparison_rows(made_up(VAGUE))[0]["verdict"] == "unclear"
     assert [r["jobs"] for r in rows] == ["", "some", "others", ""]
     assert {r["verdict"] for r in comparison_rows(made_up(GOOD, trouble=("why",)))} == {"no steady state"}
 
