@@ -107,15 +107,22 @@ class Model:
         share = self.system.class_weights / (2.0 * (1.0 - self.compute_utilization))
         return np.outer(share, rates) / self.system.executors
 
-    def server_wait_s(self, x: Probabilities) -> float:
-        """W_c: mean wait of a visit to a uniformly drawn executor (Pollaczek–Khinchine per class)."""
+    def support(self, x: Probabilities) -> list[list[int]]:
+        """For every sub-graph the configuration that has all the probability, −1 where none has it all."""
+        return [[_only(p) for p in row] for row in x]
+
+    def server_wait_s(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> float:
+        """W_c: mean wait of a visit to a uniformly drawn executor (Pollaczek–Khinchine per class).
+
+        ``only`` is ``support(x)``, for those who have it.
+        """
         stream = self.system.background_compute
         base = stream.rate * second_moment(stream)
         idle = sum(
             w * fifo_wait_s(rho, base)
             for w, rho in zip(self.system.class_weights, self.compute_utilization, strict=True)
         )
-        only = [[_only(p) for p in row] for row in x]
+        only = self.support(x) if only is None else only
         squares = np.array([[c.squares(x[j], only[j]) for j, c in enumerate(row)] for row in self.chains])
         return float(idle + (self.visit_factors * squares).sum())
 
@@ -151,13 +158,15 @@ class Model:
                     ]
         return result
 
-    def link_load(self, x: Probabilities) -> tuple[float, float]:
-        """(ρ_n, λE[S²] in s) of the link, background included."""
+    def link_load(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
+        """(ρ_n, λE[S²] in s) of the link, background included; ``only`` as above."""
         rho, moment = self.background
-        for q, row, probabilities in zip(self.system.queries, self.candidates, x, strict=True):
-            for c, p in zip(row, probabilities, strict=True):
-                rho += q.rate * float(p @ c.messages.load_s)
-                moment += q.rate * float(p @ c.messages.square_s2)
+        places = self.support(x) if only is None else only
+        for q, row, ps, at in zip(self.system.queries, self.candidates, x, places, strict=True):
+            for c, p, i in zip(row, ps, at, strict=True):
+                load, square = c.messages.load_s, c.messages.square_s2
+                rho += q.rate * float(load[i] if i >= 0 else p @ load)
+                moment += q.rate * float(square[i] if i >= 0 else p @ square)
         return rho, moment
 
     def link_wait(self, rho: float, moment: float) -> float:

@@ -13,6 +13,7 @@ from nona.placement.model import Model, Probabilities
 from nona.placement.single_span import single_span
 
 Floats = NDArray[np.float64]
+Terms = tuple[float, ...]
 _FEW = 3  # configurations in use up to which plain numbers are quicker than arrays
 
 
@@ -21,8 +22,8 @@ class Value:
     """The objective at one point.
 
     ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
-    of the link's wait and number of visits; ``spans`` are those of every candidate, or of those
-    in use.
+    of the link's wait and number of visits; ``spans`` are those of every candidate, if they were
+    asked for.
     """
 
     link_utilization: float
@@ -62,38 +63,46 @@ def evaluate(
     every
         Evaluate the spans of all candidates, as the gradient needs, not only of those in use.
     """
-    rho, moment = model.link_load(x)
+    only = model.support(x)
+    rho, moment = model.link_load(x, only)
     link_wait = model.link_wait(rho, moment)
     if server_wait_s is None:
-        server_wait_s = model.server_wait_s(x)
+        server_wait_s = model.server_wait_s(x, only)
     # On an overloaded link the path with most messages counts; its wait is put in afterwards.
     used = link_wait if math.isfinite(link_wait) else 1e9
-    terms = np.zeros((len(model.candidates), 4))
-    details = []
+    terms, details = np.zeros((len(model.candidates), 4)), []
     for j, row in enumerate(model.candidates):
-        known: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
-        terms[j, COMPUTE] = model.cut_s[j].sum()
-        terms[j, VISITS] = model.first_visits[j]
+        own = [float(model.cut_s[j].sum()), 0.0, 0.0, float(model.first_visits[j])]
+        known: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        paths: dict[tuple[int, int], Terms] = {}
         found = []
-        for c, p in zip(row, x[j], strict=True):
-            rows = np.arange(len(c)) if every else np.flatnonzero(p)
-            key = (id(c), rows.tobytes())
-            if key not in known:
-                known[key] = _spans(c, used, server_wait_s, rows)
-            found.append(known[key])
-            terms[j] += known[key][1] @ p[rows]
+        for c, p, at in zip(row, x[j], only[j], strict=True):
+            if every:
+                if (id(c), 0) not in known:
+                    known[id(c), 0] = spans(c, used, server_wait_s)
+                found.append(known[id(c), 0])
+            path = paths.get((id(c), at))
+            if path is None:
+                path = _path(c, p, at, used, server_wait_s)
+                if at >= 0:
+                    paths[id(c), at] = path
+            own = [total + term for total, term in zip(own, path, strict=True)]
+        terms[j] = own
         details.append(found)
     return Value(rho, moment, link_wait, server_wait_s, terms, details)
 
 
-def _spans(
-    c: Candidates, wait: float, server_wait_s: float, rows: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Spans and paths of ``rows``, whichever way is quicker."""
+def _path(c: Candidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
+    """The terms of a sub-graph's path, averaged over its configurations, all on ``at`` if that is not −1."""
+    if at >= 0:
+        return single_span(c, at, wait, server_wait_s)[1]
+    rows = np.flatnonzero(p)
     if len(rows) > _FEW:
-        return spans(c, wait, server_wait_s, rows)
-    found = [single_span(c, row, wait, server_wait_s) for row in rows.tolist()]
-    return np.array([span for span, _ in found]), np.array([path for _, path in found]).T
+        path = spans(c, wait, server_wait_s, rows)[1]
+    else:
+        path = np.array([single_span(c, row, wait, server_wait_s)[1] for row in rows.tolist()]).T
+    mean: Terms = tuple((path.reshape(4, len(rows)) @ p[rows]).tolist())
+    return mean
 
 
 def objective_s(model: Model, value: Value) -> float:
