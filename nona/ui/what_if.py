@@ -158,7 +158,7 @@ def _status(live: Live, old: bool) -> str:
     if live.answer is None:
         return "Asking all schedulers." if live.asked else "Waiting for a free worker."
     if old:
-        return "Asking anew. Below is the answer for the numbers before."
+        return "Asking anew. The former answer is below."
     data = live.answer.data
     count = data["replications"]
     many = f"{count} replication{'s' if count > 1 else ''}"
