@@ -11,23 +11,8 @@ from collections.abc import Callable
 from heapq import heappush
 from typing import Any
 
-from simpy.events import Event
-
 from nona.simulation.job import Job
-from nona.simulation.kernel import LeanEnvironment
-
-
-class LastInput(Event):
-    """The last input of ``task`` arrives from another server."""
-
-    __slots__ = ("callbacks", "job", "task")
-    _ok = True
-    _value = None
-
-    def __init__(self, job: Job, task: int, callbacks: list[Callable[[Any], None]]) -> None:
-        self.job = job
-        self.task = task
-        self.callbacks = callbacks
+from nona.simulation.kernel import ITEM_MASK, LeanEnvironment
 
 
 class Inputs:
@@ -37,8 +22,9 @@ class Inputs:
         self.environment, self.heap = environment, environment.heap
         self.callbacks: list[Callable[[Any], None]] = [self._joins]
 
-    def _joins(self, event: LastInput) -> None:
-        job, task = event.job, event.task
+    def _joins(self, job: Job) -> None:
+        """The event of a job: which input has arrived is in its key."""
+        task = job.plan.readers[self.environment.key & ITEM_MASK]
         job.executor[task].join(self.environment._now, job, task)
 
     def here(self, now: float, job: Job, task: int) -> None:
@@ -69,4 +55,4 @@ class Inputs:
         """All inputs of ``task`` are there or on their way: let it join with the last."""
         job.missing[task] = 0
         key = job.message_key + job.latest_number[task]
-        heappush(self.heap, (job.latest_s[task], key, 0, LastInput(job, task, self.callbacks)))
+        heappush(self.heap, (job.latest_s[task], key, 0, job))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from simpy.events import Event
 
 from nona.simulation.kernel import DELIVERY, TASK_END, content_key
 from nona.simulation.plan import QueryPlan
@@ -24,8 +27,8 @@ class Trace:
         self.messages: list[MessageInterval] = []
 
 
-class Job:
-    """One query in the system.
+class Job(Event):
+    """One query in the system; as an event, that the last input of one of its tasks has arrived.
 
     ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs), the
     latest known is that of number ``latest_number[t]`` at ``latest_s[t]``, which from then on is
@@ -37,6 +40,7 @@ class Job:
 
     __slots__ = (
         "arrival_s",
+        "callbacks",
         "coming",
         "draws",
         "end_key",
@@ -60,6 +64,8 @@ class Job:
         "work_s",
     )
 
+    _ok = True
+    _value = None
     # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
     # token for each (tensor, server) requested; executors held; when each task was picked.
     unfinished: list[int]
@@ -68,8 +74,15 @@ class Job:
     picked_s: list[float]
 
     def __init__(
-        self, number: int, query: int, plan: QueryPlan, arrival_s: float, draws: list[float] | None
+        self,
+        number: int,
+        query: int,
+        plan: QueryPlan,
+        arrival_s: float,
+        draws: list[float] | None,
+        callbacks: list[Callable[[Any], None]],
     ) -> None:
+        self.callbacks = callbacks
         self.number, self.query, self.plan = number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
         self.missing = plan.inputs.copy()

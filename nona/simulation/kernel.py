@@ -27,6 +27,9 @@ MAX_TASKS = 1 << JOB_SHIFT
 Entry = tuple[float, int, int, simpy.Event]
 
 
+ITEM_MASK = MAX_TASKS - 1  # of a content key: the task or message
+
+
 def content_key(kind: int, job: int = 0, item: int = 0) -> int:
     """(kind, job, task or message) as one whole number that sorts in this order.
 
@@ -37,20 +40,23 @@ def content_key(kind: int, job: int = 0, item: int = 0) -> int:
 
 
 class LeanEvent(simpy.Event):
-    """A SimPy event that keeps its callbacks after it was processed."""
+    """A SimPy event that keeps its callback after it was processed."""
 
     _ok = True
     _value = None
 
-    def __init__(self, *callbacks: Callable[[Any], None]) -> None:
-        self.callbacks = list(callbacks)
+    def __init__(self, callback: Callable[[Any], None]) -> None:
+        self.callbacks = [callback]
 
 
 class LeanEnvironment(simpy.Environment):
-    """A SimPy environment whose loop leaves an event's callbacks in place.
+    """A SimPy environment whose loop leaves an event's callback in place: each has just one.
 
-    ``heap`` is SimPy's own list of (time in seconds, key, 0, event).
+    ``heap`` is SimPy's own list of (time in seconds, key, 0, event); ``key`` is that of the event
+    being processed.
     """
+
+    key: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,8 +67,8 @@ class LeanEnvironment(simpy.Environment):
         queue, pop = self.heap, heappop
         try:
             while True:
-                self._now, _, _, event = pop(queue)
-                for callback in event.callbacks:
-                    callback(event)
+                self._now, self.key, _, event = pop(queue)
+                [callback] = event.callbacks
+                callback(event)
         except StopSimulation:
             return

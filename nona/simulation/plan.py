@@ -32,7 +32,7 @@ class QueryPlan:
     reads, ``predecessors[t]`` the number of tasks that make them, ``successors[t]`` the tasks that
     read from t. ``reads[t]`` holds, for each input, the output that it is, t's place in it,
     and the task that makes it; ``makers[t]`` those tasks alone. ``numbered`` holds the output and
-    its task for each input by its number.
+    its task for each input by its number, ``readers`` the task that reads it.
     """
 
     tasks: int
@@ -45,6 +45,7 @@ class QueryPlan:
     reads: list[tuple[tuple[Output, int, int], ...]]
     makers: list[tuple[int, ...]]
     numbered: list[tuple[Output, int]]
+    readers: list[int]
 
 
 def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
@@ -90,4 +91,5 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
         reads=[tuple(r) for r in reads],
         makers=[tuple(source for _, _, source in r) for r in reads],
         numbered=numbered,
+        readers=[target for _, target, _ in inputs],
     )

@@ -54,6 +54,7 @@ class SimPyRun:
         streams = workload.streams
         self.executors = Executors(system, streams, heap, self._task_ended, size.run_on, board)
         inputs = Inputs(self.environment)
+        self._joins = inputs.callbacks
         self.link = make_link(system, streams, inputs, scheduler.network_view >= NetworkView.N2)
         look = make_viewer(system, scheduler, self.executors, board, self.link)
         parts = Parts(system, scheduler, prepared, self.executors, self.link, inputs, board, look)
@@ -96,10 +97,10 @@ class SimPyRun:
         )
 
     def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, Any]]:
-        number = 0
+        number, joins = 0, self._joins
         for chunk in workload.chunks():
             for arrival, query, draws, uniforms in chunk.rows(self._tasks, self._lists):
-                yield arrival, Job(number, query, self.plans[query], arrival, draws), uniforms
+                yield arrival, Job(number, query, self.plans[query], arrival, draws, joins), uniforms
                 number += 1
 
     def run(self) -> RawRun:
