@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from nona.errors import SimulationError
@@ -74,7 +75,7 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
     found = {name: mean_interval(values) for name, values in means.items()}
     relative = {n: math.nan if n in overloaded else i.relative for n, i in found.items()}
     missed = tuple(n for n, r in relative.items() if n not in overloaded and not r <= bound)
-    count = max((i.n for i in found.values()), default=0)
+    count = max((np.size(values) for values in means.values()), default=0)
     return Precision(target, bound, count, relative, missed, tuple(overloaded))
 
 
@@ -87,10 +88,10 @@ def next_count(found: Precision, at_most: int) -> int:
     8
     """
     n = found.replications
-    widest = max((found.relative[name] for name in found.not_reached), default=0.0)
-    predicted = n * (widest / found.bound) ** 2
-    wanted = 2 * n if math.isnan(predicted) or predicted > 2 * n else math.ceil(predicted)
-    return min(at_most, max(n + 1, wanted))
+    ratios = [found.relative[name] / found.bound for name in found.not_reached]
+    if any(not r * r <= 2 for r in ratios):  # far off, or no mean at all
+        return min(at_most, 2 * n)
+    return min(at_most, max(n + 1, *(math.ceil(n * r * r) for r in ratios)))
 
 
 def run_to_precision(

@@ -1,0 +1,59 @@
+"""What a plot of the warm-up needs: smoothed start-up and MSER statistic of each scheduler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.simulation.warmup import Truncation, Warmup
+
+POINTS = 240
+WINDOWS = 20  # of a moving average in a pilot run
+
+
+def warmup_series(warmup: Warmup) -> dict[str, Any] | None:
+    """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run.
+
+    ``jct_s`` is the pilot's mean JCT as a moving average, ``statistic`` the MSER statistic over its
+    least value, each at numbers of jobs.
+    """
+    if not warmup.cuts:
+        return None
+    return {"jobs": warmup.jobs, "schedulers": {n: _curves(c) for n, c in warmup.cuts.items()}}
+
+
+def _curves(cut: Truncation) -> dict[str, Any]:
+    smooth = moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
+    least = float(cut.statistic.min()) if len(cut.statistic) else 0.0
+    shown, tried = _spread(len(smooth)), _spread(len(cut.statistic))
+    return {
+        "at": (cut.batch * (shown + 0.5)).tolist(),
+        "jct_s": smooth[shown].tolist(),
+        "statistic_at": (cut.batch * tried).tolist(),
+        "statistic": (cut.statistic[tried] / least).tolist() if least > 0 else [],
+        "cut": cut.jobs,
+        "too_short": cut.too_short,
+    }
+
+
+def _spread(length: int) -> NDArray[np.int64]:
+    """At most ``POINTS`` places, evenly spread."""
+    return np.unique(np.linspace(0, max(length - 1, 0), min(POINTS, length)).round().astype(np.int64))
+
+
+def moving_average(values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """Mean of each value with up to ``window`` neighbours on either side, as many on both.
+
+    >>> moving_average(np.array([3.0, 0.0, 3.0, 6.0]), 1).tolist()
+    [3.0, 2.0, 3.0, 6.0]
+
+    Source: Welch's procedure, Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.5.1.
+    """
+    n = len(values)
+    sums = np.concatenate([np.zeros(1), np.cumsum(values)])
+    place = np.arange(n)
+    reach = np.minimum(np.minimum(place, n - 1 - place), window)
+    average: NDArray[np.float64] = (sums[place + reach + 1] - sums[place - reach]) / (2 * reach + 1)
+    return average
