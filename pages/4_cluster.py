@@ -3,15 +3,16 @@
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.hardware.catalogue import links
 from nona.hardware.cluster import Cluster
 from nona.ui.cluster_views import device_form, device_table, group_editor
-from nona.ui.widgets import choice, number, percent, plain, quantity
-from nona.ui.workload_edits import add_entry, use_link
+from nona.ui.link_views import core_editor, path_editor
+from nona.ui.widgets import number, percent, plain, quantity
+from nona.ui.workload_edits import add_entry
 from nona.ui.workspace import current
 
 state = current()
 spec = state.scenario.cluster
+cluster: Cluster | None = None
 try:
     cluster = Cluster.from_spec(spec)
 except NonaError as error:
@@ -38,16 +39,10 @@ st.button(
 left, right = st.columns(2)
 with left.container(border=True, height="stretch"):
     st.subheader("Network")
-    st.caption("The one link that all servers share, the bottleneck.")
-    quantity(state, "Capacity", ("cluster", "network", "capacity"), "For example 25 Gbit/s.")
-    quantity(state, "Latency", ("cluster", "network", "latency"), "Added after the transfer; 20 us.")
-    choice(state, "Discipline", ("cluster", "network", "discipline"), ("fifo", "processor-sharing"))
-    with st.popover("Take a usual link", icon=":material/cable:"):
-        for name, link in links().items():
-            st.button(plain(link.label or name), key=f"link-{name}", on_click=use_link, args=(state, name))
+    core_editor(state)
 with right.container(border=True, height="stretch"):
     st.subheader("Background load")
-    st.caption("Other work on every executor, and other traffic on the link; Poisson arrivals.")
+    st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
     one, two = st.columns(2)
     with one:
         percent(state, "Executors busy", ("background", "compute", "utilization"))
@@ -57,6 +52,9 @@ with right.container(border=True, height="stretch"):
         percent(state, "Link busy", ("background", "network", "utilization"))
         quantity(state, "Mean message", ("background", "network", "mean_size"))
         number(state, "SCV of message size", ("background", "network", "scv"), 0.0, 1000.0, 0.5)
+
+with st.container(border=True):
+    path_editor(state, cluster)
 
 with st.expander("Devices and where their figures come from"):
     st.dataframe(device_table(state), hide_index=True, key="devices")

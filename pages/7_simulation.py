@@ -14,6 +14,7 @@ from nona.report.figures_simulation import (
 )
 from nona.ui.expert_views import expert_table
 from nona.ui.job_panel import job_panel, result_of
+from nona.ui.link_views import busiest_links_panel, core_alone_note
 from nona.ui.simulation_views import (
     checks_panel,
     downloads,
@@ -50,6 +51,7 @@ report = data["report"]
 found = report["schedulers"]
 overload_warnings(found)
 st.dataframe(results_table(found, data["predicted"]), hide_index=True, key="results")
+core_alone_note(state)
 provenance_caption(data)
 checks_panel(report)
 downloads(state)
@@ -89,3 +91,4 @@ one = st.selectbox("Scheduler", list(data["gantt"]), key="gantt-scheduler", pers
 if one:
     st.plotly_chart(gantt_figure(data["gantt"][one]), key="gantt", alt="Tasks and messages of the first jobs")
     st.plotly_chart(executor_figure(data["load"][one]), key="executors", alt="Utilisation of every executor")
+    busiest_links_panel(data["load"][one]["links"])

@@ -165,4 +165,9 @@ def assumptions(system: System) -> tuple[str, ...]:
             f"Predicted with mean times over executors of {len(system.class_names)} kinds "
             f"({', '.join(system.class_names)}); the simulation gives each kind its own."
         )
+    if system.topology is not None and system.topology.links > 1:
+        notes.append(
+            f"Predicted with the core alone, of the {system.topology.links} links of this network; the "
+            "simulation sends messages over cards and uplinks too, and shows what that adds."
+        )
     return tuple(notes)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.report.links import busiest_links
 from nona.simulation.records import Records
 from nona.simulation.run import Progress
 from nona.system import System
@@ -66,14 +67,15 @@ def _binned(at: NDArray[np.float64], value: NDArray[np.float64], bins: int) -> d
 
 
 def executor_load(runs: Runs) -> dict[str, Any]:
-    """Scheduler → utilisation of each executor and of the link, averaged over replications."""
-    load = {}
+    """Scheduler → utilisation of each executor, of the busiest links, averaged over replications."""
+    load: dict[str, Any] = {}
     for scheduler, records in runs.items():
         lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
         pairs = list(zip(records, lengths, strict=True))
         load[scheduler] = {
             "executors": np.mean([r.executor_busy_s / n for r, n in pairs], axis=0).tolist(),
             "link": float(np.mean([r.link_busy_s.max() / n for r, n in pairs])),
+            "links": busiest_links(records),
         }
     return load
 

@@ -86,6 +86,22 @@ def layout_texts(board: str) -> list[str]:
     return sorted(texts, key=lambda t: (t.count(","), t))
 
 
+LINK_SETS = ("One link", "Cards", "Cards and racks")
+
+
+def set_links(state: AppState, links: str) -> None:
+    """Let messages cross the core alone, cards as well, or cards and rack uplinks (:data:`LINK_SETS`)."""
+    path: Path = ("cluster", "network")
+    network = dict(state.value(path))
+    with_cards, with_racks = links != LINK_SETS[0], links == LINK_SETS[2]
+    network["nic"] = (network["nic"] or "10 Gbit/s") if with_cards else None
+    network["racks"] = (network["racks"] or {"size": 8, "uplink": "40 Gbit/s"}) if with_racks else None
+    if with_cards:
+        network["discipline"] = "fifo"  # several links know no other
+    if state.edit(path, network):
+        state.revision += 1
+
+
 def use_link(state: AppState, name: str) -> None:
     """Take capacity and latency from the catalogue of links."""
     link = links()[name]

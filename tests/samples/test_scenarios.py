@@ -20,6 +20,7 @@ PROMISED = {
     "rag_pipeline",
     "ensemble_bursty",
     "background_sweep",
+    "racks_and_nics",
 }
 NAMES = sorted(PROMISED)
 
