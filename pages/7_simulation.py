@@ -25,6 +25,12 @@ from nona.ui.simulation_views import (
     results_table,
     scheduler_notes,
 )
+from nona.ui.statistics_views import (
+    differences_panel,
+    precision_fields,
+    statistics_notes,
+    warmup_panel,
+)
 from nona.ui.what_if import what_if
 from nona.ui.widgets import count
 from nona.ui.workspace import current
@@ -38,6 +44,7 @@ with columns[1]:
     count(state, "Replications", ("simulation", "replications"), 1, 1000, "Independent runs; 2 or more.")
 with columns[2]:
     count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
+precision_fields(state)
 scheduler_notes(state)
 expert_table(state)
 what_if(state)
@@ -53,6 +60,7 @@ overload_warnings(found)
 st.dataframe(results_table(found, data["predicted"]), hide_index=True, key="results")
 core_alone_note(state)
 provenance_caption(data)
+statistics_notes(report)
 checks_panel(report)
 downloads(state)
 
@@ -63,6 +71,9 @@ with left:
 with right:
     st.subheader("SLO hit rate")
     st.plotly_chart(hit_rate_figure(found), key="hits", alt="SLO hit rate of each scheduler")
+
+differences_panel(data["differences"])
+warmup_panel(data["warmup"])
 
 st.subheader("Distribution of completion times")
 models = [*data["slo_s"], *(["all"] if len(data["slo_s"]) > 1 else [])]

@@ -27,7 +27,7 @@ def simulation_text(report: Row) -> str:
     lines += [f"{n}: {s['state_reason']}" for n, s in report["schedulers"].items() if s["state_reason"]]
     lines += withheld_lines(report["schedulers"])
     lines += ["", parts_text(report["schedulers"])]
-    lines += [*_warmup_lines(report.get("warmup")), *_precision_lines(report.get("precision"))]
+    lines += [*warmup_lines(report.get("warmup")), *precision_lines(report.get("precision"))]
     if report.get("baseline"):
         lines += ["", difference_text(report["baseline"], report["differences"])]
     return "\n".join(lines)
@@ -82,7 +82,8 @@ def withheld_lines(schedulers: Mapping[str, Row]) -> list[str]:
     return [f"withheld: {reason}" for reason in reasons]
 
 
-def _warmup_lines(warmup: Row | None) -> Iterator[str]:
+def warmup_lines(warmup: Row | None) -> Iterator[str]:
+    """What to say of a warm-up that pilot runs gave; nothing of another."""
     if not warmup or warmup["rule"] != "mser":
         return
     cuts = ", ".join(f"{n} {c['jobs']:,}" for n, c in warmup["schedulers"].items() if not c["too_short"])
@@ -91,7 +92,8 @@ def _warmup_lines(warmup: Row | None) -> Iterator[str]:
         yield f"warm-up: the pilot runs of {', '.join(warmup['too_short'])} were too short; give more jobs"
 
 
-def _precision_lines(precision: Row | None) -> Iterator[str]:
+def precision_lines(precision: Row | None) -> Iterator[str]:
+    """Whether the precision was reached, where one was asked for."""
     if not precision:
         return
     done = f"after {precision['replications']} replications"

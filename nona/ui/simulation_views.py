@@ -11,6 +11,7 @@ import streamlit as st
 
 from nona.report.figures_models import provenance_text
 from nona.report.figures_simulation import jct_over_time_figure
+from nona.report.simulation_text import percentile_text
 from nona.report.text import interval_text
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.engine_views import engine_text
@@ -84,9 +85,7 @@ def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | N
                 "state": s["state"],
                 "mean JCT": interval_text(s["jct_s"], format_time),
                 "predicted": _prediction(name, predicted),
-                "p50": _time(s["jct_s"]["p50"]),
-                "p95": _time(s["jct_s"]["p95"]),
-                "p99": _time(s["jct_s"]["p99"]) + ("" if s["jct_s"]["p99_reliable"] else " (few jobs)"),
+                **{p: percentile_text(v) for p, v in s["jct_s"]["percentiles"].items()},
                 "SLO hits": interval_text(s["slo_hit_rate"], "{:.2%}".format),
                 "executors": _percent(s["utilization"]["compute"]),
                 "link": _percent(s["utilization"]["network"]),
@@ -154,10 +153,6 @@ def downloads(state: AppState) -> None:
 
 def _reader(path: Path) -> Any:
     return lambda: path.read_bytes()
-
-
-def _time(value: float | None) -> str:
-    return "–" if value is None else format_time(value)
 
 
 def _percent(value: float | None) -> str:

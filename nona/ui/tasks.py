@@ -12,12 +12,15 @@ from typing import Any
 from nona import study
 from nona.errors import JobError
 from nona.placement.placement import Placement
+from nona.report.differences import all_differences
 from nona.report.models import provenance_shares
 from nona.report.placement import placement_report
 from nona.report.plain import plain
 from nona.report.series import LiveSeries, ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulation import job_table, simulation_report
+from nona.report.warmup import warmup_series
 from nona.scenario_file import scenario_from_mapping
+from nona.simulation.warmup import run_name
 from nona.sources import Sources
 from nona.study import Study
 from nona.ui.answer_task import answer
@@ -99,7 +102,7 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str,
         live.add(progress.scheduler, progress.replication, progress.run)
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()
-            text = f"{progress.scheduler}, replication {progress.replication + 1}"
+            text = f"{progress.scheduler}, {run_name(progress.replication)}"
             desk.emit({"fraction": progress.fraction, "text": text, "live": plain(live.snapshot())})
 
     if study.needs_placement(prepared):
@@ -115,18 +118,21 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str,
     )
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
     names = prepared.scenario.labels
-    report = plain(simulation_report(result.summaries, result.seconds))
+    report = plain(simulation_report(result.summaries, result.seconds, result.warmup, result.precision))
+    slo_s = [q.slo_s for q in prepared.system.queries]
     folder = Path(spec["folder"])
     table = job_table((r for runs in result.records.values() for r in runs), names)
     table.to_csv(folder / "jobs.csv", index=False)
     (folder / "report.json").write_text(json.dumps(report, indent=2), encoding="utf-8")
     return {
         "report": report,
+        "differences": all_differences(result.records, slo_s),
+        "warmup": warmup_series(result.warmup),
         "ecdf": ecdf_series(result.records, names),
         "over_time": jct_over_time(result.records),
         "load": executor_load(result.records),
         "gantt": gantt_rows(result.records, prepared.system),
-        "slo_s": {name: q.slo_s for name, q in zip(names, prepared.system.queries, strict=True)},
+        "slo_s": dict(zip(names, slo_s, strict=True)),
         "predicted": study.predictions(prepared, result.placement),
         "models": _model_facts(prepared),
     }
