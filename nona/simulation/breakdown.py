@@ -23,7 +23,7 @@ def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
     input delivered last.
     """
     start_s, end_s, joined_s, places = job.start_s, job.end_s, job.latest_s, job.executor
-    makers = job.plan.makers
+    makers, numbered, number = job.plan.makers, job.plan.numbered, job.latest_number
     compute = transfer = link_wait = server_wait = 0.0
     while True:
         start, joined = start_s[task], joined_s[task]
@@ -37,7 +37,7 @@ def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
             if end_s[source] == joined and places[source].server == here:
                 break
         else:
-            output, source = job.plan.numbered[job.latest_number[task]]
+            output, source = numbered[number[task]]
             gap = joined - end_s[source]
             alone = link.isolated_s(output, places[source].server, here)
             if gap < alone:

@@ -94,11 +94,10 @@ class BindDispatcher:
             self.board.release(executor.number, modelled_s(job, task, executor))
         places, here = job.executor, executor.server
         for output in job.plan.outputs[task]:
-            targets = output.targets
-            if len(targets) > 1:
+            target = output.only
+            if target < 0:
                 self._fan_out(job, output, here, now)
                 continue
-            target = targets[0]
             place = places[target]
             if place.server != here:
                 self.send(now, job, output, (0,), here, place.server)

@@ -75,7 +75,7 @@ class Executor(LeanEvent):
             self.absorb(now)
         if self.active:
             self.queue.append((job, task, 0.0))
-            job.waiting.append((self, task))
+            job.waiting[task] = self
         else:
             free = self.free_s
             self._start(now if now > free else free, job, task)
@@ -84,9 +84,9 @@ class Executor(LeanEvent):
         """A task of ``job`` has ended here: start the next, of the same job if one is ready."""
         waiting = job.waiting
         if waiting and self.run_on:
-            for k, (place, task) in enumerate(waiting):
+            for task, place in waiting.items():  # in the order in which they joined
                 if place is self:
-                    del waiting[k]
+                    del waiting[task]
                     self._start(now, job, task)
                     return
         if self.next_background_s <= now:
@@ -97,7 +97,7 @@ class Executor(LeanEvent):
             if owner is None:
                 self._run_background(self.free_s, service)
             elif owner.missing[task] != STARTED:  # else it has run on earlier
-                owner.waiting.remove((self, task))
+                del owner.waiting[task]
                 self._start(self.free_s, owner, task)
                 return
         self.active = False

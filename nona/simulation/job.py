@@ -33,7 +33,7 @@ class Job(Event):
     ``missing[t]`` inputs of task t have not arrived yet (:data:`STARTED` once it runs), the
     latest known is that of number ``latest_number[t]`` at ``latest_s[t]``, which from then on is
     the instant at which t joined its executor's queue; ``start_s`` and ``end_s`` are those of its
-    run. ``waiting`` holds the (executor, task) pairs that stand in a queue; ``end_key`` and
+    run. ``waiting`` holds the tasks that stand in a queue, with its executor; ``end_key`` and
     ``message_key`` begin the content keys of its events; ``left`` tasks are not complete.
     ``work_s`` and ``sent_bytes`` add up modelled compute and messages.
     """
@@ -94,6 +94,6 @@ class Job(Event):
         self.end_key = content_key(TASK_END, number)
         self.message_key = content_key(DELIVERY, number)
         self.executor: list[Executor] = []
-        self.waiting: list[tuple[Executor, int]] = []
+        self.waiting: dict[int, Executor] = {}
         self.work_s = self.sent_bytes = 0.0
         self.trace: Trace | None = None

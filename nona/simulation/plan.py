@@ -15,6 +15,7 @@ class Output:
 
     ``numbers[i]`` is the number of the input (tensor, ``targets[i]``) among all inputs of the
     graph, in order of tensor, then target: the place of a message in the order of its job.
+    ``only`` is the target where there is just one, else −1.
     """
 
     tensor: int
@@ -22,6 +23,7 @@ class Output:
     work_s: float
     targets: tuple[int, ...]
     numbers: tuple[int, ...]
+    only: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ def make_plan(graph: TaskGraph, capacity: float) -> QueryPlan:
     for tensor, uses in by_tensor.items():
         size = float(graph.tensor_bytes[tensor])
         source = uses[0][2]
-        output = Output(tensor, size, size / capacity, tuple(u[0] for u in uses), tuple(u[1] for u in uses))
+        targets, numbers = tuple(u[0] for u in uses), tuple(u[1] for u in uses)
+        only = targets[0] if len(targets) == 1 else -1
+        output = Output(tensor, size, size / capacity, targets, numbers, only)
         outputs[source].append(output)
         for place, (target, _, _) in enumerate(uses):
             reads[target].append((output, place, source))
