@@ -95,7 +95,9 @@ def set_links(state: AppState, links: str) -> None:
     network = dict(state.value(path))
     with_cards, with_racks = links != LINK_SETS[0], links == LINK_SETS[2]
     network["nic"] = (network["nic"] or "10 Gbit/s") if with_cards else None
-    network["racks"] = (network["racks"] or {"size": 8, "uplink": "40 Gbit/s"}) if with_racks else None
+    servers = sum(g.count for g in state.scenario.cluster.servers)
+    usual = {"size": 8 if servers > 8 else max(1, servers // 2), "uplink": "40 Gbit/s"}  # two racks or more
+    network["racks"] = (network["racks"] or usual) if with_racks else None
     if with_cards:
         network["discipline"] = "fifo"  # several links know no other
     if state.edit(path, network):

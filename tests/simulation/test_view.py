@@ -12,6 +12,7 @@ from simulation_cases import make_system, query, scheduler, task_graph
 from nona.schedulers.base import NetworkView, View
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, Stream
+from nona.topology import make_topology
 
 PAIR = task_graph([1.0, 1.0], [(0, [1], 2.0)])
 NETWORK = ("capacity", "latency_s", "past_transfer_s", "link_promised_s", "link_queue_bytes")
@@ -65,6 +66,30 @@ def test_what_is_shown_is_true(discipline: str) -> None:
     assert [v.link_queue_bytes for _, v in seen] == pytest.approx([0, 1, 1, 1])
     assert [v.link_promised_s for _, v in seen] == pytest.approx([0, 1, 1, 1])
     assert [v.past_transfer_s for _, v in seen] == pytest.approx([0, 0, 2.25, 2.25])
+
+
+def test_what_is_shown_of_several_links_is_true() -> None:
+    """Cards of half the core's capacity: a message holds both for 4 s and the core for 2 s.
+
+    The first is requested at 1 and delivered at 5.25. The second is requested at 3 and stands at the
+    first card until 5; the core and the last card are promised to it, but it waits at neither.
+    """
+    seen = [v for _, v in views(NetworkView.N4, topology=make_topology(2, 1.0, nic=0.5))]
+    assert [v.link_queue_bytes for v in seen] == pytest.approx(
+        [0, 1.5 + 1 + 1.5, 2.5 + 0 + 0.5, 3.5 + 1 + 1.5]
+    )
+    assert [v.link_promised_s for v in seen] == pytest.approx([0, 3, 5, 7])
+    assert [v.past_transfer_s for v in seen] == pytest.approx([0, 0, 0, 4.25])
+    assert {v.capacity for v in seen} == {1.0}
+
+
+def test_one_link_of_a_topology_shows_what_a_single_link_shows() -> None:
+    background = Stream(1.0, 0.3, 1.0)
+    shown = [
+        [repr(v) for v in views(NetworkView.N4, reads=True, background_network=background, **changes)]
+        for changes in ({}, {"topology": make_topology(2, 1.0)})
+    ]
+    assert shown[0] == shown[1]
 
 
 def test_background_counts_in_queues_but_not_in_promises() -> None:

@@ -30,13 +30,13 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> Non
     assert network.racks is not None
     assert not [s for s in at.selectbox if s.label == "Discipline"]
     field(at, "Uplink of each rack").set_value("16 Gbit/s").run()  # type: ignore[attr-defined]
-    next(n for n in at.number_input if n.label == "Servers per rack").set_value(4).run()
+    next(n for n in at.number_input if n.label == "Servers per rack").set_value(2).run()
     racks = state_of(at).scenario.cluster.network.racks
     assert racks is not None
-    assert (racks.size, racks.uplink) == (4, 2e9)
+    assert (racks.size, racks.uplink) == (2, 2e9)
     table = next(d.value for d in at.dataframe if "how many" in d.value)
     assert table["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
-    assert table["how many"].tolist() == ["8", "2", "1", "2", "8"]
+    assert table["how many"].tolist() == ["8", "4", "1", "4", "8"]
     choose(at, "Cards")
     network = state_of(at).scenario.cluster.network
     assert (network.nic, network.racks) == (10e9 / 8, None)
