@@ -18,6 +18,7 @@ from scipy.signal import lfilter
 
 from nona.simulation.batch_means import overlapping_batch_means
 from nona.simulation.intervals import Interval, mean_interval
+from nona.simulation.paired import paired_difference
 from nona.simulation.percentiles import percentile_interval
 from nona.simulation.precision import next_count, precision_of
 from nona.simulation.warmup import mser
@@ -37,13 +38,15 @@ def ar1(random: Generator, replications: int, n: int, start: float | None = None
     return np.asarray(lfilter([1.0], [1.0, -PHI], noise, axis=1))
 
 
-def mm1(random: Generator, replications: int, n: int, load: float, empty: bool = False) -> Array:
-    """Sojourn times at service rate 1: Wᵢ = Uᵢ − min over k ≤ i of Uₖ, Uᵢ = Σ (service − gap).
+def mm1(
+    random: Generator, replications: int, n: int, load: float, empty: bool = False, mean: float = 1.0
+) -> Array:
+    """Sojourn times at arrival rate ``load``: Wᵢ = Uᵢ − min over k ≤ i of Uₖ, Uᵢ = Σ (service − gap).
 
-    The first customer's wait is drawn from the stationary distribution, or 0 if the queue starts
-    ``empty``.
+    The first customer's wait is drawn from the stationary distribution for ``mean`` service 1, or is
+    0 if the queue starts ``empty``.
     """
-    service = random.exponential(1.0, (replications, n))
+    service = random.exponential(mean, (replications, n))
     gap = random.exponential(1 / load, (replications, n))
     first = np.where(random.random(replications) < load, random.exponential(1 / (1 - load), replications), 0)
     walk = np.cumsum(service - gap, axis=1)[:, :-1]
@@ -84,6 +87,19 @@ def one_run(runs: Array) -> Interval:
     return overlapping_batch_means(runs[0])
 
 
+def two_queues(random: Generator) -> Array:
+    """Five runs at service 1, and the same customers at service 0.9: rows 0–4 and 5–9."""
+    seed = int(random.integers(2**32))
+    slow = mm1(np.random.default_rng(seed), 5, 5_300, 0.5, empty=True)
+    fast = mm1(np.random.default_rng(seed), 5, 5_300, 0.5, empty=True, mean=0.9)
+    return np.concatenate([slow, fast])[:, 300:]
+
+
+def pairs(runs: Array) -> Interval:
+    """The paired difference of the first five and the last five."""
+    return paired_difference(runs[:5].mean(axis=1), runs[5:].mean(axis=1)).difference
+
+
 Method = Callable[[Array], Interval]
 Model = Callable[[Generator], Array]
 
@@ -101,12 +117,10 @@ def honest() -> Iterator[tuple[str, Model, Method, float]]:
     yield "AR(1) 0.9 from 30: MSER-5, batches, 10,000", biased, after_warmup, 0.0
     several = partial(ar1, replications=10, n=1000, start=30.0)
     yield "AR(1) 0.9 from 30: MSER-5 on 5, t on 5 runs", several, replicated_after_warmup, 0.0
-    for load, n, long in ((0.5, 10_000, 100_000), (0.8, 20_000, 200_000)):
+    for load, n, long in ((0.5, 10_000, 100_000), (0.8, 20_000, 400_000)):
         name, truth = f"M/M/1 {load}", 1 / (1 - load)
-        runs, run = (
-            partial(mm1, replications=5, n=n, load=load),
-            partial(mm1, replications=1, n=long, load=load),
-        )
+        runs = partial(mm1, replications=5, n=n, load=load)
+        run = partial(mm1, replications=1, n=long, load=load)
         yield f"{name}: t, 5 runs of {n:,}", runs, over_runs, truth
         yield f"{name}: batches, 1 run of {long:,}", run, one_run, truth
         empty = partial(run, empty=True)
@@ -115,8 +129,9 @@ def honest() -> Iterator[tuple[str, Model, Method, float]]:
             at = -math.log(1 - percent / 100) * truth
             yield f"{name}: p{percent}, t, 5 runs of {n:,}", runs, quantile(percent), at
             yield f"{name}: p{percent}, sections, 1 run of {long:,}", run, quantile(percent), at
-    many = partial(mm1, replications=100, n=2_000, load=0.5)
-    yield "M/M/1 0.5: precision 0.05, runs of 2,000", many, partial(sequential, 0.05), 2.0
+    many = partial(mm1, replications=100, n=5_000, load=0.5)
+    yield "M/M/1 0.5: precision 0.03, runs of 5,000", many, partial(sequential, 0.03), 2.0
+    yield "M/M/1 0.5 less one of service 0.9: paired, 5 runs", two_queues, pairs, 2 - 1 / (1 / 0.9 - 0.5)
 
 
 def short() -> Iterator[tuple[str, Model, Method, float]]:
@@ -140,23 +155,27 @@ def covered(
     return len(given), sum(i.covers(truth) for i in given), width / (truth or 1.0)
 
 
-def show(cases: Iterator[tuple[str, Model, Method, float]], experiments: int) -> None:
-    """Print one line per case."""
+def show(cases: Iterator[tuple[str, Model, Method, float]], experiments: int) -> int:
+    """Print one line per case; returns how many cover in less than 93 % or more than 97 %."""
     print(f"{'':52}{'given':>7}{'covered':>10}{'half-width':>12}")
+    outside = 0
     for seed, (what, model, method, truth) in enumerate(cases):
         given, hits, width = covered(model, method, truth, experiments, seed)
-        share = f"{hits / given:10.1%}" if given else f"{'–':>10}"
-        print(f"{what:52}{given:7}{share}{width:12.3f}", flush=True)
+        share = hits / given if given else math.nan
+        outside += not 0.93 <= share <= 0.97
+        print(f"{what:52}{given:7}{share:10.1%}{width:12.3f}", flush=True)
+    return outside
 
 
-def main() -> None:
-    """Print both tables."""
+def main() -> int:
+    """Print both tables; the exit status counts the honest cases outside 93–97 %."""
     experiments = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     print(f"Nominal 95 %, {experiments} experiments; 'given': those in which there is an interval")
-    show(honest(), experiments)
-    print("\nToo short on purpose")
+    outside = show(honest(), experiments)
+    print(f"Outside 93–97 %: {outside}\n\nToo short on purpose")
     show(short(), experiments)
+    return outside
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

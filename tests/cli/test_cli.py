@@ -203,3 +203,43 @@ def test_seed_and_batch_change_what_they_should(capsys: pytest.CaptureFixture[st
     assert eight["gmac"] == pytest.approx(8 * one["gmac"])
     assert eight["weight_bytes"] == one["weight_bytes"]
     assert math.isclose(eight["activation_bytes"], 8 * one["activation_bytes"])
+
+
+def test_simulate_to_a_precision_against_a_baseline_with_any_number_of_workers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["simulate", "slides_example", "--jobs", "60", "--warmup", "mser", "--precision", "5%"]
+    arguments += ["--max-replications", "14", "--baseline", "local"]
+    arguments += [a for n in ("local", "random", "nona") for a in ("--scheduler", n)]
+    found = [run(capsys, *arguments, "--workers", w) for w in ("1", "2")]
+    for key in ("schedulers", "differences", "precision", "warmup", "baseline"):
+        assert found[0][key] == found[1][key]
+    report = found[0]
+    assert set(report["differences"]) == {"random", "nona"}
+    nona = report["differences"]["nona"]
+    assert nona["jct_s"]["mean"] == pytest.approx(-8e-3)
+    assert nona["verdict"] == "faster"
+    assert report["warmup"]["rule"] == "mser"
+    assert 10 <= report["precision"]["replications"] <= 14
+    assert report["schedulers"]["nona"]["replications"] == report["precision"]["replications"]
+    plain = run(capsys, "simulate", "slides_example", "--jobs", "60", "--scheduler", "local")
+    assert (plain["baseline"], plain["differences"], plain["precision"]) == (None, {}, None)
+    assert plain["warmup"] == {"rule": "fixed", "jobs": 0, "schedulers": {}, "too_short": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--baseline", "nobody"], "'nobody' is not simulated"),
+        (["--precision", "2"], "simulation.precision"),
+        (["--max-replications", "1"], "simulation.max_replications"),
+        (["--warmup", "soon"], "'mser', 'auto' or a whole number"),
+    ],
+)
+def test_simulate_refuses_in_one_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", "slides_example", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
