@@ -60,7 +60,7 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
             f"{r['load']:.0%}",
             f"{r['theory ms']:.4g}" + (f"–{r['to ms']:.4g}" if r["to ms"] is not None else ""),
             f"{r['simulated ms']:.4g} ± {r['± ms']:.2g}",
-            f"{r['error %']:+.1f}%",
+            f"{round(r['error %'], 1) + 0.0:+.1f}%",
             r["verdict"],
             ", ".join(r["told apart from"]) or "–",
         )

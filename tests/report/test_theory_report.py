@@ -12,9 +12,10 @@ from nona.cost.validation_text import validation_markdown
 from nona.report.figures import BAD
 from nona.report.figures_validation import theory_figure
 from nona.report.theory import comparison_rows, theory_markdown, theory_rows, theory_summary
-from nona.report.validation_page import main, validation_page
+from nona.report.validation_page import EFFORT, main, validation_page
 from nona.simulation.intervals import Interval
 from nona.simulation.known import KNOWN, LOADS, Agreement, Comparison, Effort, Expected, known_result
+from nona.simulation.run import ENGINES
 
 DOCS = Path(__file__).parents[2] / "docs" / "validation.md"
 REMEDY = "run: python -m nona.report.validation_page docs/validation.md"
@@ -104,6 +105,19 @@ def test_the_page_is_both_validations(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_documentation_has_the_modelled_times_as_they_are_computed() -> None:
     assert DOCS.read_text("utf-8").startswith(validation_markdown(validation_report())), REMEDY
+
+
+def test_the_documentation_has_the_means_that_either_engine_finds() -> None:
+    """One system here, on SimPy; all of them below, on the compiled engine."""
+    effort = replace(EFFORT, engine="simpy")
+    text = theory_markdown([known_result("M/D/1", 0.3, effort)], effort)
+    (line,) = (line for line in text.splitlines() if line.startswith("| M/D/1"))
+    assert line in DOCS.read_text("utf-8"), REMEDY
+
+
+@pytest.mark.skipif("compiled" not in ENGINES, reason="there is no compiled engine")
+def test_the_documentation_is_what_the_command_writes() -> None:
+    assert DOCS.read_text("utf-8") == validation_page(), REMEDY
 
 
 def test_the_page_is_written(
