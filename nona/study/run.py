@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
@@ -14,12 +15,14 @@ from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool
+from nona.simulation.pool import Pool
 from nona.simulation.precision import Precision
 from nona.simulation.records import Records
 from nona.simulation.replications import ReplicationProgress
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.simulation.warmup import Warmup
+from nona.simulation.workers import ProcessPool
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study
 from nona.study.runs import Runner, find_warmup, replicate
@@ -126,14 +129,26 @@ def simulate(
     spec = study.scenario.simulation
     if placement is None and needs_placement(study):
         placement = place(study)
-    pool = DaskPool(dask) if dask else None
-    runner = Runner(study.system, _schedulers(study, placement), workers, pool, on_progress)
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
-    warmup = find_warmup(runner, spec, options)
-    records, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
+    with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
+        runner = Runner(study.system, _schedulers(study, placement), workers, pool, on_progress)
+        warmup = find_warmup(runner, spec, options)
+        records, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
     slo_s = [q.slo_s for q in study.system.queries]
     summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
     return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
+
+
+@contextmanager
+def _opened(workers: int, dask: str | None) -> Iterator[Pool | None]:
+    """Where the runs run; ``None`` leaves it to the number of workers."""
+    if dask:
+        yield DaskPool(dask)
+    elif workers > 1:
+        with ProcessPool(workers) as processes:
+            yield processes
+    else:
+        yield None
 
 
 def _schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
