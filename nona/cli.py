@@ -68,6 +68,26 @@ def _parser() -> argparse.ArgumentParser:
     _json(place, commands.place)
 
     simulate = add("simulate", help="simulate a scenario under one scheduler or several")
+    _simulate(simulate)
+    _json(simulate, commands.simulate)
+
+    for name, run in (
+        ("schedulers", commands.schedulers),
+        ("devices", commands.devices),
+        ("models", commands.models),
+    ):
+        _json(add(name, help=f"list the {name}"), run)
+
+    measure = add("measure", help="time a model's operators on this machine (needs nona-planner[measure])")
+    measure.add_argument("model", help="ONNX file, or the name of a sample model")
+    measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
+    measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
+    _symbols(measure)
+    measure.set_defaults(run=commands.measure)
+    return parser
+
+
+def _simulate(simulate: argparse.ArgumentParser) -> None:
     simulate.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
     simulate.add_argument("--scheduler", action="append", metavar="S", help="repeat to compare several")
     simulate.add_argument("--jobs", type=int, help="jobs measured per run")
@@ -89,22 +109,6 @@ def _parser() -> argparse.ArgumentParser:
         help="run on a Dask cluster: its scheduler, as tcp://host:8786 (needs nona-planner[dask])",
     )
     simulate.add_argument("--records", type=Path, metavar="CSV", help="also write one row per measured job")
-    _json(simulate, commands.simulate)
-
-    for name, run in (
-        ("schedulers", commands.schedulers),
-        ("devices", commands.devices),
-        ("models", commands.models),
-    ):
-        _json(add(name, help=f"list the {name}"), run)
-
-    measure = add("measure", help="time a model's operators on this machine (needs nona-planner[measure])")
-    measure.add_argument("model", help="ONNX file, or the name of a sample model")
-    measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
-    measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
-    _symbols(measure)
-    measure.set_defaults(run=commands.measure)
-    return parser
 
 
 def _warmup(text: str) -> str | int:
