@@ -31,10 +31,21 @@ AREA = "what-if-answer"
 def what_if(state: AppState) -> None:
     """Sliders on the scenario's own numbers, a switch, and, while it is on, the answer.
 
-    It is a fragment: a change redraws the panel alone, except where the rest of the page has to say
-    something new about the scenario.
+    Sliders and answer are a fragment: a change redraws them alone, except where the rest of the page
+    has to say something new about the scenario. The switch is not, so that the answer goes with it.
     """
     with st.container(border=True, key="what-if"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.subheader("What if")
+            key = f"what-if-on-{state.revision}"
+            st.toggle(
+                "Answer as I change",
+                state.live.on,
+                key=key,
+                on_change=_switch,
+                args=(state, key),
+                help="Every change asks all schedulers anew: a quick run, which further replications refine.",
+            )
         st.fragment(_panel)(state, _remarks(state))
 
 
@@ -44,27 +55,16 @@ def _remarks(state: AppState) -> tuple[bool, str]:
 
 
 def _panel(state: AppState, said: tuple[bool, str]) -> None:
-    live = state.live
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("What if")
-        key = f"what-if-on-{state.revision}"
-        st.toggle(
-            "Answer as I change",
-            live.on,
-            key=key,
-            on_change=_switch,
-            args=(state, key),
-            help="Every change asks all schedulers anew: a quick run, which further replications refine.",
-        )
     with st.grid(5, min_column_width=150):
         for slider in (_network, _compute, _load, _servers, _capacity):
             with st.container():
                 slider(state)
     if said != _remarks(state):
         st.rerun()
-    if live.on:
+    if state.live.on:
         _ask(state)
-        st.fragment(_answer, run_every=POLL_S if live.busy(jobs()) else None)(state, live.busy(jobs()))
+        busy = state.live.busy(jobs())
+        st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
 
 def _switch(state: AppState, key: str) -> None:
@@ -133,9 +133,9 @@ def _ask(state: AppState) -> None:
 
 def _answer(state: AppState, was_busy: bool) -> None:
     live = state.live
+    if not live.on:  # a last look that was under way when the switch was turned
+        return
     _ask(state)
-    if was_busy and not live.busy(jobs()):
-        st.rerun()  # ends the polling
     shown = live.answer
     old = shown is not None and shown.fingerprint != state.fingerprint("simulate")
     # The style stands before the answer and not around it, so that the table stays where and what it is.
@@ -151,6 +151,8 @@ def _answer(state: AppState, was_busy: bool) -> None:
             overload_warnings(found)
             st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
             st.caption(plain(engine_text(shown.data["report"]["engine"])))
+    if was_busy and not live.busy(jobs()):
+        st.rerun()  # ends the polling
 
 
 def _status(live: Live, old: bool) -> str:

@@ -1,0 +1,82 @@
+"""The what-if panel in a real browser: the answer follows a slider, nothing jumps, nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_tools import open_page, shot, wait_idle
+
+pytestmark = pytest.mark.browser
+CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
+# Whether the table was taken off the page at any time since the mark was set on it.
+TABLE = ".st-key-what-if-answer [data-testid=stDataFrame]"
+MARK = f"() => {{ document.querySelector('{TABLE}').dataset.mark = 'here' }}"
+MARKED = f"() => Boolean(document.querySelector('{TABLE}[data-mark=here]'))"
+ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
+  const cells = [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|');
+  return panel && /, 8 replications/.test(panel.textContent) && !panel.textContent.includes('Asking')
+    && cells && cells !== old }"""
+
+
+def choose_slides(page: Any) -> None:
+    page.get_by_role("combobox", name="Demo scenario").first.click()
+    page.get_by_role("option", name="The slides' example", exact=True).click()
+    wait_idle(page)
+    page.get_by_role("button", name="Open this scenario").click()
+    wait_idle(page)
+
+
+def press(page: Any, label: str, key: str, times: int = 1) -> None:
+    slider = page.get_by_role("slider", name=label)
+    slider.focus()
+    for _ in range(times):
+        slider.press(key)
+
+
+def test_the_answer_follows_a_slider_and_survives_a_reload(app_page: Any) -> None:
+    page = app_page
+    choose_slides(page)
+    open_page(page, "Simulation")
+    field = page.get_by_label("Jobs measured per run", exact=True)
+    field.fill("200")
+    field.press("Enter")
+    wait_idle(page)
+    page.get_by_text("Answer as I change").click()
+    page.wait_for_function(ANSWERED, arg="", timeout=90_000)
+    old = page.evaluate(CELLS)
+    page.evaluate(MARK)
+    press(page, "Link background", "ArrowRight", 7)
+    page.wait_for_function(ANSWERED, arg=old, timeout=90_000)
+    assert page.evaluate(MARKED)  # it is the same table, filled anew
+    assert "before the change" in page.evaluate(
+        "() => document.querySelector('.st-key-what-if-answer').textContent"
+    )
+    wait_idle(page)
+    shot(page, "what-if")
+
+    page.reload()
+    page.wait_for_function(ANSWERED, arg="", timeout=90_000)
+    assert page.get_by_role("switch", name="Answer as I change").is_checked()
+    assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "200"
+    open_page(page, "Cluster")
+    assert page.get_by_role("slider", name="Link busy").get_attribute("value") == "7"
+
+
+def test_the_page_lives_while_an_answer_is_made(app_page: Any) -> None:
+    """Sliders move, other pages open, and the button still works while all schedulers are asked."""
+    page = app_page
+    open_page(page, "Simulation")
+    page.get_by_text("Answer as I change").click()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"):
+        press(page, "Compute background", key)
+        page.wait_for_timeout(150)
+    page.wait_for_function(ANSWERED, arg="", timeout=90_000)
+    press(page, "Servers", "ArrowLeft")
+    open_page(page, "Workload")
+    open_page(page, "Simulation")
+    page.get_by_text("Answer as I change").click()
+    page.locator(".st-key-what-if-answer").wait_for(state="detached")
+    assert page.get_by_role("slider", name="Compute background").get_attribute("value") == "2"
+    assert page.get_by_role("slider", name="Servers").get_attribute("value") == "7"
+    assert page.get_by_role("button", name="Run the simulation").is_enabled()
