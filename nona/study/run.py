@@ -103,7 +103,7 @@ def needs_placement(study: Study) -> bool:
 def simulate(
     study: Study,
     *,
-    engine: str = "simpy",
+    engine: str = "auto",
     workers: int = 1,
     dask: str | None = None,
     timeline_jobs: int = 0,
@@ -131,7 +131,7 @@ def simulate(
         placement = place(study)
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
-        runner = Runner(study.system, _schedulers(study, placement), workers, pool, on_progress)
+        runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
         warmup = find_warmup(runner, spec, options)
         records, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
     slo_s = [q.slo_s for q in study.system.queries]
@@ -151,7 +151,8 @@ def _opened(workers: int, dask: str | None) -> Iterator[Pool | None]:
         yield None
 
 
-def _schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
+def chosen_schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
+    """The scheduler of every entry of the scenario, with its tables; ``placement`` for those that need it."""
     chosen = []
     for entry in study.scenario.schedulers:
         scheduler = get_scheduler(entry.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nona.ui.engines import COMPILED, SIMPY
 
 _SENTENCES = {
@@ -10,14 +12,22 @@ _SENTENCES = {
 }
 
 
-def engine_text(engine: str) -> str:
-    """Which engine answered, by the names in a report.
+def engine_text(engine: str, plain_policies: Sequence[str] = ()) -> str:
+    """Which engine answered, by the names in a report, and which policies it could not compile.
 
     >>> engine_text("compiled")
     'The compiled engine answered.'
+    >>> engine_text("compiled", ["mine"])
+    'The compiled engine answered; mine cannot be compiled and decided in plain Python, more slowly.'
     >>> engine_text("compiled, simpy")
     'The engines compiled, simpy answered, with equal results for equal runs.'
     """
-    if engine in _SENTENCES:
-        return _SENTENCES[engine]
-    return f"The engines {engine} answered, with equal results for equal runs."
+    if engine not in _SENTENCES:
+        return f"The engines {engine} answered, with equal results for equal runs."
+    if engine == COMPILED and plain_policies:
+        names = ", ".join(plain_policies)
+        return (
+            f"The compiled engine answered; {names} cannot be compiled and decided in plain Python, "
+            "more slowly."
+        )
+    return _SENTENCES[engine]

@@ -7,7 +7,10 @@ give the same results, bit for bit.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from types import ModuleType
+
+from nona.schedulers.base import Prepared, Scheduler
 
 COMPILED, SIMPY = "compiled", "simpy"
 
@@ -39,3 +42,11 @@ def warm_compiled() -> bool:
 def engine_now() -> str:
     """The name of the engine that can answer at once."""
     return COMPILED if compiled_ready() else SIMPY
+
+
+def plain_policies(engine: str, chosen: Sequence[tuple[Scheduler, Prepared]]) -> list[str]:
+    """Schedulers whose decisions the compiled engine has to make in plain Python, so that it is slower."""
+    if engine != COMPILED:
+        return []
+    is_compiled = importlib.import_module("nona.simulation.compiled.engine").is_compiled
+    return [scheduler.name for scheduler, prepared in chosen if not is_compiled(scheduler, prepared)]

@@ -126,7 +126,8 @@ def checks_panel(report: Report) -> None:
             st.markdown(f"{'✓' if ok else '✗'} {plain(name)}")
         for line in failed:
             st.error(plain(line))
-        st.caption(plain(f"{engine_text(report['engine'])} {format_time(report['seconds'])} on the clock."))
+        told = engine_text(report["engine"], report.get("plain_policies", ()))
+        st.caption(plain(f"{told} {format_time(report['seconds'])} on the clock."))
 
 
 def downloads(state: AppState) -> None:

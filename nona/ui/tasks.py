@@ -26,7 +26,7 @@ from nona.study import Study
 from nona.ui.answer_task import answer
 from nona.ui.count_task import count_configurations
 from nona.ui.desk import Desk
-from nona.ui.engines import engine_now
+from nona.ui.engines import COMPILED, engine_now, plain_policies
 from nona.ui.theory_task import simulate_known
 
 REPORT_EVERY_S = 0.4
@@ -119,6 +119,8 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str,
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
     names = prepared.scenario.labels
     report = plain(simulation_report(result.summaries, result.seconds, result.warmup, result.precision))
+    chosen = study.chosen_schedulers(prepared, placement) if engine == COMPILED else []
+    report["plain_policies"] = plain_policies(engine, chosen)
     slo_s = [q.slo_s for q in prepared.system.queries]
     folder = Path(spec["folder"])
     table = job_table((r for runs in result.records.values() for r in runs), names)
