@@ -101,7 +101,11 @@ def _simulate(simulate: argparse.ArgumentParser) -> None:
     simulate.add_argument("--warmup", type=_warmup, metavar="W", help="jobs left out first, auto or mser")
     simulate.add_argument("--baseline", metavar="S", help="also the paired difference from this scheduler")
     simulate.add_argument("--seed", type=int, help="in place of the scenario's seed")
-    simulate.add_argument("--engine", default="simpy", help="simulation engine (default simpy)")
+    simulate.add_argument(
+        "--engine",
+        default="auto",
+        help="compiled, simpy, or auto, the default: compiled as soon as its machine code is there",
+    )
     simulate.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
     simulate.add_argument(
         "--dask",

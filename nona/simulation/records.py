@@ -14,6 +14,7 @@ from nona.simulation.collected import Collected
 from nona.simulation.tally import Tally
 
 State = Literal["stable", "backlogged", "overloaded"]
+Decisions = Literal["machine code", "python"]  # what the decision function ran as
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,13 @@ class Records:
     timeline
         Intervals of the first measured jobs, when asked for.
     seconds
-        Wall-clock time of the run; it and ``engine`` may differ between two equal runs.
+        Wall-clock time of the run; it, ``engine`` and ``decisions`` may differ between two equal runs.
     """
 
     scheduler: str
     replication: int
     engine: str
+    decisions: Decisions
     jobs: int
     every: int
     query: NDArray[np.int64]
@@ -130,10 +132,10 @@ class Records:
         return self.completion_s - self.arrival_s
 
     def digest(self) -> str:
-        """SHA-256 in hexadecimal of all but ``engine`` and ``seconds``, numbers by their bytes."""
+        """SHA-256 in hexadecimal of all but who ran it and how long it took, numbers by their bytes."""
         hashed = hashlib.sha256()
         for f in fields(self):
-            if f.name not in ("engine", "seconds"):
+            if f.name not in ("engine", "decisions", "seconds"):
                 for piece in pieces(getattr(self, f.name)):
                     hashed.update(len(piece).to_bytes(8, "little") + piece)
         return hashed.hexdigest()
@@ -186,3 +188,4 @@ class RawRun:
     traced_tasks: tuple[TaskInterval, ...]
     traced_messages: tuple[MessageInterval, ...]
     crossed_bytes: NDArray[np.float64] | None = None
+    decisions: Decisions = "python"

@@ -1,19 +1,18 @@
-"""Run a simulation: options, progress, engines by name."""
+"""Run a simulation: its options, one run, its records."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.checks import run_checks
 from nona.simulation.collected import Progress
+from nona.simulation.engines import AUTO, ENGINES, OnProgress, engine_named
 from nona.simulation.overload import judge
 from nona.simulation.records import RawRun, Records, Timeline
-from nona.simulation.simpy_engine import SimPyRun
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.system import System
 
@@ -39,7 +38,7 @@ class RunOptions:
     replication
         Number of the replication; it selects the random streams.
     engine
-        A name in :data:`ENGINES`.
+        A name in :data:`~nona.simulation.engines.ENGINES`, or ``auto``: what is ready.
     timeline_jobs
         Measured jobs whose intervals are kept.
     run_on
@@ -49,7 +48,7 @@ class RunOptions:
     jobs: int = 20_000
     warmup: int | None = None
     replication: int = 0
-    engine: str = "simpy"
+    engine: str = AUTO
     timeline_jobs: int = 0
     run_on: bool = True
     record_jobs: int = 1_000_000
@@ -60,19 +59,6 @@ class RunOptions:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise SimulationError(f"Run: {name}={value} must be at least {least}; give a larger number.")
-
-
-OnProgress = Callable[[Progress], None]
-Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], RawRun]
-
-
-def _run_simpy(
-    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
-) -> RawRun:
-    return SimPyRun(system, scheduler, prepared, size, on_progress).run()
-
-
-ENGINES: Mapping[str, Engine] = {"simpy": _run_simpy}
 
 
 def simulate_run(
@@ -96,10 +82,7 @@ def simulate_run(
     SimulationError
         For an unknown engine, a workload that cannot run, or a decision that is not allowed.
     """
-    if options.engine not in ENGINES:
-        raise SimulationError(
-            f"Engine {options.engine!r} is not known; choose one of {', '.join(sorted(ENGINES))}."
-        )
+    engine = engine_named(options.engine)
     if scheduler.kind not in ("bind", "pick"):
         raise SimulationError(
             f"Scheduler {scheduler.name!r}: kind {scheduler.kind!r} cannot run here; "
@@ -107,8 +90,8 @@ def simulate_run(
         )
     size = _size(system, options)
     begin = time.perf_counter()
-    raw = ENGINES[options.engine](system, scheduler, prepared, size, on_progress)
-    return _records(system, scheduler.name, options, raw, time.perf_counter() - begin)
+    raw = ENGINES[engine](system, scheduler, prepared, size, on_progress)
+    return _records(system, scheduler.name, replace(options, engine=engine), raw, time.perf_counter() - begin)
 
 
 def _size(system: System, options: RunOptions) -> RunSize:
@@ -133,6 +116,7 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
         scheduler=name,
         replication=options.replication,
         engine=options.engine,
+        decisions=raw.decisions,
         jobs=of.jobs,
         every=of.every,
         query=of.query,

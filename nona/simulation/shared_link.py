@@ -162,10 +162,7 @@ class SharedLink:
 
     def pending_s(self, now: float) -> float:
         """Work waiting or in service, background included, in seconds of the link alone."""
-        if not self.flows:
-            return 0.0
-        virtual = self.virtual_s + (now - self.last_s) / len(self.flows)
-        return math.fsum(max(0.0, tag - virtual) for tag, _, _ in self.flows)
+        return pending_s([tag for tag, _, _ in self.flows], self.virtual_s, now - self.last_s)
 
     def busy_per_link(self, now: float) -> NDArray[np.float64]:
         return np.array([self.closed_s + (now - self.since_s if self.flows else 0.0)])
@@ -175,3 +172,14 @@ class SharedLink:
 
     def crossed_bytes(self) -> None:
         return None
+
+
+def pending_s(tags: Sequence[float], virtual_s: float, since_s: float) -> float:
+    """Work left of the messages with these tags, ``since_s`` seconds after the virtual time was noted.
+
+    The sum is exact before it is rounded, so the order of the messages is no matter.
+    """
+    if not tags:
+        return 0.0
+    virtual = virtual_s + since_s / len(tags)
+    return math.fsum(max(0.0, tag - virtual) for tag in tags)

@@ -103,7 +103,7 @@ def needs_placement(study: Study) -> bool:
 def simulate(
     study: Study,
     *,
-    engine: str = "simpy",
+    engine: str = "auto",
     workers: int = 1,
     dask: str | None = None,
     timeline_jobs: int = 0,

@@ -13,8 +13,8 @@ from scheduler_cases import (
     system_of,
 )
 
-from nona.schedulers.compiled import compile_decision
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.compiled.build import compile_function
 
 SYSTEMS = [
     system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query(), fork_join_chain("one", [])], cluster)
@@ -25,7 +25,7 @@ SYSTEMS = [
 @pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "bind"])
 def test_compiled_bind_decides_as_the_plain_one(name):
     scheduler = get_scheduler(name)
-    compiled = compile_decision(scheduler.decide)
+    compiled = compile_function(scheduler.decide)
     rng = np.random.default_rng(8)
     seen = set()
     for system in SYSTEMS:
@@ -49,7 +49,7 @@ def test_compiled_bind_decides_as_the_plain_one(name):
 @pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "pick"])
 def test_compiled_pick_decides_as_the_plain_one(name):
     scheduler = get_scheduler(name)
-    compiled = compile_decision(scheduler.decide)
+    compiled = compile_function(scheduler.decide)
     rng = np.random.default_rng(8)
     outcomes = set()
     for system in SYSTEMS:
@@ -71,4 +71,4 @@ def test_compiled_pick_decides_as_the_plain_one(name):
 
 def test_only_plain_functions_are_compiled():
     with pytest.raises(TypeError, match="plain Python function"):
-        compile_decision(len)
+        compile_function(len)

@@ -6,51 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn_systems import linked
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference_paths import PathReference, links_between
 from simulation_cases import fixed, make_system, query, task_graph, uniform
-from test_reference_equality import JOBS, SCHEDULERS, systems
+from test_reference_equality import JOBS, SCHEDULERS
 from test_run import busy_system
 
 from nona.errors import HardwareError
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Arrivals, System
-from nona.topology import NONE, Topology, make_topology
-
-
-@st.composite
-def topologies(draw: st.DrawFn, servers: int, core: float, grid: bool) -> Topology:
-    """Any legal one: some servers may lack a card, cards may be shared, racks may lack an uplink."""
-    capacities = st.sampled_from([0.5, 1.0, 2.0, 4.0]) if grid else st.floats(0.5, 5.0)
-    made = [core]
-
-    def role(groups: int, may_lack: bool) -> list[int]:
-        numbers = []
-        for _ in range(groups):
-            if may_lack and draw(st.booleans()):
-                numbers.append(NONE)
-            else:
-                numbers.append(len(made))
-                made.append(draw(capacities))
-        return numbers
-
-    racks = draw(st.integers(1, servers))
-    rack = np.array([draw(st.integers(0, racks - 1)) for _ in range(servers)], dtype=np.int64)
-    alone = np.bincount(rack, minlength=racks)[rack] == 1
-    up, down = np.array(role(racks, True)), np.array(role(racks, True))
-    out, into = np.array(role(servers, False)), np.array(role(servers, True))
-    out[alone & (np.arange(servers) % 2 == 1)] = NONE  # a link that no server uses is legal too
-    return Topology(
-        tuple(f"l{i}" for i in range(len(made))), np.array(made), 0, out, up[rack], down[rack], into, rack
-    )
-
-
-@st.composite
-def linked(draw: st.DrawFn, grid: bool) -> System:
-    system = draw(systems(grid, "fifo"))
-    return replace(system, topology=draw(topologies(system.servers, system.capacity, grid)))
+from nona.topology import make_topology
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)

@@ -1,0 +1,97 @@
+"""Schedulers that bind all tasks of a job at its arrival."""
+
+from __future__ import annotations
+
+from nona.simulation.compiled.arrays import (
+    State,
+    clock_of,
+    executor_class_of,
+    executor_server_of,
+    jobs_of,
+    out_of,
+    outputs_of,
+    plan_of,
+    queries_of,
+    server_stamp_of,
+    sources_of,
+    tasks_of,
+    ticks_of,
+    uses_of,
+)
+from nona.simulation.compiled.executors import join
+from nona.simulation.compiled.inputs import here
+from nona.simulation.compiled.links import send_on_path, send_once
+from nona.simulation.compiled.load import promise, release
+from nona.simulation.compiled.shared_link import send_shared
+
+
+def bind_tasks(s: State, slot: int) -> bool:
+    """Bind the tasks of a new job as ``out`` says, and start its first ones; false if that cannot be."""
+    c = clock_of(s)[0]
+    job = jobs_of(s)[slot]
+    tasks = job.left
+    for t in range(tasks):
+        if out_of(s)[t] < 0 or out_of(s)[t] >= c.executors:
+            return False
+    for t in range(tasks):
+        task = tasks_of(s)[job.base + t]
+        task.executor = out_of(s)[t]
+        task.placed = 1
+        if c.board:
+            promise(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
+    query = queries_of(s)[job.query]
+    now = job.arrival_s
+    for i in range(query.first_source, query.first_source + query.sources):
+        join(s, job.base + sources_of(s)[i], now)
+    return True
+
+
+def hand_on(s: State, place: int, e: int, now: float) -> None:
+    """The task at ``place`` is complete on executor ``e``: its tensors go where they are read."""
+    c = clock_of(s)[0]
+    task = tasks_of(s)[place]
+    plan = plan_of(s)[task.plan]
+    if c.board:
+        release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
+    base = jobs_of(s)[task.slot].base
+    server = executor_server_of(s)[e]
+    for o in range(plan.output, plan.output_end):
+        output = outputs_of(s)[o]
+        if output.use_end - output.use == 1:
+            target = base + uses_of(s)[output.use].target
+            there = executor_server_of(s)[tasks_of(s)[target].executor]
+            if there == server:
+                here(s, target, now)
+            else:
+                send(s, task.slot, output.use, o, server, there, now)
+        else:
+            fan_out(s, task.slot, o, server, now)
+
+
+def fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
+    """Several tasks read one tensor: what is here at once, then one message per other server."""
+    c = clock_of(s)[0]
+    base = jobs_of(s)[slot].base
+    output = outputs_of(s)[o]
+    for u in range(output.use, output.use_end):
+        target = base + uses_of(s)[u].target
+        if executor_server_of(s)[tasks_of(s)[target].executor] == server:
+            here(s, target, now)
+    c.stamp += 1
+    stamp = c.stamp
+    for u in range(output.use, output.use_end):
+        there = executor_server_of(s)[tasks_of(s)[base + uses_of(s)[u].target].executor]
+        if there != server and server_stamp_of(s)[there] != stamp:
+            server_stamp_of(s)[there] = stamp
+            send(s, slot, u, o, server, there, now)
+
+
+def send(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> None:
+    """One message to one server, on whatever network there is."""
+    c = clock_of(s)[0]
+    if c.paths:
+        send_on_path(s, slot, use, output, source, destination, now)
+    elif c.shared:
+        send_shared(s, slot, use, output, source, destination, now)
+    else:
+        send_once(s, slot, use, output, source, destination, now)

@@ -1,0 +1,179 @@
+"""From plain Python to machine code, kept on disk.
+
+The core is compiled once: decision functions come to it as first-class functions with one fixed
+signature, so a new policy costs a fraction of a second. What is compiled lies in a folder named
+after a hash of the sources and of Numba's version: a change of either makes a new folder, and
+nothing stale is ever loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nona.simulation.compiled.arrays import Field
+
+_READY = "ready"
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by compiled code only
+_PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results"}  # modules that stay plain Python
+_LOCK = threading.RLock()  # Numba's settings are the process's own
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled code is kept: ``$NONA_CACHE_DIR``, or the user's cache, or a temporary folder."""
+    named = os.environ.get("NONA_CACHE_DIR")
+    base = Path(named) if named else _user_cache() / "nona-planner"
+    folder = base / f"engine-{_sources_hash()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        folder = Path(tempfile.gettempdir()) / f"nona-planner-{_user()}" / f"engine-{_sources_hash()}"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else "user"
+
+
+def _user_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    return Path(given) if given else Path.home() / ".cache"
+
+
+def _sources_hash() -> str:
+    """Of every module that may end up in compiled code, and of what compiles it."""
+    root = Path(__file__).resolve().parents[2]
+    simulation = root / "simulation"
+    files = [f for f in (simulation / "compiled").glob("*.py") if f.stem not in _PLAIN]
+    files += (root / "schedulers").glob("*.py")
+    files += [simulation / "kernel.py", simulation / "load.py"]
+    digest = hashlib.sha256(str(root).encode())
+    for file in sorted(files):
+        digest.update(file.name.encode() + file.read_bytes())
+    for package in ("numba", "llvmlite", "numpy"):
+        digest.update(importlib.metadata.version(package).encode())
+    digest.update(sys.version.encode())
+    return digest.hexdigest()[:16]
+
+
+def is_ready() -> bool:
+    """Whether the core and the shipped policies were compiled before, so that loading them is quick."""
+    return (cache_folder() / _READY).exists()
+
+
+def mark_ready() -> None:
+    """Say so."""
+    (cache_folder() / _READY).touch()
+
+
+@contextmanager
+def _numba(folder: Path) -> Iterator[ModuleType]:
+    """Numba, with its cache in ``folder`` while functions are declared."""
+    import numba  # it takes most of a second to import
+
+    with _LOCK:
+        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        try:
+            yield numba
+        finally:
+            numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def compile_function(function: Callable[..., Any], signature: Any = None, kept: bool = True) -> Any:
+    """``function`` as machine code, along with the plain functions that it calls.
+
+    Parameters
+    ----------
+    signature
+        Compile for these types now; without one, when first called.
+    kept
+        Whether to keep the code on disk. Only for functions of this package: the folder's name
+        tells of changes in no others.
+
+    Raises
+    ------
+    TypeError
+        When ``function`` is not a plain Python function.
+    """
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
+    with _numba(cache_folder()) as numba:
+        copy = _linked(numba, function, {}, kept)
+        return numba.njit(signature, cache=kept)(copy) if signature else numba.njit(cache=kept)(copy)
+
+
+def _linked(numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], kept: bool) -> Any:
+    """A copy of ``function`` that calls compiled copies of its helpers."""
+    scope = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        helper = scope.get(name)
+        if isinstance(helper, Field):
+            scope[name] = accessor(helper)
+        elif isinstance(helper, FunctionType) and helper is not function:
+            if helper not in made:
+                made[helper] = numba.njit(**_INTERNAL)(_linked(numba, helper, made, kept))
+            scope[name] = made[helper]
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+@cache
+def accessor(field: Field) -> Any:
+    """Code that makes one of the arrays from its address and lengths, in place and without a call."""
+    from numba.core import cgutils as numba_cgutils
+    from numba.core import types
+    from numba.extending import intrinsic
+    from numba.np import arrayobj as numba_arrayobj
+    from numba.np import numpy_support
+
+    arrayobj: Any = numba_arrayobj  # Numba has no types of its own
+    cgutils: Any = numba_cgutils
+    array = types.Array(numpy_support.from_dtype(field.dtype), field.dimensions, "C")
+    item = field.dtype.itemsize
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.get_value_type(types.int64)
+        state = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
+        address, rows, columns = (
+            builder.load(builder.gep(state.data, [whole(3 * field.number + k)])) for k in range(3)
+        )
+        made = arrayobj.make_array(array)(context, builder)
+        pointer = builder.inttoptr(address, made.data.type)
+        if field.dimensions == 1:
+            shape, strides = [rows], [whole(item)]
+        else:
+            shape, strides = [rows, columns], [builder.mul(columns, whole(item)), whole(item)]
+        arrayobj.populate_array(
+            made,
+            pointer,
+            cgutils.pack_array(builder, shape),
+            cgutils.pack_array(builder, strides),
+            item,
+            None,
+        )
+        return made._getvalue()
+
+    @intrinsic
+    def get(typing: Any, s: Any) -> Any:
+        return array(s), generate
+
+    return get

@@ -1,0 +1,120 @@
+"""The compiled loop and the compiled decision functions, each made once per process."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from nona.schedulers.base import Ready, Scheduler, View
+from nona.simulation.compiled import loop, totals
+from nona.simulation.compiled.build import cache_folder, compile_function
+from nona.simulation.compiled.policies import FlatTables, adapter_source
+
+
+@dataclass(frozen=True)
+class Core:
+    """``advance(state, bind, pick)`` and ``absorb_all(state, now)`` as machine code.
+
+    ``no_bind`` and ``no_pick`` stand where no decision function of that kind is called.
+    """
+
+    advance: Callable[..., int]
+    absorb_all: Callable[..., None]
+    busy_and_work: Callable[..., None]
+    no_bind: Any
+    no_pick: Any
+
+
+def _no_bind(now: float, query: int, view: Any, ints: Any, floats: Any, uniforms: Any, out: Any) -> None:
+    return
+
+
+def _no_pick(now: float, view: Any, ready: Any, ints: Any, floats: Any, uniforms: Any, out: Any) -> bool:
+    return False
+
+
+class _Types(NamedTuple):
+    """Numba's types of what goes into the core."""
+
+    state: Any
+    bind: Any  # signatures
+    pick: Any
+
+
+@cache
+def _types() -> _Types:
+    from numba import boolean, float64, int64, void
+    from numba.core import types as numba_types
+
+    types: Any = numba_types  # it has no types of its own
+
+    i, f = int64[::1], float64[::1]
+    view = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64], View)
+    ready = types.NamedTuple([int64, i, i, i, f, i, i, int64], Ready)
+    return _Types(i, void(float64, int64, view, i, f, f, i), boolean(float64, view, ready, i, f, f, i))
+
+
+@cache
+def load_core() -> Core:
+    """The core: from disk in a fraction of a second, or compiled, which takes many."""
+    from numba import float64, int64
+    from numba.core import types
+
+    t = _types()
+    advance = int64(t.state, types.FunctionType(t.bind), types.FunctionType(t.pick))
+    return Core(
+        advance=compile_function(loop.advance, advance),
+        absorb_all=compile_function(totals.absorb_all, types.void(t.state, float64)),
+        busy_and_work=compile_function(
+            totals.busy_and_work, types.void(t.state, float64, float64[:, ::1], float64[:, ::1])
+        ),
+        no_bind=compile_function(_no_bind, t.bind),
+        no_pick=compile_function(_no_pick, t.pick),
+    )
+
+
+_made: dict[tuple[Any, str, type, str], Any] = {}
+
+
+def compiled_policy(scheduler: Scheduler, tables: Any, flat: FlatTables) -> Any:
+    """The decision function of ``scheduler`` for tables of that shape, as a first-class function.
+
+    Raises
+    ------
+    Exception
+        Whatever Numba raises for a function that it cannot compile.
+    """
+    key = (scheduler.decide, scheduler.kind, type(tables), flat.kinds)
+    if key not in _made:
+        _made[key] = _compile_policy(scheduler, type(tables), flat.kinds)
+    return _made[key]
+
+
+def _compile_policy(scheduler: Scheduler, tables: type, kinds: str) -> Any:
+    decide: Any = scheduler.decide
+    kept = str(getattr(decide, "__module__", "")).split(".")[0] == "nona"
+    source = adapter_source(scheduler.kind, kinds)
+    name = f"{decide.__module__}.{decide.__name__}.{tables.__name__}.{kinds}"
+    file = _written(name, source) if kept else f"<adapter of {name}>"
+    scope: dict[str, Any] = {"tables": tables, "decide": decide, "__name__": decide.__module__}
+    exec(compile(source, str(file), "exec"), scope)
+    adapter: FunctionType = scope["adapter"]
+    signature = _types().bind if scheduler.kind == "bind" else _types().pick
+    return compile_function(adapter, signature, kept)
+
+
+def _written(name: str, source: str) -> Path:
+    """A file with ``source`` in the cache: code is kept on disk only for functions that have a file."""
+    file = cache_folder() / f"{name}.py"
+    if not file.exists():
+        with tempfile.NamedTemporaryFile(
+            "w", dir=file.parent, suffix=".tmp", delete=False, encoding="utf-8"
+        ) as temporary:
+            temporary.write(source)
+        Path(temporary.name).replace(file)
+    return file

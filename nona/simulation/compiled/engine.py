@@ -1,0 +1,207 @@
+"""The compiled engine as :mod:`nona.simulation.run` calls it: from a system to a :class:`RawRun`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nona.schedulers.base import Prepared, Ready, Scheduler, View
+from nona.simulation.collected import Progress
+from nona.simulation.collector import Collector
+from nona.simulation.compiled import layout
+from nona.simulation.compiled.allocate import make_arrays, with_room
+from nona.simulation.compiled.arrays import Arrays, addresses, note_addresses
+from nona.simulation.compiled.core import Core, compiled_policy, load_core
+from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
+from nona.simulation.compiled.policies import FlatTables, NotFlatError, flatten_tables
+from nona.simulation.compiled.results import raw_run
+from nona.simulation.dispatch import bad_binding
+from nona.simulation.pick import bad_pick
+from nona.simulation.records import RawRun
+from nona.simulation.sizes import RunSize
+from nona.simulation.workload import Workload
+from nona.system import System
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How decisions are made: ``machine`` is compiled code for ``flat`` tables, or there is none."""
+
+    machine: Any = None
+    flat: FlatTables | None = None
+
+
+def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
+    """The compiled decision function; an empty policy where Numba cannot compile it.
+
+    Such a policy runs on the same core, which stops at every decision and calls it as plain Python.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        flat = flatten_tables(prepared.tables)
+        return Policy(compiled_policy(scheduler, prepared.tables, flat), flat)
+    except (NotFlatError, NumbaError, TypeError):
+        return Policy()
+
+
+def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:
+    """Whether decisions of ``scheduler`` run as machine code in this engine."""
+    return policy_of(scheduler, prepared).machine is not None
+
+
+def run_compiled(
+    system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, on_progress: OnProgress | None
+) -> RawRun:
+    """Simulate until the cohort is complete or the run is too long."""
+    return CompiledRun(system, scheduler, prepared, size, on_progress).run()
+
+
+class CompiledRun:
+    """One run: calls the loop, gives it what it asks for, collects what it has done."""
+
+    def __init__(
+        self,
+        system: System,
+        scheduler: Scheduler,
+        prepared: Prepared,
+        size: RunSize,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.system, self.scheduler, self.prepared, self.size = system, scheduler, prepared, size
+        self.on_progress = on_progress
+        self.core: Core = load_core()
+        self.policy = policy_of(scheduler, prepared)
+        self.collector = Collector(system, size, watched=on_progress is not None)
+        self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size)
+        self.state = addresses(self.arrays)
+        workload = Workload(system, size.replication, prepared.uniforms_per_job)
+        at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
+        self.feed = Feed(workload, prepared.uniforms_per_job, scheduler.kind == "pick", at_once)
+        board = bool(self.arrays.clock["board"][0])
+        self.background = Background(system, workload.streams, board, at_once)
+        self._refill()
+        if board:
+            self.arrays.next_change_s[:] = self.arrays.executors["next_s"]
+        self._replace(self.feed.jobs(self.arrays))
+        if on_progress is None:
+            self.arrays.clock["next_report"] = np.iinfo(np.int64).max
+        self._handed = 0  # jobs of the feed whose arrival the collector knows
+
+    def _replace(self, changed: Mapping[str, Any]) -> None:
+        """Work with these arrays from now on; ``state`` says where they are."""
+        self.arrays = self.arrays._replace(**changed)
+        note_addresses(self.state, changed)
+
+    def run(self) -> RawRun:
+        """Until it is done."""
+        machine, core = self.policy.machine, self.core
+        bind = machine if machine and self.scheduler.kind == "bind" else core.no_bind
+        pick = machine if machine and self.scheduler.kind == "pick" else core.no_pick
+        while (code := int(core.advance(self.state, bind, pick))) != layout.DONE:
+            self._give(code)
+        self._drain()
+        if self.on_progress is not None:
+            self.on_progress(self.collector.progress())
+        return raw_run(self.arrays, self.state, self.core, self.collector.finish())
+
+    def _give(self, code: int) -> None:
+        """What the loop asks for."""
+        if code == layout.DECIDE:
+            self._decide()
+        elif code == layout.JOBS:
+            self._drain()
+            self._replace(self.feed.jobs(self.arrays))
+            self._handed = 0
+        elif code == layout.BACKGROUND:
+            self._refill()
+        elif code == layout.DRAIN:
+            self._drain()
+        elif code == layout.PICK_ROWS:
+            self._replace(self.feed.pick_rows(self.arrays))
+        elif code == layout.ROOM:
+            self._replace(with_room(self.arrays))
+        elif code == layout.REPORT:
+            self._report()
+        else:
+            self._refuse(code)
+
+    def _refill(self) -> None:
+        self.core.absorb_all(self.state, self.arrays.clock["now_s"][0])
+        self._replace(self.background.refill(self.arrays))
+
+    def _drain(self) -> None:
+        """Hand over the jobs that arrived and those that were completed since the last time."""
+        s = self.arrays
+        at, done = int(s.clock["feed_at"][0]), int(s.clock["completions"][0])
+        first = int(s.clock["next_number"][0]) - (at - self._handed)
+        if at > self._handed:
+            part = slice(self._handed, at)
+            self.collector.arrivals(first, s.feed_query[part], s.feed_s[part])
+            self._handed = at
+        if done:
+            rows = s.completions[:done]
+            parts = np.stack([rows[p] for p in _PARTS], axis=1)
+            self.collector.completions(rows["number"].copy(), rows["completion_s"].copy(), parts)
+            s.clock["completions"] = 0
+
+    def _report(self) -> None:
+        if self.on_progress is not None:
+            self._drain()
+            self.on_progress(self.collector.progress())
+
+    def _decide(self) -> None:
+        """Ask a policy that is plain Python."""
+        s, c = self.arrays, self.arrays.clock[0]
+        decide: Any = self.scheduler.decide
+        now, view, tables = float(c["now_s"]), _view(s), self.prepared.tables
+        if self.scheduler.kind == "bind":
+            query = int(s.jobs["query"][c["admitted"]])
+            decide(now, query, view, tables, s.feed_uniforms[c["feed_at"] - 1], s.out)
+        else:
+            row = s.pick_uniforms[c["pick_at"]]
+            s.clock["answer"] = 1 if decide(now, view, _ready(s), tables, row, s.out) else 0
+
+    def _refuse(self, code: int) -> None:
+        s, c = self.arrays, self.arrays.clock[0]
+        if code == layout.BAD_BIND:
+            query = int(s.jobs["query"][c["admitted"]])
+            tasks = int(s.queries["tasks"][query])
+            raise bad_binding(self.scheduler.name, query, s.out[:tasks].tolist(), self.system.executors)
+        raise bad_pick(self.scheduler.name, int(s.out[0]), int(c["ready"]), int(s.out[1]))
+
+
+_PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
+
+
+def _view(s: Arrays) -> View:
+    """As :func:`nona.simulation.compiled.view.view_of`, for plain Python."""
+    arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
+    return View(*arrays, *s.shown.tolist())
+
+
+def _frozen(array: Any) -> Any:
+    """The same memory, not to be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _ready(s: Arrays) -> Ready:
+    """As :func:`nona.simulation.compiled.view.ready_of`, for plain Python."""
+    n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
+    return Ready(
+        n,
+        s.ready_job[:n],
+        s.ready_query[:n],
+        s.ready_task[:n],
+        s.ready_since_s[:n],
+        s.ready_running[:n],
+        s.ready_home[:n],
+        open_jobs,
+    )

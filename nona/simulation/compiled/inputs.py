@@ -1,0 +1,45 @@
+"""The inputs of tasks: which are missing, and when the last one arrives."""
+
+from __future__ import annotations
+
+from nona.simulation.compiled.arrays import State, clock_of, events_of, jobs_of, tasks_of
+from nona.simulation.compiled.executors import join
+from nona.simulation.compiled.heap import push
+from nona.simulation.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT
+
+
+def here(s: State, place: int, now: float) -> None:
+    """One input of the task at ``place`` is on its server ``now``."""
+    task = tasks_of(s)[place]
+    if task.missing > 1:
+        task.missing -= 1
+    elif task.latest_s > now:
+        wait(s, place)
+    else:
+        task.missing = 0
+        join(s, place, now)
+
+
+def later(s: State, place: int, delivered_s: float, number: int) -> None:
+    """Input ``number`` of the job, which the task at ``place`` reads, will be there at ``delivered_s``."""
+    task = tasks_of(s)[place]
+    if delivered_s > task.latest_s:
+        task.latest_s = delivered_s
+        task.latest_number = number
+    elif delivered_s == task.latest_s:
+        task.latest_number = max(task.latest_number, number)
+    if task.missing > 1:
+        task.missing -= 1
+    else:
+        wait(s, place)
+
+
+def wait(s: State, place: int) -> None:
+    """All inputs of the task are there or on their way: let it join with the last."""
+    task = tasks_of(s)[place]
+    task.missing = 0
+    c = clock_of(s)[0]
+    number = jobs_of(s)[task.slot].number
+    key = (DELIVERY << KIND_SHIFT) + (number << JOB_SHIFT) + task.latest_number
+    push(events_of(s), c.events, task.latest_s, key, place)
+    c.events += 1

@@ -1,0 +1,92 @@
+"""Make the compiled engine ready: once, before anybody waits for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.dominators import decompose
+from nona.placement.fixed import local_placement
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
+from nona.system import QueryClass, Stream, System
+
+_CLAIM = "preparing"
+_STALE_S = 600.0  # whoever claimed the work so long ago has died
+
+
+def warm() -> None:
+    """Load the engine into this process; compile it, with the shipped policies, where need be."""
+    from nona.simulation.compiled.core import load_core
+
+    if is_ready():
+        load_core()
+    else:
+        compile_all()
+
+
+def compile_all() -> None:
+    """Compile the core and the policies of all registered schedulers; keep them on disk."""
+    from nona.simulation.compiled.engine import is_compiled
+
+    system = _smallest_system()
+    for name in scheduler_names():
+        scheduler = get_scheduler(name)
+        placement = local_placement(system) if scheduler.needs_placement else None
+        is_compiled(scheduler, scheduler.prepare(system, placement, {}))
+    from nona.simulation.compiled.core import load_core
+
+    load_core()
+    mark_ready()
+
+
+def prepare_in_background() -> None:
+    """Let a process of its own compile the engine, unless one is at it or it is ready."""
+    if is_ready() or not _claimed():
+        return
+    subprocess.Popen(
+        [sys.executable, "-m", "nona.simulation.compiled"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=Path(__file__).resolve().parents[3],
+        start_new_session=True,  # it goes on when we end
+    )
+
+
+def _claimed() -> bool:
+    """Whether this process may do the work: only one at a time."""
+    claim = cache_folder() / _CLAIM
+    with contextlib.suppress(OSError):
+        if time.time() - claim.stat().st_mtime > _STALE_S:
+            claim.unlink()
+    try:
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
+    except OSError:
+        return False
+    return True
+
+
+def _smallest_system() -> System:
+    """Two tasks on two servers: enough to see what tables a scheduler makes."""
+    graph = TaskGraph.from_edges("two tasks", [1e-3, 1e-3], [(0, 1, 1e3)])
+    query = QueryClass("two tasks", graph, decompose(graph.dag), rate=1.0)
+    pair = np.arange(2, dtype=np.int64)
+    return System(
+        executor_server=pair,
+        executor_class=np.zeros(2, dtype=np.int64),
+        class_names=("gpu",),
+        capacity=1e9,
+        latency_s=0.0,
+        discipline="fifo",
+        background_compute=Stream(),
+        background_network=Stream(),
+        queries=(query,),
+    )
