@@ -34,12 +34,13 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-# Resolves, with milliseconds since the last key press, when another table stands there undimmed.
-NEW_TABLE = """old => new Promise(resolve => { const look = () => {
-  const cells = [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|');
-  const area = document.querySelector('.st-key-what-if-answer');
-  const dimmed = document.querySelector('.st-key-what-if').textContent.includes('Asking anew');
-  if (area && !dimmed && cells && cells !== old) resolve([performance.now() - window.pressed, cells]);
+# Resolves, with milliseconds since the key press, when the answer is no longer dimmed as the former one and
+# a frame has been drawn since. (The cells in the document are the grid's copy for screen readers; it lags.)
+NEW_TABLE = """() => new Promise((resolve, reject) => { let asked = false; const look = () => {
+  const asking = document.querySelector('.st-key-what-if').textContent.includes('Asking anew');
+  asked = asked || asking;
+  if (asked && !asking) requestAnimationFrame(() => resolve(performance.now() - window.pressed));
+  else if (performance.now() - window.pressed > 60000) reject('no new table within a minute');
   else requestAnimationFrame(look); }; look(); })"""
 DONE = """() => { const t = document.querySelector('.st-key-what-if').textContent;
   const a = document.querySelector('[data-testid="stApp"]');
@@ -94,7 +95,7 @@ def open_panel(page: Any, url: str) -> None:
     page.get_by_test_id("stSidebar").get_by_text(title).wait_for()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
     page.get_by_text("Answer as I change").click()
-    page.wait_for_function(DONE, timeout=240_000)
+    page.wait_for_function(DONE, timeout=120_000)
 
 
 def change(page: Any, key: str) -> float:
@@ -107,8 +108,10 @@ def change(page: Any, key: str) -> float:
         " {once: true, capture: true})"
     )
     slider.press(key)
-    milliseconds, _ = page.evaluate(NEW_TABLE, old)
+    milliseconds = page.evaluate(NEW_TABLE)
+    page.wait_for_function(f"old => ({CELLS})() !== old", arg=old)  # it is another table indeed
     page.wait_for_function(DONE, timeout=120_000)
+    page.wait_for_timeout(500)
     return float(milliseconds) / 1000
 
 

@@ -11,7 +11,7 @@ from nona.report.simulation import simulation_report
 from nona.ui.desk import Desk
 from nona.ui.engines import COMPILED, engine_now, plain_policies
 
-JOBS = {COMPILED: 5000}
+JOBS = {COMPILED: 3000}
 SLOW_JOBS = 400  # of an engine that answers while the compiled one is being prepared
 REPLICATIONS = 8
 
