@@ -13,6 +13,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Nona Planner needs Python 3.11 or newer; name one with: make PYTHON=python3.12 app"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m nona.simulation.compiled
 	@touch $(STAMP)
 
 app: install

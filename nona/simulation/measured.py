@@ -126,3 +126,17 @@ def _over(means: Sequence[float], jobs: Sequence[Array], level: float) -> Interv
 
 def _ratio(total: float, count: float) -> float:
     return total / count if count else float("nan")
+
+
+def link_utilizations(records: Sequence[Records]) -> tuple[tuple[str, float], ...]:
+    """Name and utilisation of every link of one scheduler's runs, the busiest first.
+
+    Background included, averaged over replications; empty where there is but one link.
+    """
+    names = records[0].link_names
+    if len(names) == 1:
+        return ()
+    lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
+    share = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
+    order = np.argsort(-share, kind="stable").tolist()
+    return tuple((names[k], float(share[k])) for k in order)

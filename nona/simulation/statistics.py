@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from nona.errors import SimulationError
 from nona.simulation.intervals import NO_INTERVAL, Interval, mean_interval
-from nona.simulation.measured import Measured
+from nona.simulation.measured import Measured, link_utilizations
 from nona.simulation.paired import NO_DIFFERENCE, PairedDifference, paired_difference, paired_jobs
 from nona.simulation.percentiles import Percentile, no_percentile
-from nona.simulation.records import Check, Records, State
+from nona.simulation.records import Check, Decisions, Records, State
 from nona.simulation.tally import PARTS
 
 __all__ = [
@@ -68,18 +68,22 @@ class SchedulerSummary:
     ``state`` is the worst of the replications. Completion times are ``nan`` when it is
     ``overloaded``: there is no steady state for them to describe. Hit rates stand even then, as what
     happened in these runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none.
-    Jobs are summed over replications, utilisations averaged. ``checks`` holds each check once:
-    failed if it failed in any replication, with the first failure's detail.
+    Jobs are summed over replications, utilisations averaged. ``links`` are the names and utilisations
+    of all links, the busiest first; empty where there is but one. ``decisions`` is ``python`` if they
+    ran as Python in any replication. ``checks`` holds each check once: failed if it failed in any
+    replication, with the first failure's detail.
     """
 
     scheduler: str
     engine: str
+    decisions: Decisions
     replications: int
     jct: JctSummary
     models: tuple[ModelSummary, ...]
     hit_rate: Interval | None
     utilization_compute: float
     utilization_network: float
+    links: tuple[tuple[str, float], ...]
     arrived: int
     completed: int
     in_flight: int
@@ -114,6 +118,7 @@ def summarize(
     return SchedulerSummary(
         scheduler=first.scheduler,
         engine=first.engine,
+        decisions="python" if any(r.decisions == "python" for r in records) else "machine code",
         replications=len(records),
         jct=_jct(all_jobs, worst),
         models=tuple(
@@ -123,6 +128,7 @@ def summarize(
         hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else None,
         utilization_compute=mean_interval([r.utilization_compute for r in records]).mean,
         utilization_network=mean_interval([r.utilization_network for r in records]).mean,
+        links=link_utilizations(records),
         arrived=sum(r.arrived for r in records),
         completed=sum(r.completed for r in records),
         in_flight=sum(r.in_flight for r in records),

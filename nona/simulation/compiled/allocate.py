@@ -9,14 +9,13 @@ import numpy as np
 
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.simulation.compiled.arrays import Arrays, Records, blank_arrays
-from nona.simulation.compiled.layout import CLOCK, COMPLETION, EXECUTOR, LINK
+from nona.simulation.compiled.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
 from nona.simulation.compiled.plans import flatten, ticks_of
 from nona.simulation.compiled.policies import FlatTables
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
 from nona.system import System
 from nona.topology import Topology
 
-COMPLETIONS = 8192
 PARTIALS = 64  # more than any sum of doubles can have without overlap
 
 
@@ -39,8 +38,8 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "executor_class": system.executor_class.astype(np.int64),
         "server_stamp": np.zeros(servers, dtype=np.int64),
         "out": np.zeros(largest if scheduler.kind == "bind" else 2, dtype=np.int64),
-        "marks": size.marks(),
-        "traced": size.traced(),
+        "marks": np.append(size.marks(), -1),
+        "traced": np.append(size.traced(), -1),
         "free_slots": np.full(queries, -1, dtype=np.int64),
         "completions": np.zeros(COMPLETIONS, dtype=COMPLETION),
         "tables_i": flat.ints if flat else np.zeros(0, dtype=np.int64),
@@ -49,6 +48,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
     }
     arrays = blank_arrays()._replace(**made)
     _set_clock(arrays, system, scheduler, size)
+    arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None
     return arrays._replace(**with_room(arrays))
 
@@ -167,6 +167,8 @@ def with_room(s: Arrays) -> dict[str, Any]:
         for name in Arrays._fields:
             if name.startswith("ready_"):
                 grown[name] = _longer(getattr(s, name), places)
+    for name in (*room, "flows"):
+        s.clock[f"room_{name}"] = len(grown[name])
     return grown
 
 

@@ -31,8 +31,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Records = NDArray[Any]
 
-#: What the loop's functions take: where each of the arrays lies and how long it is, three numbers
-#: each. So a call passes one pointer, not dozens of arrays, and compiles in seconds, not minutes.
+#: What the loop's functions take: where each of the arrays lies and how long its rows are, two
+#: numbers each. So a call passes one pointer, not dozens of arrays, and compiles in seconds, not minutes.
 State = Ints
 
 
@@ -127,7 +127,8 @@ class Arrays(NamedTuple):
 class Field:
     """Reads one of the arrays out of the state: ``tasks_of(s)[place]``.
 
-    Compiled code has an accessor in its place; it cannot be called from Python.
+    Compiled code has an accessor in its place; it cannot be called from Python. The array that it
+    gives has no known length: ``len`` of it means nothing.
     """
 
     name: str
@@ -224,7 +225,7 @@ def blank_arrays() -> Arrays:
 
 def addresses(arrays: Arrays) -> State:
     """The state that compiled code takes. The arrays must be kept while it is used."""
-    state = np.zeros(3 * len(FIELDS), dtype=np.int64)
+    state = np.zeros(2 * len(FIELDS), dtype=np.int64)
     note_addresses(state, arrays._asdict())
     return state
 
@@ -243,5 +244,5 @@ def note_addresses(state: State, changed: Mapping[str, Any]) -> None:
             raise TypeError(
                 f"{name}: {array.dtype} of shape {array.shape} must be {field.dtype}, in one piece."
             )
-        at = 3 * field.number
-        state[at : at + 3] = array.ctypes.data, array.shape[0], array.shape[-1]
+        at = 2 * field.number
+        state[at : at + 2] = array.ctypes.data, array.shape[-1]

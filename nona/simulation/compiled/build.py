@@ -24,7 +24,10 @@ from typing import Any
 from nona.simulation.compiled.arrays import Field
 
 _READY = "ready"
-_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by compiled code only
+# Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
+_LOOP = {"_nrt": False, "error_model": "numpy"}
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+_MANY = 1 << 40  # the length that arrays have in the loop: it asks the clock how much room there is
 _PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results"}  # modules that stay plain Python
 _LOCK = threading.RLock()  # Numba's settings are the process's own
 
@@ -96,7 +99,9 @@ def _numba(folder: Path) -> Iterator[ModuleType]:
             numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
 
-def compile_function(function: Callable[..., Any], signature: Any = None, kept: bool = True) -> Any:
+def compile_function(
+    function: Callable[..., Any], signature: Any = None, kept: bool = True, loop: bool = False
+) -> Any:
     """``function`` as machine code, along with the plain functions that it calls.
 
     Parameters
@@ -106,6 +111,8 @@ def compile_function(function: Callable[..., Any], signature: Any = None, kept: 
     kept
         Whether to keep the code on disk. Only for functions of this package: the folder's name
         tells of changes in no others.
+    loop
+        Whether it belongs to the event loop, which allocates nothing; decision functions may.
 
     Raises
     ------
@@ -114,12 +121,16 @@ def compile_function(function: Callable[..., Any], signature: Any = None, kept: 
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
+    options: dict[str, Any] = _LOOP if loop else {}
     with _numba(cache_folder()) as numba:
-        copy = _linked(numba, function, {}, kept)
-        return numba.njit(signature, cache=kept)(copy) if signature else numba.njit(cache=kept)(copy)
+        copy = _linked(numba, function, {}, options)
+        declare = numba.njit(signature, cache=kept, **options) if signature else numba.njit(cache=kept)
+        return declare(copy)
 
 
-def _linked(numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], kept: bool) -> Any:
+def _linked(
+    numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], options: dict[str, Any]
+) -> Any:
     """A copy of ``function`` that calls compiled copies of its helpers."""
     scope = dict(function.__globals__)
     for name in function.__code__.co_names:
@@ -128,7 +139,7 @@ def _linked(numba: ModuleType, function: FunctionType, made: dict[FunctionType, 
             scope[name] = accessor(helper)
         elif isinstance(helper, FunctionType) and helper is not function:
             if helper not in made:
-                made[helper] = numba.njit(**_INTERNAL)(_linked(numba, helper, made, kept))
+                made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))
             scope[name] = made[helper]
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
     copy.__qualname__ = function.__qualname__
@@ -138,7 +149,7 @@ def _linked(numba: ModuleType, function: FunctionType, made: dict[FunctionType, 
 
 @cache
 def accessor(field: Field) -> Any:
-    """Code that makes one of the arrays from its address and lengths, in place and without a call."""
+    """Code that makes one of the arrays from its address, in place and without a call."""
     from numba.core import cgutils as numba_cgutils
     from numba.core import types
     from numba.extending import intrinsic
@@ -153,15 +164,17 @@ def accessor(field: Field) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = context.get_value_type(types.int64)
         state = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-        address, rows, columns = (
-            builder.load(builder.gep(state.data, [whole(3 * field.number + k)])) for k in range(3)
-        )
+        loads = [builder.load(builder.gep(state.data, [whole(2 * field.number + k)])) for k in range(2)]
+        for load in loads:  # arrays never move while the loop runs, so one look is enough
+            load.set_metadata("invariant.load", builder.module.add_metadata([]))
+        address, columns = loads
         made = arrayobj.make_array(array)(context, builder)
         pointer = builder.inttoptr(address, made.data.type)
         if field.dimensions == 1:
-            shape, strides = [rows], [whole(item)]
+            shape, strides = [whole(_MANY)], [whole(item)]
         else:
-            shape, strides = [rows, columns], [builder.mul(columns, whole(item)), whole(item)]
+            shape = [whole(_MANY), columns]
+            strides = [builder.mul(columns, whole(item)), whole(item)]
         arrayobj.populate_array(
             made,
             pointer,

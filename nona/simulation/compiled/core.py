@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,15 +68,17 @@ def load_core() -> Core:
 
     t = _types()
     advance = int64(t.state, types.FunctionType(t.bind), types.FunctionType(t.pick))
-    return Core(
-        advance=compile_function(loop.advance, advance),
-        absorb_all=compile_function(totals.absorb_all, types.void(t.state, float64)),
-        busy_and_work=compile_function(
-            totals.busy_and_work, types.void(t.state, float64, float64[:, ::1], float64[:, ::1])
-        ),
+    every = types.void(t.state, float64)
+    both = types.void(t.state, float64, float64[:, ::1], float64[:, ::1])
+    core = Core(
+        advance=compile_function(loop.advance, advance, loop=True),
+        absorb_all=compile_function(totals.absorb_all, every, loop=True),
+        busy_and_work=compile_function(totals.busy_and_work, both, loop=True),
         no_bind=compile_function(_no_bind, t.bind),
         no_pick=compile_function(_no_pick, t.pick),
     )
+    gc.freeze()  # Numba leaves a million objects; to look through them again costs 0.1 s each time
+    return core
 
 
 _made: dict[tuple[Any, str, type, str], Any] = {}

@@ -58,7 +58,7 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
         tables_i_of(s),
         tables_f_of(s),
         feed_uniforms_of(s)[row],
-        out_of(s),
+        out_of(s)[: c.most_tasks],
     )
     return admitted(s, bind, pick)
 
@@ -100,7 +100,7 @@ def pick_all(s: State, pick: Decide) -> int:
             tables_i_of(s),
             tables_f_of(s),
             pick_uniforms_of(s)[c.pick_at],
-            out_of(s),
+            out_of(s)[: c.most_tasks],
         ):
             break
         if not is_allowed(s):

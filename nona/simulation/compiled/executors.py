@@ -29,7 +29,7 @@ from nona.simulation.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
 def join(s: State, place: int, now: float) -> None:
     """The task at ``place`` has all its inputs: it stands in the queue, or starts."""
     task = tasks_of(s)[place]
-    task.join_s = now
+    task.latest_s = now
     e = task.executor
     x = executors_of(s)[e]
     if x.next_s <= now:
@@ -138,7 +138,7 @@ def start(s: State, place: int, begin: float) -> None:
         row.query = job.query
         row.task = local
         row.executor = task.executor
-        row.ready_s = task.join_s
+        row.ready_s = task.latest_s
         row.start_s = begin
         row.end_s = end
 

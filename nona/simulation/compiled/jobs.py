@@ -16,12 +16,9 @@ from nona.simulation.compiled.arrays import (
     free_slots_of,
     jobs_of,
     marks_of,
-    message_traces_of,
-    messages_of,
     open_at_of,
     plan_of,
     queries_of,
-    task_traces_of,
     tasks_of,
     traced_of,
 )
@@ -46,11 +43,11 @@ def has_room(s: State) -> bool:
         past_transfer_s(s, c.now_s)  # so that only what is on its way stays in the list
     query = queries_of(s)[feed_query_of(s)[c.feed_at]]
     return bool(
-        (free_slots_of(s)[feed_query_of(s)[c.feed_at]] >= 0 or c.jobs_used < len(jobs_of(s)))
-        and c.arena + query.tasks <= len(tasks_of(s))
-        and c.promised_messages + query.inputs <= len(messages_of(s))
-        and c.task_traces_promised + query.tasks <= len(task_traces_of(s))
-        and c.message_traces_promised + query.inputs <= len(message_traces_of(s))
+        (free_slots_of(s)[feed_query_of(s)[c.feed_at]] >= 0 or c.jobs_used < c.room_jobs)
+        and c.arena + query.tasks <= c.room_tasks
+        and c.promised_messages + query.inputs <= c.room_messages
+        and c.task_traces_promised + query.tasks <= c.room_task_traces
+        and c.message_traces_promised + query.inputs <= c.room_message_traces
     )
 
 
@@ -60,7 +57,7 @@ def admit(s: State) -> int:
     number = c.next_number
     now = feed_s_of(s)[c.feed_at]
     q = feed_query_of(s)[c.feed_at]
-    while c.next_mark < len(marks_of(s)) and marks_of(s)[c.next_mark] == number:
+    while marks_of(s)[c.next_mark] == number:
         open_at_of(s)[c.next_mark] = c.open_jobs
         c.next_mark += 1
     count(s, now, 1)
@@ -77,7 +74,7 @@ def admit(s: State) -> int:
     job.arrival_s = now
     job.left = queries_of(s)[q].tasks
     job.running = 0
-    job.traced = c.next_traced < len(traced_of(s)) and traced_of(s)[c.next_traced] == number
+    job.traced = traced_of(s)[c.next_traced] == number
     job.wait_head = -1
     job.wait_tail = -1
     job.message = -1

@@ -16,18 +16,23 @@ DONE, REPORT, DRAIN, JOBS, BACKGROUND, PICK_ROWS, ROOM, DECIDE, BAD_BIND, BAD_PI
 NEXT_EVENT, ADMIT, PICK = range(3)
 
 STARTED = -1  # in ``missing``
+COMPLETIONS = 8192  # rows of completed jobs between two hand-overs
 
 
 def _record(**fields: str) -> np.dtype[Any]:
-    names = [(name, "f8" if kind == "f" else "i8") for kind, part in fields.items() for name in part.split()]
-    return np.dtype(names, align=True)
+    """Fields by kind: ``f`` floats, ``i`` whole numbers, ``h`` whole numbers below 2³¹."""
+    kinds = {"f": "f8", "i": "i8", "h": "i4"}
+    return np.dtype(
+        [(name, kinds[kind]) for kind, part in fields.items() for name in part.split()], align=True
+    )
 
 
 #: An executor, its counters as in the readable engine. ``head`` and ``tail`` delimit its queue of
 #: tasks. Of its background items ``absorbed`` have arrived, ``served`` have begun, ``ended`` were
 #: taken off the load board, and ``dropped`` are not in the arrays any more.
 EXECUTOR = _record(
-    i="server kind active task head tail absorbed served ended dropped",
+    h="server kind active task head tail",
+    i="absorbed served ended dropped",
     f="free_s since_s closed_s work_s next_s",
 )
 #: A link; ``at`` is the place of its next background item.
@@ -35,17 +40,19 @@ LINK = _record(i="at", f="capacity free_s since_s closed_s work_s reserved_s nex
 #: A job in the system. ``wait_head``, ``wait_tail``: its tasks that stand in queues, in order of
 #: joining. ``message``: the last of its messages, where tasks are picked. ``next``: free list.
 JOB = _record(
-    i="number query base left running traced wait_head wait_tail message next",
+    h="query left running traced wait_head wait_tail message next",
+    i="number base",
     f="arrival_s work_s sent_bytes",
 )
 #: A task in the system. ``plan`` is its place in the plan; ``before`` the number of background items
-#: that stand before it in its executor's queue.
+#: that stand before it in its executor's queue; ``latest_s`` the latest known arrival of an input, and
+#: the instant at which it joined the queue, once it has.
 TASK = _record(
-    i=(
-        "slot plan missing latest_number executor unfinished before "
-        "queue_next queue_previous wait_next wait_previous placed"
+    h=(
+        "slot plan missing latest_number executor unfinished before placed "
+        "queue_next queue_previous wait_next wait_previous"
     ),
-    f="latest_s draw join_s start_s end_s picked_s",
+    f="latest_s draw start_s end_s picked_s",
 )
 #: A tensor on its way to a server, where the engine has to remember it. ``use`` is its first input,
 #: ``stage`` how far it is on its path; ``next`` chains the job's messages, or the free ones.
@@ -80,6 +87,7 @@ CLOCK = _record(
         "board watched picks shared paths compiled network_view has_background mean_ticks "
         "phase answer admitted feed_at feed_jobs pick_at pick_rows next_number next_report "
         "next_mark next_traced "
+        "room_jobs room_tasks room_messages room_task_traces room_message_traces room_flows most_tasks "
         "events flows jobs_used arena messages_used free_message promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs completed unmeasured free background_freed saved_open_jobs stamp serial delivered "

@@ -7,14 +7,11 @@ import math
 from nona.simulation.compiled.arrays import (
     State,
     clock_of,
-    completions_of,
     events_of,
     executors_of,
     feed_s_of,
-    flows_of,
     jobs_of,
     links_of,
-    messages_of,
     tasks_of,
 )
 from nona.simulation.compiled.bind import hand_on
@@ -25,6 +22,7 @@ from nona.simulation.compiled.jobs import complete, has_room, too_long
 from nona.simulation.compiled.layout import (
     ADMIT,
     BACKGROUND,
+    COMPLETIONS,
     DONE,
     DRAIN,
     JOBS,
@@ -56,7 +54,7 @@ def advance(s: State, bind: Decide, pick: Decide) -> int:
     while True:
         if c.feed_at == c.feed_jobs:
             return JOBS
-        if c.completions == len(completions_of(s)):
+        if c.completions == COMPLETIONS:
             return DRAIN
         code = _next_event(s, bind, pick)
         if code != NEXT_EVENT:
@@ -79,7 +77,7 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
     c.now_s = now
     if c.shared and (links_of(s)[0].next_s == now or c.link_end_s == now):
         if links_of(s)[0].next_s == now:
-            if c.flows >= len(flows_of(s)) - len(messages_of(s)):
+            if c.flows >= c.room_flows - c.room_messages:
                 return ROOM
             background_arrives(s)
         else:

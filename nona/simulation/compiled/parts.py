@@ -44,7 +44,7 @@ def local_cause(s: State, place: int) -> int:
         source = base + reads_of(s)[r].source
         if (
             executor_server_of(s)[tasks_of(s)[source].executor] == server
-            and tasks_of(s)[source].end_s == task.join_s
+            and tasks_of(s)[source].end_s == task.latest_s
         ):
             return int(source)
     return -1
@@ -108,7 +108,7 @@ def add_parts(s: State, row: int, place: int) -> None:
     while place >= 0:
         task = tasks_of(s)[place]
         out.compute_s += task.end_s - task.start_s
-        out.server_wait_s += task.start_s - task.join_s
+        out.server_wait_s += task.start_s - task.latest_s
         if picks:
             place = _before_pick(s, row, place)
         elif plan_of(s)[task.plan].inputs == 0:
@@ -117,7 +117,7 @@ def add_parts(s: State, row: int, place: int) -> None:
             source = local_cause(s, place)
             if source < 0:
                 source = jobs_of(s)[task.slot].base + reads_of(s)[latest_read(s, place)].source
-                add_message(s, row, place, task.join_s - tasks_of(s)[source].end_s)
+                add_message(s, row, place, task.latest_s - tasks_of(s)[source].end_s)
             place = source
 
 
@@ -125,7 +125,7 @@ def _before_pick(s: State, row: int, place: int) -> int:
     """Parts of a picked task up to its joining; returns the predecessor to go on with."""
     task = tasks_of(s)[place]
     out = completions_of(s)[row]
-    gap = task.join_s - task.picked_s
+    gap = task.latest_s - task.picked_s
     if gap > 0:
         add_message(s, row, place, gap)
     before = last_predecessor(s, place)

@@ -55,11 +55,12 @@ def queue_bytes(s: State, now: float) -> float:
 
 def view_of(s: State) -> View:
     """What the scheduler sees; fields above its level are ``nan``."""
+    n = clock_of(s)[0].executors
     return View(
-        executor_server_of(s),
-        executor_class_of(s),
-        queue_length_of(s),
-        backlog_s_of(s),
+        executor_server_of(s)[:n],
+        executor_class_of(s)[:n],
+        queue_length_of(s)[:n],
+        backlog_s_of(s)[:n],
         shown_of(s)[0],
         shown_of(s)[1],
         shown_of(s)[2],
