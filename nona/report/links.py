@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from nona.hardware.network import Network
 from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.simulation.measured import link_utilizations
 from nona.simulation.records import Records
 from nona.units import format_bandwidth
 
@@ -67,13 +67,8 @@ def stages_figure(stages: Sequence[Row]) -> go.Figure:
 
 def busiest_links(records: Sequence[Records]) -> list[dict[str, Any]]:
     """The busiest links of one scheduler, averaged over its replications; empty where there is but one."""
-    names = records[0].link_names
-    if len(names) == 1:
-        return []
-    lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
-    share = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
-    order = np.lexsort((np.arange(len(names)), -share))[:MOST_LINKS]
-    return [{"link": names[k], "utilization": float(share[k])} for k in order]
+    busiest = link_utilizations(records)[:MOST_LINKS]
+    return [{"link": name, "utilization": share} for name, share in busiest]
 
 
 def links_figure(links: Sequence[Row]) -> go.Figure:

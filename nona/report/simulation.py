@@ -14,6 +14,8 @@ from nona.simulation.statistics import JctSummary, SchedulerSummary
 from nona.simulation.tally import PARTS
 from nona.simulation.warmup import Warmup
 
+MOST_LINKS = 8
+
 
 def simulation_report(
     summaries: Mapping[str, SchedulerSummary],
@@ -23,8 +25,9 @@ def simulation_report(
 ) -> dict[str, Any]:
     """All schedulers of one simulation. Intervals are ``[low, high]`` at 95 %, ``None`` if unknown.
 
-    ``checks`` says for each property whether it held in every run of every scheduler; ``warmup`` and
-    ``precision`` how long the runs were and why, where that is known.
+    Of the links, where there are several, the busiest are told. ``checks`` says for each property
+    whether it held in every run of every scheduler; ``warmup`` and ``precision`` how long the runs were
+    and why, where that is known.
     """
     engines = sorted({s.engine for s in summaries.values()})
     checks: dict[str, bool] = {}
@@ -43,6 +46,18 @@ def simulation_report(
         "warmup": _warmup(warmup) if warmup else None,
         "precision": _precision(precision) if precision else None,
     }
+
+
+def python_decisions(report: Mapping[str, Any]) -> list[str]:
+    """Schedulers that kept the compiled engine waiting: what they decide could not be compiled.
+
+    >>> schedulers = {"nona": {"decisions": "machine code"}, "mine": {"decisions": "python"}}
+    >>> [python_decisions({"engine": e, "schedulers": schedulers}) for e in ("compiled", "simpy")]
+    [['mine'], []]
+    """
+    if report["engine"] != "compiled":
+        return []
+    return [name for name, s in report["schedulers"].items() if s["decisions"] == "python"]
 
 
 def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
@@ -93,9 +108,11 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
             "compute": number(summary.utilization_compute),
             "network": number(summary.utilization_network),
         },
+        "links": {name: number(share) for name, share in summary.links[:MOST_LINKS]},
         "state": summary.state,
         "state_reason": summary.state_reason,
         "replications": summary.replications,
+        "decisions": summary.decisions,
     }
 
 

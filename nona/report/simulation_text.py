@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nona.report.simulation import python_decisions
 from nona.report.text import interval_text, or_dash, table
 from nona.units import format_time
 
@@ -26,6 +27,7 @@ def simulation_text(report: Row) -> str:
     ]
     lines += [f"{n}: {s['state_reason']}" for n, s in report["schedulers"].items() if s["state_reason"]]
     lines += withheld_lines(report["schedulers"])
+    lines += decision_lines(report)
     lines += ["", parts_text(report["schedulers"])]
     lines += [*warmup_lines(report.get("warmup")), *precision_lines(report.get("precision"))]
     if report.get("baseline"):
@@ -80,6 +82,13 @@ def withheld_lines(schedulers: Mapping[str, Row]) -> list[str]:
                 if reason:
                     reasons[reason] = None
     return [f"withheld: {reason}" for reason in reasons]
+
+
+def decision_lines(report: Row) -> Iterator[str]:
+    """Which schedulers kept the compiled engine waiting; nothing if none did."""
+    names = python_decisions(report)
+    if names:
+        yield f"decisions: {', '.join(names)} cannot be compiled and decided in plain Python, more slowly"
 
 
 def warmup_lines(warmup: Row | None) -> Iterator[str]:

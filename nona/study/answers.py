@@ -26,15 +26,13 @@ class Answer:
     """What is known after ``replications`` replications of every scheduler.
 
     ``failed`` names the schedulers that cannot run, and why: they sample from a placement, and there
-    is none. ``placement`` is ``None`` then, and where no scheduler needs one. ``chosen`` are those that
-    ran, with their tables.
+    is none. ``placement`` is ``None`` then, and where no scheduler needs one.
     """
 
     summaries: Mapping[str, SchedulerSummary]
     replications: int
     placement: Placement | None
     failed: Mapping[str, str]
-    chosen: Sequence[Chosen]
     seconds: float
 
 
@@ -86,7 +84,7 @@ def answers(
             more = _run(study, chosen, replace(options, replication=done - 1), check)
             runs = {name: (*records, *more[name]) for name, records in runs.items()}
         found = _summaries(study, [s.name for s, _ in entries], runs)
-        yield Answer(found, done, placement, failed, chosen, time.perf_counter() - begin)
+        yield Answer(found, done, placement, failed, time.perf_counter() - begin)
 
 
 def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:

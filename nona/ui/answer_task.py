@@ -8,10 +8,10 @@ from typing import Any
 from nona import study
 from nona.report.plain import plain
 from nona.report.simulation import simulation_report
+from nona.simulation.engines import AUTO, engine_named
 from nona.ui.desk import Desk
-from nona.ui.engines import COMPILED, engine_now, plain_policies
 
-JOBS = {COMPILED: 3000}
+JOBS = {"compiled": 3000}
 SLOW_JOBS = 400  # of an engine that answers while the compiled one is being prepared
 REPLICATIONS = 8
 
@@ -20,10 +20,10 @@ def answer(prepared: study.Study, spec: Mapping[str, Any], desk: Desk) -> dict[s
     """Tell all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live`` holds ``report`` (as of a simulation), ``predicted``, ``replications``, ``jobs``
-    (measured per run), ``engine``, ``plain_policies`` (that it cannot compile), and ``failed``:
+    (measured per run), ``engine``, and ``failed``:
     scheduler → why it cannot run.
     """
-    engine = engine_now()
+    engine = engine_named(AUTO)
     simulation = prepared.scenario.simulation
     jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(simulation.replications, REPLICATIONS)
@@ -32,10 +32,7 @@ def answer(prepared: study.Study, spec: Mapping[str, Any], desk: Desk) -> dict[s
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if not told:
-            told = {
-                "predicted": plain(study.predictions(prepared, found.placement)),
-                "plain_policies": plain_policies(engine, found.chosen),
-            }
+            told = {"predicted": plain(study.predictions(prepared, found.placement))}
         told |= {
             "report": plain(simulation_report(found.summaries, found.seconds)),
             "replications": found.replications,

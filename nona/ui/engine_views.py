@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
-from nona.ui.engines import COMPILED, SIMPY
+from nona.report.simulation import python_decisions
 
 _SENTENCES = {
-    COMPILED: "The compiled engine answered.",
-    SIMPY: "The SimPy engine answered: the compiled one is still being prepared, or cannot run here.",
+    "compiled": "The compiled engine answered.",
+    "simpy": "The SimPy engine answered: the compiled one is still being prepared, or cannot run here.",
 }
 
 
-def engine_text(engine: str, plain_policies: Sequence[str] = ()) -> str:
-    """Which engine answered, by the names in a report, and which policies it could not compile.
+def engine_text(report: Mapping[str, Any]) -> str:
+    """Which engine answered, and which policies it could not compile.
 
-    >>> engine_text("compiled")
+    >>> engine_text({"engine": "compiled", "schedulers": {"nona": {"decisions": "machine code"}}})
     'The compiled engine answered.'
-    >>> engine_text("compiled", ["mine"])
+    >>> engine_text({"engine": "compiled", "schedulers": {"mine": {"decisions": "python"}}})
     'The compiled engine answered; mine cannot be compiled and decided in plain Python, more slowly.'
-    >>> engine_text("compiled, simpy")
+    >>> engine_text({"engine": "compiled, simpy", "schedulers": {}})
     'The engines compiled, simpy answered, with equal results for equal runs.'
     """
+    engine, plain_policies = report["engine"], python_decisions(report)
     if engine not in _SENTENCES:
         return f"The engines {engine} answered, with equal results for equal runs."
-    if engine == COMPILED and plain_policies:
+    if plain_policies:
         names = ", ".join(plain_policies)
         return (
             f"The compiled engine answered; {names} cannot be compiled and decided in plain Python, "

@@ -119,7 +119,7 @@ def merged(told: Sequence[Data], order: Sequence[str]) -> dict[str, Any]:
     >>> report = lambda name, n: {"schedulers": {name: {}}, "engine": "simpy", "checks": {"x": n > 1},
     ...     "failed_checks": [], "seconds": n}
     >>> part = lambda name, n: {"report": report(name, n), "predicted": {}, "failed": {},
-    ...     "plain_policies": [], "replications": n, "jobs": 4, "engine": "simpy"}
+    ...     "replications": n, "jobs": 4, "engine": "simpy"}
     >>> both = merged([part("b", 2), part("a", 1)], ["a", "b"])
     >>> list(both["report"]["schedulers"]), both["replications"], both["report"]["checks"]
     (['a', 'b'], 1, {'x': False})
@@ -139,7 +139,6 @@ def merged(told: Sequence[Data], order: Sequence[str]) -> dict[str, Any]:
             "failed_checks": [line for r in reports for line in r["failed_checks"]],
         },
         "predicted": {name: value for t in told for name, value in t["predicted"].items()},
-        "plain_policies": [name for t in told for name in t["plain_policies"]],
         "failed": {name: why for t in told for name, why in t["failed"].items()},
         "replications": min(t["replications"] for t in told),
         "jobs": min(t["jobs"] for t in told),

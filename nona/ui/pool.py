@@ -91,8 +91,8 @@ class WorkerPool:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the waiting workers in the background; one of them prepares the compiled engine."""
-        threading.Thread(target=self._start, daemon=True, name="workers").start()
+        """Start the waiting workers in the background."""
+        threading.Thread(target=self.fill, daemon=True, name="workers").start()
 
     def take(self) -> Worker:
         """A waiting worker, one that has done its imports if there is one, or else a new one."""
@@ -157,17 +157,6 @@ class WorkerPool:
             if self._closed:
                 worker.kill()
         return worker
-
-    def _start(self) -> None:
-        self.fill()
-        first = self._new()
-
-        def listen(message: Mapping[str, Any]) -> None:
-            if "result" in message or "error" in message:
-                self.give_back(first)
-
-        first.listener = listen
-        first.send({"id": "", "kind": "warm"})
 
 
 def _spawn() -> subprocess.Popen[str]:

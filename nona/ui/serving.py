@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nona.errors import NonaError
+from nona.simulation.compiled import warm
+from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.run import Cancelled
 from nona.study.cache import StudyCache
 from nona.ui.desk import Desk
-from nona.ui.engines import compiled_ready, warm_compiled
 from nona.ui.tasks import run_task
 
 
@@ -22,20 +23,17 @@ class Server:
         self._cache = StudyCache()
 
     def load(self) -> None:
-        """Load the compiled engine if its machine code is there."""
-        if not self.loaded and compiled_ready():
-            self.loaded = warm_compiled()
+        """Load the compiled engine if its machine code is there; see that a process makes it if not."""
+        if not self.loaded and engine_named(AUTO) == "compiled":
+            warm()
+            self.loaded = True
 
     def serve(self, spec: Mapping[str, Any], used_bytes: Callable[[], int]) -> bool:
         """Run one job to its last line; returns whether the process is fit for another."""
         job = str(spec.get("id", ""))
         fit = True
         try:
-            if spec.get("kind") == "warm":
-                self.loaded = warm_compiled()
-                last: dict[str, Any] = {"result": {"compiled": self.loaded}}
-            else:
-                last = {"result": run_task(spec, self._desk(job))}
+            last: dict[str, Any] = {"result": run_task(spec, self._desk(job))}
         except Cancelled:
             last = {"stopped": True}
         except NonaError as error:

@@ -126,7 +126,7 @@ def checks_panel(report: Report) -> None:
             st.markdown(f"{'✓' if ok else '✗'} {plain(name)}")
         for line in failed:
             st.error(plain(line))
-        told = engine_text(report["engine"], report.get("plain_policies", ()))
+        told = engine_text(report)
         st.caption(plain(f"{told} {format_time(report['seconds'])} on the clock."))
 
 

@@ -20,13 +20,13 @@ from nona.report.series import LiveSeries, ecdf_series, executor_load, gantt_row
 from nona.report.simulation import job_table, simulation_report
 from nona.report.warmup import warmup_series
 from nona.scenario_file import scenario_from_mapping
+from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.warmup import run_name
 from nona.sources import Sources
 from nona.study import Study
 from nona.ui.answer_task import answer
 from nona.ui.count_task import count_configurations
 from nona.ui.desk import Desk
-from nona.ui.engines import COMPILED, engine_now, plain_policies
 from nona.ui.theory_task import simulate_known
 
 REPORT_EVERY_S = 0.4
@@ -94,7 +94,7 @@ def _model_facts(prepared: Study) -> dict[str, Any]:
 
 
 def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    live, last, engine, placement = LiveSeries(), 0.0, engine_now(), None
+    live, last, engine, placement = LiveSeries(), 0.0, engine_named(AUTO), None
 
     def on_progress(progress: study.SimulationProgress) -> None:
         nonlocal last
@@ -119,8 +119,6 @@ def _simulate(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str,
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": plain(live.snapshot())})
     names = prepared.scenario.labels
     report = plain(simulation_report(result.summaries, result.seconds, result.warmup, result.precision))
-    chosen = study.chosen_schedulers(prepared, placement) if engine == COMPILED else []
-    report["plain_policies"] = plain_policies(engine, chosen)
     slo_s = [q.slo_s for q in prepared.system.queries]
     folder = Path(spec["folder"])
     table = job_table((r for runs in result.records.values() for r in runs), names)

@@ -10,9 +10,9 @@ from typing import Any
 from nona.errors import JobError
 from nona.report.plain import plain
 from nona.report.theory import comparison_rows
+from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.known import EFFORTS, Effort, KnownSystem, compare, known_systems
 from nona.ui.desk import Desk
-from nona.ui.engines import engine_now
 
 REPORT_EVERY_S = 0.4
 
@@ -31,7 +31,7 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     if name not in EFFORTS:
         known = ", ".join(EFFORTS)
         raise JobError(f"Validation: effort={name!r} must be one of {known}; choose one of these.")
-    effort = replace(EFFORTS[name], engine=engine_now())
+    effort = replace(EFFORTS[name], engine=engine_named(AUTO))
     begin = time.monotonic()
     rows: list[dict[str, Any]] = []
     teller = _Teller(list(known_systems()), effort, desk, rows)

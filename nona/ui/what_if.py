@@ -150,7 +150,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
                 st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
             overload_warnings(found)
             st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
-            st.caption(plain(engine_text(shown.data["report"]["engine"], shown.data["plain_policies"])))
+            st.caption(plain(engine_text(shown.data["report"])))
     if was_busy and not live.busy(jobs()):
         st.rerun()  # ends the polling
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from nona.errors import SimulationError
 from nona.report.differences import all_differences, differences
 from nona.report.figures_warmup import warmup_figure
 from nona.report.plain import plain
-from nona.report.simulation import simulation_report
+from nona.report.simulation import MOST_LINKS, simulation_report
 from nona.report.simulation_text import difference_text, simulation_text
 from nona.report.warmup import warmup_series
 from nona.samples import scenario_path
@@ -118,6 +119,33 @@ def test_a_precision_that_was_not_reached_is_said():
     assert found["not_reached"][0] == "local"
     assert {*found["not_reached"], *found["overloaded"]} == set(result.records)
     assert "NOT reached after 10 replications by local (±" in simulation_text(report)
+
+
+def test_decisions_in_python_are_told_where_they_cost_time(fixed):
+    result = fixed[1]
+    ran_as = {"local": "machine code", "spread": "python", "random": "machine code"}
+    mixed = {n: replace(s, decisions=ran_as[n]) for n, s in result.summaries.items()}
+    for engine, told in (("compiled", True), ("simpy", False)):
+        summaries = {name: replace(s, engine=engine) for name, s in mixed.items()}
+        report = simulation_report(summaries, result.seconds)
+        assert report["schedulers"]["spread"]["decisions"] == "python"
+        assert ("spread cannot be compiled" in simulation_text(report)) == told
+
+
+def test_the_busiest_of_several_links_are_told(fixed):
+    assert simulation_report(fixed[1].summaries, 1.0)["schedulers"]["random"]["links"] == {}
+    path = scenario_path("vision_language_8_servers")
+    data = scenario_to_mapping(load_scenario(path))
+    data["simulation"] = {"jobs": 100, "replications": 2}
+    data["schedulers"] = ["random"]
+    data["cluster"]["network"]["nic"] = "5 Gbit/s"
+    result = study.simulate(study.prepare(scenario_from_mapping(data), Sources(path.parent)))
+    found = simulation_report(result.summaries, 1.0)["schedulers"]["random"]
+    assert len(found["links"]) == MOST_LINKS
+    assert list(found["links"].values()) == sorted(found["links"].values(), reverse=True)
+    busiest = [max(r.link_busy_s) / (r.window_s[1] - r.window_s[0]) for r in result.records["random"]]
+    assert max(found["links"].values()) <= sum(busiest) / 2 + 1e-12
+    assert found["utilization"]["network"] == pytest.approx(sum(busiest) / 2)
 
 
 def test_without_a_pilot_there_is_no_plot(fixed):

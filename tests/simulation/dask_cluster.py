@@ -44,9 +44,8 @@ def cluster(folder: Path, workers: int = 2, nanny: bool = False) -> Iterator[str
             )
         yield str(json.loads(contact.read_text())["address"])
     finally:
-        for process in reversed(started):
+        for process in reversed(started):  # a worker that cannot say goodbye to the scheduler waits for long
             process.terminate()
-        for process in reversed(started):
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:

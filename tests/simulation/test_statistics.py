@@ -27,6 +27,7 @@ def records(jct_s, query=None, **changes):
         scheduler="local",
         replication=0,
         engine="simpy",
+        decisions="python",
         jobs=len(jct),
         every=1,
         query=classes,
@@ -208,6 +209,26 @@ def test_checks_fail_if_they_fail_once():
     (check,) = summarize([good, bad, good], [None], ["a"]).checks
     assert not check.ok
     assert check.detail == "replication 3: one job lost"
+
+
+def test_decisions_are_python_if_they_were_once_and_links_are_averaged():
+    names, busy = ("core", "a", "b"), np.array([[1.0, 3.0, 2.0], [3.0, 5.0, 0.0]])
+    runs = [
+        records(
+            [0.1] * 4,
+            replication=r,
+            decisions=kind,
+            link_names=names,
+            link_busy_s=busy[r],
+            window_s=(2.0, 12.0),
+        )
+        for r, kind in enumerate(("machine code", "python"))
+    ]
+    both, first = summarize(runs, [None], ["a"]), summarize(runs[:1], [None], ["a"])
+    assert (both.decisions, first.decisions) == ("python", "machine code")
+    assert [name for name, _ in both.links] == ["a", "core", "b"]
+    assert [share for _, share in both.links] == pytest.approx([0.4, 0.2, 0.1])
+    assert summarize([records([0.1])], [None], ["a"]).links == ()
 
 
 def test_difference_of_schedulers_is_paired_by_replication():

@@ -28,7 +28,7 @@ FEW = [KNOWN["M/D/1"](0.3), KNOWN["M/G/1 with priorities"](0.6), KNOWN["fork-joi
 def few_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(theory_task, "known_systems", lambda: iter(FEW))
     monkeypatch.setattr(theory_task, "EFFORTS", {"tiny": TINY})
-    monkeypatch.setattr(theory_task, "engine_now", lambda: "simpy")
+    monkeypatch.setattr(theory_task, "engine_named", lambda name: "simpy")
     monkeypatch.setattr(theory_task, "REPORT_EVERY_S", 0.0)
 
 
