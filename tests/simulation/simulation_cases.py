@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.opportunistic import NoTables
 from nona.system import Arrivals, QueryClass, Stream, System
 
 NO_CUTS = Decomposition((), ())
@@ -67,8 +69,9 @@ def scheduler(
     view: NetworkView = NetworkView.N0,
     reads_queues: bool = False,
     uniforms: int = 0,
+    tables: Any = None,
 ) -> tuple[Scheduler, Prepared]:
-    prepared = Prepared(None, uniforms)
+    prepared = Prepared(tables, uniforms)
     made = Scheduler(
         name=decide.__name__.strip("_"),
         kind=kind,
@@ -85,20 +88,38 @@ def scheduler(
 
 def fixed(places: Sequence[int]) -> tuple[Scheduler, Prepared]:
     """Every job on the same executors."""
+    return scheduler(fixed_places, tables=Places(np.array(places, dtype=np.int64), np.array([0])))
 
-    def fixed_places(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
-        out[: len(places)] = places
 
-    return scheduler(fixed_places)
+def by_class(places: Sequence[Sequence[int]]) -> tuple[Scheduler, Prepared]:
+    """Every job of query class k on executors ``places[k]``."""
+    tables = Places(np.concatenate(places), np.cumsum([0, *map(len, places[:-1])]))
+    return scheduler(fixed_places, tables=tables)
+
+
+class Places(NamedTuple):
+    """Where the tasks of each class go, and where each class begins; with one beginning, of every class."""
+
+    executor: NDArray[np.int64]
+    begin: NDArray[np.int64]
+
+
+def fixed_places(now: float, query: int, view: Any, tables: Places, u: Any, out: Any) -> None:
+    """A plain function over arrays, so that it can be compiled."""
+    begin = tables.begin[min(query, len(tables.begin) - 1)]
+    for t in range(min(len(out), len(tables.executor) - begin)):
+        out[t] = tables.executor[begin + t]
 
 
 def uniform(draws: int) -> tuple[Scheduler, Prepared]:
     """Every task on an executor drawn uniformly."""
+    return scheduler(uniform_places, uniforms=draws, tables=NoTables())
 
-    def uniform_places(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
-        out[: len(out)] = (u[: len(out)] * len(view.executor_server)).astype(np.int64)
 
-    return scheduler(uniform_places, uniforms=draws)
+def uniform_places(now: float, query: int, view: Any, tables: NoTables, u: Any, out: Any) -> None:
+    """Likewise."""
+    for t in range(min(len(out), len(u))):
+        out[t] = int(u[t] * len(view.executor_server))
 
 
 def shortest_queue(reads: bool = True) -> tuple[Scheduler, Prepared]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from simulation_cases import fixed, make_system, query, scheduler, task_graph
+from simulation_cases import by_class, fixed, make_system, query, task_graph
 
 from nona.placement.queueing import fifo_wait_s
 from nona.simulation.intervals import mean_interval
@@ -19,15 +17,6 @@ from nona.topology import NONE, Topology, make_topology
 
 SIZES = (0.3, 1.7)
 ONCE = Arrivals("trace", times_s=(0.0, 1e6), scale_to_rate=False)
-
-
-def by_class(places: Sequence[Sequence[int]]) -> Any:
-    """Every job of query class k on executors ``places[k]``."""
-
-    def places_by_class(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
-        out[: len(places[query])] = places[query]
-
-    return scheduler(places_by_class)
 
 
 def sender(rho: float, **changes: object) -> System:
