@@ -124,27 +124,39 @@ def _gantt(record: Records, system: System) -> list[dict[str, Any]]:
 class LiveSeries:
     """Running means while a simulation goes on: the first replication of each scheduler, in stretches.
 
+    Beyond ``most`` jobs of a scheduler every second one is dropped, again and again, so that memory
+    does not grow with the length of the run.
+
     >>> live = LiveSeries(points=2)
     >>> live.snapshot()
     {}
     """
 
-    def __init__(self, points: int = 60) -> None:
-        self.points = points
-        self._at: dict[str, list[NDArray[np.float64]]] = {}
-        self._jct: dict[str, list[NDArray[np.float64]]] = {}
+    def __init__(self, points: int = 60, most: int = 50_000) -> None:
+        self.points, self.most = points, most
+        self._at: dict[str, NDArray[np.float64]] = {}
+        self._jct: dict[str, NDArray[np.float64]] = {}
+        self._every: dict[str, int] = {}
+        self._jobs: dict[str, int] = {}
 
     def add(self, scheduler: str, replication: int, progress: Progress) -> None:
         """Take in the measured jobs that were completed since the last call."""
-        if replication == 0 and len(progress.arrival_s):
-            self._at.setdefault(scheduler, []).append(progress.arrival_s)
-            self._jct.setdefault(scheduler, []).append(progress.completion_s - progress.arrival_s)
+        if replication != 0 or not len(progress.arrival_s):
+            return
+        every, empty = self._every.setdefault(scheduler, 1), np.zeros(0)
+        jct = progress.completion_s - progress.arrival_s
+        at = np.concatenate([self._at.get(scheduler, empty), progress.arrival_s[::every]])
+        self._at[scheduler] = at
+        self._jct[scheduler] = np.concatenate([self._jct.get(scheduler, empty), jct[::every]])
+        self._jobs[scheduler] = self._jobs.get(scheduler, 0) + len(jct)
+        if len(at) > self.most:
+            self._at[scheduler], self._jct[scheduler] = at[::2], self._jct[scheduler][::2]
+            self._every[scheduler] = 2 * every
 
     def snapshot(self) -> dict[str, Any]:
         """Scheduler → ``t`` (seconds since its first measured job), ``jct_s``, and jobs seen."""
         series = {}
-        for scheduler, parts in self._at.items():
-            at, jct = np.concatenate(parts), np.concatenate(self._jct[scheduler])
-            self._at[scheduler], self._jct[scheduler] = [at], [jct]
-            series[scheduler] = {**_binned(at - at.min(), jct, self.points), "jobs": len(at)}
+        for scheduler, at in self._at.items():
+            binned = _binned(at - at.min(), self._jct[scheduler], self.points)
+            series[scheduler] = {**binned, "jobs": self._jobs[scheduler]}
         return series

@@ -178,6 +178,8 @@ def run_background(s: State, e: int, begin: float) -> None:
 
 def settle(s: State, now: float) -> None:
     """Bring the load board up to ``now``."""
+    if not clock_of(s)[0].has_background:
+        return
     for e in range(clock_of(s)[0].executors):
         if next_change_s_of(s)[e] <= now:
             if executors_of(s)[e].next_s <= now:
