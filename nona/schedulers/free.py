@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from nona.schedulers.base import View
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.schedulers.base import Ready, View
 
 
 def free_executor(view: View, u: float) -> int:
@@ -13,3 +16,16 @@ def free_executor(view: View, u: float) -> int:
     if len(free) == 0:
         return -1
     return int(free[int(u * len(free))])
+
+
+def home_or_free(view: View, ready: Ready, best: int, u: float, out: NDArray[Any]) -> bool:
+    """Pick the ready task ``best``: where its last predecessor ran, if that is free, else as
+    :func:`free_executor` draws. Whether there is such an executor."""
+    executor = ready.home[best]
+    if executor < 0 or view.queue_length[executor] != 0:
+        executor = free_executor(view, u)
+    if executor < 0:
+        return False
+    out[0] = best
+    out[1] = executor
+    return True

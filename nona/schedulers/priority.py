@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nona.errors import SimulationError
 from nona.placement.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
-from nona.schedulers.free import free_executor
+from nona.schedulers.free import home_or_free
 from nona.schedulers.options import check_options
 from nona.system import System
 
@@ -30,14 +30,7 @@ def decide(now: float, view: View, ready: Ready, tables: Ranks, u: Any, out: NDA
     if ready.n == 0:
         return False
     best = np.argmin(tables.rank[ready.query] * SPAN + ready.job)
-    executor = ready.home[best]
-    if executor < 0 or view.queue_length[executor] != 0:
-        executor = free_executor(view, u[0])
-    if executor < 0:
-        return False
-    out[0] = best
-    out[1] = executor
-    return True
+    return home_or_free(view, ready, int(best), u[0], out)
 
 
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
