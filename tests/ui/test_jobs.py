@@ -21,6 +21,7 @@ from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to
 from nona.study import prepare, simulate
 from nona.ui.answer_task import REPLICATIONS
 from nona.ui.jobs import Job, JobRegistry
+from nona.ui.serving import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -352,3 +353,18 @@ def test_sessions_share_no_files_through_a_worker(warm: JobRegistry, tmp_path: P
         assert job.result is not None, job.error
         means.append(job.result["report"]["schedulers"]["local"]["jct_s"]["mean"])
     assert means == pytest.approx([0.003, 0.007, 0.003], rel=1e-6)
+
+
+def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never compiles itself: it asks for the one process that does."""
+    ready, done = [False], []
+    monkeypatch.setattr("nona.simulation.engines.is_ready", lambda: ready[0])
+    monkeypatch.setattr("nona.simulation.engines.prepare_in_background", lambda: done.append("asked"))
+    monkeypatch.setattr("nona.ui.serving.warm", lambda: done.append("loaded"))
+    server = Server(set(), lambda message: None)
+    server.load()
+    assert (server.loaded, done) == (False, ["asked"])
+    ready[0] = True
+    server.load()
+    server.load()
+    assert (server.loaded, done) == (True, ["asked", "loaded"])
