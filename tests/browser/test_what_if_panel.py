@@ -73,6 +73,7 @@ def test_the_page_lives_while_an_answer_is_made(app_page: Any) -> None:
         page.wait_for_timeout(150)
     page.wait_for_function(ANSWERED, arg="", timeout=90_000)
     press(page, "Servers", "ArrowLeft")
+    page.wait_for_timeout(400)  # a slider hands its value on a little after the last key
     open_page(page, "Workload")
     open_page(page, "Simulation")
     page.get_by_text("Answer as I change").click()
