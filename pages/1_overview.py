@@ -31,7 +31,7 @@ with st.container(border=True):
         type="primary",
         icon=":material/rocket_launch:",
         on_click=open_demo,
-        args=(state, chosen),
+        args=(state, "demo"),
     )
     if state.choices.get("demo-error"):
         st.error(plain(state.choices["demo-error"]), icon=":material/error:")

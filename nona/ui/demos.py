@@ -6,6 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import PurePath
 
+import streamlit as st
+
 from nona.errors import NonaError
 from nona.samples import sample_names, scenario_description, scenario_path
 from nona.scenario import Scenario
@@ -30,10 +32,13 @@ def demo_title(name: str, long: bool = False) -> str:
     return scenario_description(name) if long else load_scenario(scenario_path(name)).name
 
 
-def open_demo(state: AppState, name: str) -> None:
-    """Make a shipped scenario the session's own, with the files that it names."""
+def open_demo(state: AppState, key: str) -> None:
+    """Make the shipped scenario that the field ``key`` names the session's own, with its files.
+
+    The field is read when the button is pressed: the page may not have been drawn since it changed.
+    """
     try:
-        path = scenario_path(name)
+        path = scenario_path(st.session_state[key])
         scenario = load_scenario(path)
         for file in _files(scenario):
             shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)

@@ -141,14 +141,15 @@ def _answer(state: AppState, was_busy: bool) -> None:
     # The style stands before the answer and not around it, so that the table stays where and what it is.
     st.html(f"<style>.st-key-{AREA} {{ opacity: {0.45 if old else 1}; transition: opacity .15s }}</style>")
     st.caption(plain(_status(live, old)))
-    for error in live.errors:
-        st.error(plain(error), icon=":material/error:")
+    with st.container():  # always there, as below: what comes and goes must not move the table
+        for error in live.errors:
+            st.error(plain(error), icon=":material/error:")
     with st.container(key=AREA):
         if shown is not None:
-            found = shown.data["report"]["schedulers"]
-            for name, why in shown.data["failed"].items():
-                st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-            overload_warnings(found)
+            with st.container():
+                for name, why in shown.data["failed"].items():
+                    st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
+                overload_warnings(shown.data["report"]["schedulers"])
             st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
             st.caption(plain(engine_text(shown.data["report"])))
     if was_busy and not live.busy(jobs()):
