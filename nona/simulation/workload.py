@@ -133,7 +133,8 @@ class Workload:
         if not self._uniforms:
             return np.empty((n, 0))
         blocks = [rng.random((n, WIDTH)) for rng in self._uniforms]
-        return np.ascontiguousarray(np.concatenate(blocks, axis=1)[:, : self.uniforms_per_job])
+        whole = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        return whole[:, : self.uniforms_per_job]
 
     def _merged(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Arrivals of all classes in order; those up to the horizon that every class has reached."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nona.schedulers.base import NetworkView, Scheduler
-from nona.simulation.compiled.arrays import Arrays, Records, blank_arrays
+from nona.simulation.compiled.arrays import Arrays, Records
+from nona.simulation.compiled.fields import blank_arrays
 from nona.simulation.compiled.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
 from nona.simulation.compiled.plans import flatten, ticks_of
 from nona.simulation.compiled.policies import FlatTables

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.arrays import (
-    State,
-    clock_of,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.executors import join
+from nona.simulation.compiled.fields import (
+    clock_at,
     executor_class_of,
     executor_server_of,
-    jobs_of,
+    jobs_at,
     out_of,
-    outputs_of,
-    plan_of,
-    queries_of,
+    outputs_at,
+    plan_at,
+    queries_at,
     server_stamp_of,
     sources_of,
-    tasks_of,
+    tasks_at,
     ticks_of,
-    uses_of,
+    uses_at,
 )
-from nona.simulation.compiled.executors import join
 from nona.simulation.compiled.inputs import here
 from nona.simulation.compiled.links import send_on_path, send_once
 from nona.simulation.compiled.load import promise, release
@@ -27,19 +27,19 @@ from nona.simulation.compiled.shared_link import send_shared
 
 def bind_tasks(s: State, slot: int) -> bool:
     """Bind the tasks of a new job as ``out`` says, and start its first ones; false if that cannot be."""
-    c = clock_of(s)[0]
-    job = jobs_of(s)[slot]
+    c = clock_at(s, 0)
+    job = jobs_at(s, slot)
     tasks = job.left
     for t in range(tasks):
         if out_of(s)[t] < 0 or out_of(s)[t] >= c.executors:
             return False
     for t in range(tasks):
-        task = tasks_of(s)[job.base + t]
+        task = tasks_at(s, job.base + t)
         task.executor = out_of(s)[t]
         task.placed = 1
         if c.board:
             promise(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
-    query = queries_of(s)[job.query]
+    query = queries_at(s, job.query)
     now = job.arrival_s
     for i in range(query.first_source, query.first_source + query.sources):
         join(s, job.base + sources_of(s)[i], now)
@@ -48,18 +48,18 @@ def bind_tasks(s: State, slot: int) -> bool:
 
 def hand_on(s: State, place: int, e: int, now: float) -> None:
     """The task at ``place`` is complete on executor ``e``: its tensors go where they are read."""
-    c = clock_of(s)[0]
-    task = tasks_of(s)[place]
-    plan = plan_of(s)[task.plan]
+    c = clock_at(s, 0)
+    task = tasks_at(s, place)
+    plan = plan_at(s, task.plan)
     if c.board:
         release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
-    base = jobs_of(s)[task.slot].base
+    base = jobs_at(s, task.slot).base
     server = executor_server_of(s)[e]
     for o in range(plan.output, plan.output_end):
-        output = outputs_of(s)[o]
+        output = outputs_at(s, o)
         if output.use_end - output.use == 1:
-            target = base + uses_of(s)[output.use].target
-            there = executor_server_of(s)[tasks_of(s)[target].executor]
+            target = base + uses_at(s, output.use).target
+            there = executor_server_of(s)[tasks_at(s, target).executor]
             if there == server:
                 here(s, target, now)
             else:
@@ -70,17 +70,17 @@ def hand_on(s: State, place: int, e: int, now: float) -> None:
 
 def fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
     """Several tasks read one tensor: what is here at once, then one message per other server."""
-    c = clock_of(s)[0]
-    base = jobs_of(s)[slot].base
-    output = outputs_of(s)[o]
+    c = clock_at(s, 0)
+    base = jobs_at(s, slot).base
+    output = outputs_at(s, o)
     for u in range(output.use, output.use_end):
-        target = base + uses_of(s)[u].target
-        if executor_server_of(s)[tasks_of(s)[target].executor] == server:
+        target = base + uses_at(s, u).target
+        if executor_server_of(s)[tasks_at(s, target).executor] == server:
             here(s, target, now)
     c.stamp += 1
     stamp = c.stamp
     for u in range(output.use, output.use_end):
-        there = executor_server_of(s)[tasks_of(s)[base + uses_of(s)[u].target].executor]
+        there = executor_server_of(s)[tasks_at(s, base + uses_at(s, u).target).executor]
         if there != server and server_stamp_of(s)[there] != stamp:
             server_stamp_of(s)[there] = stamp
             send(s, slot, u, o, server, there, now)
@@ -88,7 +88,7 @@ def fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
 
 def send(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> None:
     """One message to one server, on whatever network there is."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.paths:
         send_on_path(s, slot, use, output, source, destination, now)
     elif c.shared:

@@ -21,13 +21,13 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from nona.simulation.compiled.arrays import Field
+from nona.simulation.compiled.accessors import accessor, row_accessor
+from nona.simulation.compiled.fields import Field, Row
 
 _READY = "ready"
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-_MANY = 1 << 40  # the length that arrays have in the loop: it asks the clock how much room there is
 _PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results"}  # modules that stay plain Python
 _LOCK = threading.RLock()  # Numba's settings are the process's own
 
@@ -137,6 +137,8 @@ def _linked(
         helper = scope.get(name)
         if isinstance(helper, Field):
             scope[name] = accessor(helper)
+        elif isinstance(helper, Row):
+            scope[name] = row_accessor(helper)
         elif isinstance(helper, FunctionType) and helper is not function:
             if helper not in made:
                 made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))
@@ -145,48 +147,3 @@ def _linked(
     copy.__qualname__ = function.__qualname__
     copy.__module__ = function.__module__
     return copy
-
-
-@cache
-def accessor(field: Field) -> Any:
-    """Code that makes one of the arrays from its address, in place and without a call."""
-    from numba.core import cgutils as numba_cgutils
-    from numba.core import types
-    from numba.extending import intrinsic
-    from numba.np import arrayobj as numba_arrayobj
-    from numba.np import numpy_support
-
-    arrayobj: Any = numba_arrayobj  # Numba has no types of its own
-    cgutils: Any = numba_cgutils
-    array = types.Array(numpy_support.from_dtype(field.dtype), field.dimensions, "C")
-    item = field.dtype.itemsize
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = context.get_value_type(types.int64)
-        state = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-        loads = [builder.load(builder.gep(state.data, [whole(2 * field.number + k)])) for k in range(2)]
-        for load in loads:  # arrays never move while the loop runs, so one look is enough
-            load.set_metadata("invariant.load", builder.module.add_metadata([]))
-        address, columns = loads
-        made = arrayobj.make_array(array)(context, builder)
-        pointer = builder.inttoptr(address, made.data.type)
-        if field.dimensions == 1:
-            shape, strides = [whole(_MANY)], [whole(item)]
-        else:
-            shape = [whole(_MANY), columns]
-            strides = [builder.mul(columns, whole(item)), whole(item)]
-        arrayobj.populate_array(
-            made,
-            pointer,
-            cgutils.pack_array(builder, shape),
-            cgutils.pack_array(builder, strides),
-            item,
-            None,
-        )
-        return made._getvalue()
-
-    @intrinsic
-    def get(typing: Any, s: Any) -> Any:
-        return array(s), generate
-
-    return get

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nona.simulation.compiled.arrays import (
-    State,
-    clock_of,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.bind import bind_tasks
+from nona.simulation.compiled.fields import (
+    clock_at,
     feed_uniforms_of,
-    jobs_of,
+    jobs_at,
     out_of,
     pick_uniforms_of,
     tables_f_of,
     tables_i_of,
 )
-from nona.simulation.compiled.bind import bind_tasks
 from nona.simulation.compiled.jobs import admit
 from nona.simulation.compiled.layout import (
     ADMIT,
@@ -35,7 +35,7 @@ Decide = Callable[..., Any]
 
 def arrive(s: State, bind: Decide, pick: Decide) -> int:
     """The next job of the feed arrives."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     now = c.now_s
     row = c.feed_at
     slot = admit(s)
@@ -53,7 +53,7 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
         return DECIDE
     bind(
         now,
-        jobs_of(s)[slot].query,
+        jobs_at(s, slot).query,
         view_of(s),
         tables_i_of(s),
         tables_f_of(s),
@@ -65,15 +65,15 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
 
 def admitted(s: State, bind: Decide, pick: Decide) -> int:
     """The decision about the job that has arrived stands in ``out``."""
-    clock_of(s)[0].phase = NEXT_EVENT
-    if not bind_tasks(s, clock_of(s)[0].admitted):
+    clock_at(s, 0).phase = NEXT_EVENT
+    if not bind_tasks(s, clock_at(s, 0).admitted):
         return BAD_BIND
     return _reported(s)
 
 
 def _reported(s: State) -> int:
     """A report is due with some arrivals."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.next_number > c.next_report:
         c.next_report += c.report_every
         return REPORT
@@ -82,7 +82,7 @@ def _reported(s: State) -> int:
 
 def pick_all(s: State, pick: Decide) -> int:
     """Ask the policy while there are ready tasks and free executors."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     now = c.now_s
     while c.ready > 0 and c.free > 0:
         if c.pick_at == c.pick_rows:
@@ -114,7 +114,7 @@ def pick_all(s: State, pick: Decide) -> int:
 
 def picked(s: State, pick: Decide) -> int:
     """Go on picking: ``answer`` is 1 with a decision in ``out``, 0 for none, −1 to ask first."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.answer == 1:
         if not is_allowed(s):
             return BAD_PICK

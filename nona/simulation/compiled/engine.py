@@ -13,9 +13,10 @@ from nona.simulation.collected import Progress
 from nona.simulation.collector import Collector
 from nona.simulation.compiled import layout
 from nona.simulation.compiled.allocate import make_arrays, with_room
-from nona.simulation.compiled.arrays import Arrays, addresses, note_addresses
+from nona.simulation.compiled.arrays import Arrays
 from nona.simulation.compiled.core import Core, compiled_policy, load_core
 from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
+from nona.simulation.compiled.fields import addresses, note_addresses
 from nona.simulation.compiled.policies import FlatTables, NotFlatError, flatten_tables
 from nona.simulation.compiled.results import raw_run
 from nona.simulation.dispatch import bad_binding

@@ -6,18 +6,18 @@ waiting task knows how many background items stand before it.
 
 from __future__ import annotations
 
-from nona.simulation.compiled.arrays import (
-    State,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.fields import (
     background_end_s_of,
     background_s_of,
     background_work_s_of,
-    clock_of,
+    clock_at,
     events_of,
-    executors_of,
-    jobs_of,
+    executors_at,
+    jobs_at,
     next_change_s_of,
-    task_traces_of,
-    tasks_of,
+    task_traces_at,
+    tasks_at,
     times_of,
 )
 from nona.simulation.compiled.heap import push
@@ -28,10 +28,10 @@ from nona.simulation.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
 
 def join(s: State, place: int, now: float) -> None:
     """The task at ``place`` has all its inputs: it stands in the queue, or starts."""
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     task.latest_s = now
     e = task.executor
-    x = executors_of(s)[e]
+    x = executors_at(s, e)
     if x.next_s <= now:
         absorb(s, e, now)
     if not x.active:
@@ -41,15 +41,15 @@ def join(s: State, place: int, now: float) -> None:
     task.queue_next = -1
     task.queue_previous = x.tail
     if x.tail >= 0:
-        tasks_of(s)[x.tail].queue_next = place
+        tasks_at(s, x.tail).queue_next = place
     else:
         x.head = place
     x.tail = place
-    job = jobs_of(s)[task.slot]
+    job = jobs_at(s, task.slot)
     task.wait_next = -1
     task.wait_previous = job.wait_tail
     if job.wait_tail >= 0:
-        tasks_of(s)[job.wait_tail].wait_next = place
+        tasks_at(s, job.wait_tail).wait_next = place
     else:
         job.wait_head = place
     job.wait_tail = place
@@ -57,42 +57,42 @@ def join(s: State, place: int, now: float) -> None:
 
 def leave_queue(s: State, place: int) -> None:
     """Take a waiting task out of its executor's queue and its job's list."""
-    task = tasks_of(s)[place]
-    x = executors_of(s)[task.executor]
+    task = tasks_at(s, place)
+    x = executors_at(s, task.executor)
     if task.queue_previous >= 0:
-        tasks_of(s)[task.queue_previous].queue_next = task.queue_next
+        tasks_at(s, task.queue_previous).queue_next = task.queue_next
     else:
         x.head = task.queue_next
     if task.queue_next >= 0:
-        tasks_of(s)[task.queue_next].queue_previous = task.queue_previous
+        tasks_at(s, task.queue_next).queue_previous = task.queue_previous
     else:
         x.tail = task.queue_previous
-    job = jobs_of(s)[task.slot]
+    job = jobs_at(s, task.slot)
     if task.wait_previous >= 0:
-        tasks_of(s)[task.wait_previous].wait_next = task.wait_next
+        tasks_at(s, task.wait_previous).wait_next = task.wait_next
     else:
         job.wait_head = task.wait_next
     if task.wait_next >= 0:
-        tasks_of(s)[task.wait_next].wait_previous = task.wait_previous
+        tasks_at(s, task.wait_next).wait_previous = task.wait_previous
     else:
         job.wait_tail = task.wait_previous
 
 
 def proceed(s: State, e: int, slot: int, now: float) -> None:
     """A task of the job in ``slot`` has ended here: start the next, of the same job if one is ready."""
-    x = executors_of(s)[e]
-    if clock_of(s)[0].run_on:
-        place = jobs_of(s)[slot].wait_head
+    x = executors_at(s, e)
+    if clock_at(s, 0).run_on:
+        place = jobs_at(s, slot).wait_head
         while place >= 0:
-            if tasks_of(s)[place].executor == e:
+            if tasks_at(s, place).executor == e:
                 leave_queue(s, place)
                 start(s, place, now)
                 return
-            place = tasks_of(s)[place].wait_next
+            place = tasks_at(s, place).wait_next
     if x.next_s <= now:
         absorb(s, e, now)
     head = x.head
-    before = x.absorbed if head < 0 else tasks_of(s)[head].before
+    before = x.absorbed if head < 0 else tasks_at(s, head).before
     while x.served < before:
         run_background(s, e, x.free_s)
     if head >= 0:
@@ -104,9 +104,9 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
 
 def start(s: State, place: int, begin: float) -> None:
     """The task at ``place`` runs from ``begin``."""
-    task = tasks_of(s)[place]
-    job = jobs_of(s)[task.slot]
-    x = executors_of(s)[task.executor]
+    task = tasks_at(s, place)
+    job = jobs_at(s, task.slot)
+    x = executors_at(s, task.executor)
     service = times_of(s)[x.kind, task.plan]
     job.work_s += service
     service *= task.draw
@@ -121,7 +121,7 @@ def start(s: State, place: int, begin: float) -> None:
     task.missing = STARTED
     task.start_s = begin
     task.end_s = end
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     local = place - job.base
     push(
         events_of(s),
@@ -132,7 +132,7 @@ def start(s: State, place: int, begin: float) -> None:
     )
     c.events += 1
     if job.traced:
-        row = task_traces_of(s)[c.task_traces]
+        row = task_traces_at(s, c.task_traces)
         c.task_traces += 1
         row.job = job.number
         row.query = job.query
@@ -145,8 +145,8 @@ def start(s: State, place: int, begin: float) -> None:
 
 def absorb(s: State, e: int, now: float) -> None:
     """Let the background that arrived up to ``now`` join the queue."""
-    c = clock_of(s)[0]
-    x = executors_of(s)[e]
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
     while x.next_s <= now:
         if c.board:
             promise(s, e, c.mean_ticks)
@@ -161,7 +161,7 @@ def absorb(s: State, e: int, now: float) -> None:
 
 def run_background(s: State, e: int, begin: float) -> None:
     """The background item that comes next runs from ``begin``."""
-    x = executors_of(s)[e]
+    x = executors_at(s, e)
     service = background_work_s_of(s)[e, x.served - x.dropped]
     if begin > x.free_s:
         x.closed_s += x.free_s - x.since_s
@@ -169,7 +169,7 @@ def run_background(s: State, e: int, begin: float) -> None:
     end = begin + service
     x.free_s = end
     x.work_s += service
-    if clock_of(s)[0].board:
+    if clock_at(s, 0).board:
         background_end_s_of(s)[e, x.served - x.dropped] = end
         if end < next_change_s_of(s)[e]:
             next_change_s_of(s)[e] = end
@@ -178,18 +178,18 @@ def run_background(s: State, e: int, begin: float) -> None:
 
 def settle(s: State, now: float) -> None:
     """Bring the load board up to ``now``."""
-    if not clock_of(s)[0].has_background:
+    if not clock_at(s, 0).has_background:
         return
-    for e in range(clock_of(s)[0].executors):
+    for e in range(clock_at(s, 0).executors):
         if next_change_s_of(s)[e] <= now:
-            if executors_of(s)[e].next_s <= now:
+            if executors_at(s, e).next_s <= now:
                 absorb(s, e, now)
             end_background(s, e, now)
 
 
 def busy_until(s: State, e: int, now: float) -> float:
     """Busy seconds of ``e`` from 0 to ``now``: the length of its busy periods."""
-    x = executors_of(s)[e]
+    x = executors_at(s, e)
     if x.next_s <= now:
         absorb(s, e, now)
     return float(x.closed_s + min(x.free_s, now) - x.since_s)
@@ -197,7 +197,7 @@ def busy_until(s: State, e: int, now: float) -> float:
 
 def work_until(s: State, e: int, now: float) -> float:
     """Seconds of service done by ``e`` by ``now``: started services less what is left of them."""
-    x = executors_of(s)[e]
+    x = executors_at(s, e)
     if x.next_s <= now:
         absorb(s, e, now)
     return float(x.work_s - max(0.0, x.free_s - now))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.arrays import State, clock_of, events_of, jobs_of, tasks_of
+from nona.simulation.compiled.arrays import State
 from nona.simulation.compiled.executors import join
+from nona.simulation.compiled.fields import clock_at, events_of, jobs_at, tasks_at
 from nona.simulation.compiled.heap import push
 from nona.simulation.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT
 
 
 def here(s: State, place: int, now: float) -> None:
     """One input of the task at ``place`` is on its server ``now``."""
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     if task.missing > 1:
         task.missing -= 1
     elif task.latest_s > now:
@@ -22,7 +23,7 @@ def here(s: State, place: int, now: float) -> None:
 
 def later(s: State, place: int, delivered_s: float, number: int) -> None:
     """Input ``number`` of the job, which the task at ``place`` reads, will be there at ``delivered_s``."""
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     if delivered_s > task.latest_s:
         task.latest_s = delivered_s
         task.latest_number = number
@@ -36,10 +37,10 @@ def later(s: State, place: int, delivered_s: float, number: int) -> None:
 
 def wait(s: State, place: int) -> None:
     """All inputs of the task are there or on their way: let it join with the last."""
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     task.missing = 0
-    c = clock_of(s)[0]
-    number = jobs_of(s)[task.slot].number
+    c = clock_at(s, 0)
+    number = jobs_at(s, task.slot).number
     key = (DELIVERY << KIND_SHIFT) + (number << JOB_SHIFT) + task.latest_number
     push(events_of(s), c.events, task.latest_s, key, place)
     c.events += 1

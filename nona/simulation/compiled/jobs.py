@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.arrays import (
-    State,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.fields import (
     class_bytes_of,
     class_completed_of,
     class_work_s_of,
-    clock_of,
-    completions_of,
+    clock_at,
+    completions_at,
     feed_draw_of,
     feed_draws_of,
     feed_query_of,
     feed_s_of,
     free_slots_of,
-    jobs_of,
+    jobs_at,
     marks_of,
     open_at_of,
-    plan_of,
-    queries_of,
-    tasks_of,
+    plan_at,
+    queries_at,
+    tasks_at,
     traced_of,
 )
 from nona.simulation.compiled.links import past_transfer_s
@@ -30,7 +30,7 @@ from nona.simulation.compiled.totals import note_busy
 
 def count(s: State, now: float, change: int) -> None:
     """Add to ∫N dt, and change the number of jobs in the system."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     c.area_s += c.open_jobs * (now - c.area_since_s)
     c.area_since_s = now
     c.open_jobs += change
@@ -38,10 +38,10 @@ def count(s: State, now: float, change: int) -> None:
 
 def has_room(s: State) -> bool:
     """Whether the next job, with all that it may bring, fits into the arrays."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.watched:
         past_transfer_s(s, c.now_s)  # so that only what is on its way stays in the list
-    query = queries_of(s)[feed_query_of(s)[c.feed_at]]
+    query = queries_at(s, feed_query_of(s)[c.feed_at])
     return bool(
         (free_slots_of(s)[feed_query_of(s)[c.feed_at]] >= 0 or c.jobs_used < c.room_jobs)
         and c.arena + query.tasks <= c.room_tasks
@@ -53,7 +53,7 @@ def has_room(s: State) -> bool:
 
 def admit(s: State) -> int:
     """The next job of the feed has arrived: give it a place and count it; returns its slot."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     number = c.next_number
     now = feed_s_of(s)[c.feed_at]
     q = feed_query_of(s)[c.feed_at]
@@ -69,10 +69,10 @@ def admit(s: State) -> int:
         note_busy(s, 1, now)
         c.last_arrival_s = now
     slot = take_slot(s, q)
-    job = jobs_of(s)[slot]
+    job = jobs_at(s, slot)
     job.number = number
     job.arrival_s = now
-    job.left = queries_of(s)[q].tasks
+    job.left = queries_at(s, q).tasks
     job.running = 0
     job.traced = traced_of(s)[c.next_traced] == number
     job.wait_head = -1
@@ -80,11 +80,11 @@ def admit(s: State) -> int:
     job.message = -1
     job.work_s = 0.0
     job.sent_bytes = 0.0
-    c.promised_messages += queries_of(s)[q].inputs
+    c.promised_messages += queries_at(s, q).inputs
     if job.traced:
         c.next_traced += 1
-        c.task_traces_promised += queries_of(s)[q].tasks
-        c.message_traces_promised += queries_of(s)[q].inputs
+        c.task_traces_promised += queries_at(s, q).tasks
+        c.message_traces_promised += queries_at(s, q).inputs
     fill_tasks(s, slot)
     c.next_number += 1
     c.feed_at += 1
@@ -93,31 +93,31 @@ def admit(s: State) -> int:
 
 def take_slot(s: State, q: int) -> int:
     """A place for a job of class ``q``: one that was left, or a new one."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     slot = free_slots_of(s)[q]
     if slot >= 0:
-        free_slots_of(s)[q] = jobs_of(s)[slot].next
+        free_slots_of(s)[q] = jobs_at(s, slot).next
     else:
         slot = c.jobs_used
         c.jobs_used += 1
-        jobs_of(s)[slot].base = c.arena
-        jobs_of(s)[slot].query = q
-        c.arena += queries_of(s)[q].tasks
+        jobs_at(s, slot).base = c.arena
+        jobs_at(s, slot).query = q
+        c.arena += queries_at(s, q).tasks
     return int(slot)
 
 
 def fill_tasks(s: State, slot: int) -> None:
     """Set up the tasks of a new job."""
-    c = clock_of(s)[0]
-    job = jobs_of(s)[slot]
-    first = queries_of(s)[job.query].base
+    c = clock_at(s, 0)
+    job = jobs_at(s, slot)
+    first = queries_at(s, job.query).base
     draws = feed_draws_of(s)[c.feed_at]
     for t in range(job.left):
-        task = tasks_of(s)[job.base + t]
+        task = tasks_at(s, job.base + t)
         task.slot = slot
         task.plan = first + t
-        task.missing = plan_of(s)[first + t].inputs
-        task.unfinished = plan_of(s)[first + t].predecessors
+        task.missing = plan_at(s, first + t).inputs
+        task.unfinished = plan_at(s, first + t).predecessors
         task.latest_s = 0.0
         task.latest_number = 0
         task.placed = 0
@@ -126,12 +126,12 @@ def fill_tasks(s: State, slot: int) -> None:
 
 def complete(s: State, slot: int, place: int, now: float) -> bool:
     """The task at ``place`` was the last of its job; whether that ends the run."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     count(s, now, -1)
-    job = jobs_of(s)[slot]
+    job = jobs_at(s, slot)
     row = c.completions
     c.completions += 1
-    out = completions_of(s)[row]
+    out = completions_at(s, row)
     out.number = job.number
     out.query = job.query
     out.arrival_s = job.arrival_s
@@ -145,7 +145,7 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     class_work_s_of(s)[job.query] += job.work_s
     class_bytes_of(s)[job.query] += job.sent_bytes
     c.completed += 1
-    c.promised_messages -= queries_of(s)[job.query].inputs
+    c.promised_messages -= queries_at(s, job.query).inputs
     free_messages(s, slot)
     job.next = free_slots_of(s)[job.query]
     free_slots_of(s)[job.query] = slot
@@ -157,7 +157,7 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
 
 def too_long(s: State) -> bool:
     """Whether to stop before the next job, because the cohort takes too long."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.next_number <= c.last:
         return False
     late = c.next_number - c.first - c.jobs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from nona.simulation.compiled.arrays import (
-    State,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.fields import (
     background_end_s_of,
     backlog_s_of,
-    clock_of,
-    executors_of,
+    clock_at,
+    executors_at,
     next_change_s_of,
     queue_length_of,
     ticks_ahead_of,
@@ -20,7 +20,7 @@ from nona.simulation.load import TICK_S
 def promise(s: State, e: int, ticks: int) -> None:
     """A task of so many picoseconds is bound to executor ``e``, or background has joined its queue."""
     if queue_length_of(s)[e] == 0:
-        clock_of(s)[0].free -= 1
+        clock_at(s, 0).free -= 1
     queue_length_of(s)[e] += 1
     ticks_ahead_of(s)[e] += ticks
     backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
@@ -30,14 +30,14 @@ def release(s: State, e: int, ticks: int) -> None:
     """What was promised is complete."""
     queue_length_of(s)[e] -= 1
     if queue_length_of(s)[e] == 0:
-        clock_of(s)[0].free += 1
+        clock_at(s, 0).free += 1
     ticks_ahead_of(s)[e] -= ticks
     backlog_s_of(s)[e] = ticks_ahead_of(s)[e] * TICK_S
 
 
 def note_arrival(s: State, e: int) -> None:
     """The executor's next background task, or the end of one, is the next to change the board."""
-    x = executors_of(s)[e]
+    x = executors_at(s, e)
     change = x.next_s
     if x.ended < x.served and background_end_s_of(s)[e, x.ended - x.dropped] < change:
         change = background_end_s_of(s)[e, x.ended - x.dropped]
@@ -46,8 +46,8 @@ def note_arrival(s: State, e: int) -> None:
 
 def end_background(s: State, e: int, now: float) -> None:
     """Take off the background tasks of ``e`` that have ended by ``now``."""
-    c = clock_of(s)[0]
-    x = executors_of(s)[e]
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
     while x.ended < x.served and background_end_s_of(s)[e, x.ended - x.dropped] <= now:
         x.ended += 1
         release(s, e, c.mean_ticks)
@@ -59,8 +59,8 @@ def end_background(s: State, e: int, now: float) -> None:
 def next_freed_s(s: State) -> float:
     """When the next executor that only background holds will be free, as things stand."""
     least = math.inf
-    for e in range(clock_of(s)[0].executors):
-        x = executors_of(s)[e]
+    for e in range(clock_at(s, 0).executors):
+        x = executors_at(s, e)
         running = x.served - x.ended
         if running > 0 and running == queue_length_of(s)[e]:
             least = min(least, background_end_s_of(s)[e, x.served - x.dropped - 1])

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 
-from nona.simulation.compiled.arrays import (
-    State,
-    clock_of,
-    events_of,
-    executors_of,
-    feed_s_of,
-    jobs_of,
-    links_of,
-    tasks_of,
-)
+from nona.simulation.compiled.arrays import State
 from nona.simulation.compiled.bind import hand_on
 from nona.simulation.compiled.decisions import Decide, admitted, arrive, pick_all, picked
 from nona.simulation.compiled.executors import join, proceed
+from nona.simulation.compiled.fields import (
+    clock_at,
+    events_at,
+    events_of,
+    executors_at,
+    feed_s_of,
+    jobs_at,
+    links_at,
+    tasks_at,
+)
 from nona.simulation.compiled.heap import drop_first
 from nona.simulation.compiled.jobs import complete, has_room, too_long
 from nona.simulation.compiled.layout import (
@@ -42,7 +43,7 @@ from nona.simulation.kernel import DELIVERY, HOP, KIND_SHIFT, TASK_END
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:
     """Process events until something is wanted; returns what. ``bind`` and ``pick`` decide."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.phase == ADMIT:
         code = admitted(s, bind, pick)
         if code != NEXT_EVENT:
@@ -63,20 +64,20 @@ def advance(s: State, bind: Decide, pick: Decide) -> int:
 
 def _next_event(s: State, bind: Decide, pick: Decide) -> int:
     """Process the event that comes first in (time, kind, content)."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     arrival_s = feed_s_of(s)[c.feed_at]
-    listed_s = events_of(s)[0].time_s if c.events else math.inf
+    listed_s = events_at(s, 0).time_s if c.events else math.inf
     now = min(listed_s, arrival_s)
     if c.shared:
-        now = min(now, links_of(s)[0].next_s, c.link_end_s)
+        now = min(now, links_at(s, 0).next_s, c.link_end_s)
     if c.wake_s < now:
         now = c.wake_s
     if now >= c.horizon_s:
         c.wanted_s = now
         return BACKGROUND
     c.now_s = now
-    if c.shared and (links_of(s)[0].next_s == now or c.link_end_s == now):
-        if links_of(s)[0].next_s == now:
+    if c.shared and (links_at(s, 0).next_s == now or c.link_end_s == now):
+        if links_at(s, 0).next_s == now:
             if c.flows >= c.room_flows - c.room_messages:
                 return ROOM
             background_arrives(s)
@@ -96,9 +97,9 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
 
 def _listed_event(s: State, pick: Decide, now: float) -> int:
     """The first event of the list."""
-    c = clock_of(s)[0]
-    kind = events_of(s)[0].key >> KIND_SHIFT
-    item = events_of(s)[0].item
+    c = clock_at(s, 0)
+    kind = events_at(s, 0).key >> KIND_SHIFT
+    item = events_at(s, 0).item
     drop_first(events_of(s), c.events)
     c.events -= 1
     if kind == TASK_END:
@@ -115,16 +116,16 @@ def _listed_event(s: State, pick: Decide, now: float) -> int:
 
 def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
     """The task on executor ``e`` is complete."""
-    c = clock_of(s)[0]
-    place = executors_of(s)[e].task
-    slot = tasks_of(s)[place].slot
+    c = clock_at(s, 0)
+    place = executors_at(s, e).task
+    slot = tasks_at(s, place).slot
     if c.picks:
         offer_successors(s, place, e, now)
     else:
         hand_on(s, place, e, now)
     proceed(s, e, slot, now)
-    jobs_of(s)[slot].left -= 1
-    if jobs_of(s)[slot].left == 0 and complete(s, slot, place, now):
+    jobs_at(s, slot).left -= 1
+    if jobs_at(s, slot).left == 0 and complete(s, slot, place, now):
         return DONE
     if c.picks and begin_picking(s, c.open_jobs, now):
         return pick_all(s, pick)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 
-from nona.simulation.compiled.arrays import (
-    State,
-    clock_of,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.bind import send
+from nona.simulation.compiled.executors import join, settle
+from nona.simulation.compiled.fields import (
+    clock_at,
     executor_class_of,
     executor_server_of,
-    jobs_of,
-    messages_of,
+    jobs_at,
+    messages_at,
     out_of,
-    plan_of,
-    queries_of,
+    plan_at,
+    queries_at,
     queue_length_of,
-    reads_of,
+    reads_at,
     ready_slot_of,
     ready_task_of,
     sources_of,
     successors_of,
-    tasks_of,
+    tasks_at,
     ticks_of,
-    uses_of,
+    uses_at,
 )
-from nona.simulation.compiled.bind import send
-from nona.simulation.compiled.executors import join, settle
 from nona.simulation.compiled.inputs import here, later
 from nona.simulation.compiled.links import send_once
 from nona.simulation.compiled.load import next_freed_s, promise, release
@@ -35,30 +35,30 @@ from nona.simulation.compiled.ready import append, remove, running_changed
 
 def offer_sources(s: State, slot: int) -> None:
     """A job has arrived: its first tasks are ready."""
-    job = jobs_of(s)[slot]
-    query = queries_of(s)[job.query]
+    job = jobs_at(s, slot)
+    query = queries_at(s, job.query)
     for i in range(query.first_source, query.first_source + query.sources):
         append(s, slot, sources_of(s)[i], -1, job.arrival_s)
 
 
 def offer_successors(s: State, place: int, e: int, now: float) -> None:
     """The task at ``place`` is complete on executor ``e``: others may have become ready."""
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     slot = task.slot
     release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
     running_changed(s, slot, -1)
-    base = jobs_of(s)[slot].base
-    plan = plan_of(s)[task.plan]
+    base = jobs_at(s, slot).base
+    plan = plan_at(s, task.plan)
     for i in range(plan.successor, plan.successor_end):
         target = successors_of(s)[i]
-        tasks_of(s)[base + target].unfinished -= 1
-        if tasks_of(s)[base + target].unfinished == 0:
+        tasks_at(s, base + target).unfinished -= 1
+        if tasks_at(s, base + target).unfinished == 0:
             append(s, slot, target, e, now)
 
 
 def begin_picking(s: State, open_jobs: int, now: float) -> bool:
     """Whether there is something to decide after an event."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     c.saved_open_jobs = open_jobs
     if c.ready == 0:
         return False
@@ -70,7 +70,7 @@ def begin_picking(s: State, open_jobs: int, now: float) -> bool:
 
 def end_picking(s: State) -> None:
     """Decide again when background that is there now sets an executor free."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.has_background and c.ready > 0:
         freed = next_freed_s(s)
         if not math.isinf(freed):
@@ -79,7 +79,7 @@ def end_picking(s: State) -> None:
 
 def woken(s: State, now: float) -> bool:
     """Background may have set an executor free; whether there is something to decide."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     c.wake_s = math.inf
     settle(s, now)
     if c.background_freed:
@@ -92,7 +92,7 @@ def woken(s: State, now: float) -> bool:
 
 def is_allowed(s: State) -> bool:
     """Whether ``out`` names an entry of the list and an executor with nothing."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     place = out_of(s)[0]
     e = out_of(s)[1]
     return bool(0 <= place < c.ready and 0 <= e < c.executors and queue_length_of(s)[e] == 0)
@@ -104,19 +104,19 @@ def bind_pick(s: State, now: float) -> None:
     local = ready_task_of(s)[out_of(s)[0]]
     e = out_of(s)[1]
     remove(s, out_of(s)[0])
-    job = jobs_of(s)[slot]
+    job = jobs_at(s, slot)
     place = job.base + local
-    task = tasks_of(s)[place]
+    task = tasks_at(s, place)
     task.executor = e
     task.placed = 1
     task.picked_s = now
     running_changed(s, slot, 1)
     promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
     there = executor_server_of(s)[e]
-    plan = plan_of(s)[task.plan]
+    plan = plan_at(s, task.plan)
     for r in range(plan.read, plan.read_end):
-        read = reads_of(s)[r]
-        source = executor_server_of(s)[tasks_of(s)[job.base + read.source].executor]
+        read = reads_at(s, r)
+        source = executor_server_of(s)[tasks_at(s, job.base + read.source).executor]
         if source == there:
             here(s, place, now)
         else:
@@ -129,7 +129,7 @@ def fetch(
     s: State, slot: int, place: int, output: int, use: int, source: int, destination: int, now: float
 ) -> None:
     """The task at ``place`` wants a tensor that another server has; a message may be on its way."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     message = find_message(s, slot, output, destination)
     if message < 0:
         if c.paths or c.shared:
@@ -137,13 +137,13 @@ def fetch(
         else:
             delivered = send_once(s, slot, use, output, source, destination, now)
             message = new_message(s, slot, use, output, source, destination, now)
-            messages_of(s)[message].delivered_s = delivered
+            messages_at(s, message).delivered_s = delivered
         return
-    m = messages_of(s)[message]
+    m = messages_at(s, message)
     if c.shared:
         if m.delivered:
             here(s, place, now)
     elif m.delivered_s > now:
-        later(s, place, m.delivered_s, uses_of(s)[use].number)
+        later(s, place, m.delivered_s, uses_at(s, use).number)
     elif not math.isnan(m.delivered_s):
         here(s, place, now)

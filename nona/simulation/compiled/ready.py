@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nona.simulation.compiled.arrays import (
-    State,
-    clock_of,
-    jobs_of,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.fields import (
+    clock_at,
+    jobs_at,
     ready_home_of,
     ready_job_of,
     ready_query_of,
@@ -18,8 +18,8 @@ from nona.simulation.compiled.arrays import (
 
 def append(s: State, slot: int, task: int, home: int, now: float) -> None:
     """Task ``task`` of the job in ``slot`` has become ready; its last predecessor ran on ``home``."""
-    c = clock_of(s)[0]
-    job = jobs_of(s)[slot]
+    c = clock_at(s, 0)
+    job = jobs_at(s, slot)
     n = c.ready
     ready_job_of(s)[n] = job.number
     ready_query_of(s)[n] = job.query
@@ -33,7 +33,7 @@ def append(s: State, slot: int, task: int, home: int, now: float) -> None:
 
 def remove(s: State, place: int) -> None:
     """Take an entry out of the list."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     c.ready -= 1
     for i in range(place, c.ready):
         ready_job_of(s)[i] = ready_job_of(s)[i + 1]
@@ -47,8 +47,8 @@ def remove(s: State, place: int) -> None:
 
 def running_changed(s: State, slot: int, change: int) -> None:
     """The job in ``slot`` holds more or fewer executors than before."""
-    job = jobs_of(s)[slot]
+    job = jobs_at(s, slot)
     job.running += change
-    for i in range(clock_of(s)[0].ready):
+    for i in range(clock_at(s, 0).ready):
         if ready_slot_of(s)[i] == slot:
             ready_running_of(s)[i] = job.running

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from nona.schedulers.base import Ready, View
-from nona.simulation.compiled.arrays import (
-    State,
+from nona.simulation.compiled.arrays import State
+from nona.simulation.compiled.executors import settle
+from nona.simulation.compiled.fields import (
     backlog_s_of,
-    clock_of,
+    clock_at,
     executor_class_of,
     executor_server_of,
-    links_of,
+    links_at,
     queue_length_of,
     ready_home_of,
     ready_job_of,
@@ -19,14 +20,13 @@ from nona.simulation.compiled.arrays import (
     ready_task_of,
     shown_of,
 )
-from nona.simulation.compiled.executors import settle
 from nona.simulation.compiled.links import absorb, past_transfer_s
 from nona.simulation.compiled.shared_link import pending_s
 
 
 def look(s: State, now: float) -> None:
     """Bring what the scheduler sees up to ``now``: the load board, and the network as far as declared."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.board:
         settle(s, now)
     if c.network_view < 2:
@@ -43,19 +43,19 @@ def look(s: State, now: float) -> None:
 
 def queue_bytes(s: State, now: float) -> float:
     """Bytes waiting or in service at the links, background included."""
-    c = clock_of(s)[0]
+    c = clock_at(s, 0)
     if c.shared:
         return float(pending_s(s, now) * c.capacity)
     total = 0.0
     for k in range(c.links):
         absorb(s, k, now)
-        total += max(0.0, links_of(s)[k].free_s - now) * links_of(s)[k].capacity
+        total += max(0.0, links_at(s, k).free_s - now) * links_at(s, k).capacity
     return float(total)
 
 
 def view_of(s: State) -> View:
     """What the scheduler sees; fields above its level are ``nan``."""
-    n = clock_of(s)[0].executors
+    n = clock_at(s, 0).executors
     return View(
         executor_server_of(s)[:n],
         executor_class_of(s)[:n],
