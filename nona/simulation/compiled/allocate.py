@@ -153,6 +153,9 @@ def with_room(s: Arrays) -> dict[str, Any]:
     grown = {name: _grown(getattr(s, name), *need) for name, need in room.items()}
     places, messages = len(grown["tasks"]), len(grown["messages"])
     grown["events"] = _longer(s.events, int(c["executors"]) + places + messages + 1)
+    if places > len(s.line):  # turned so that the ring begins at 0, and goes on into the new rows
+        grown["line"] = _longer(np.roll(s.line, -int(c["line_first"])), places)
+        s.clock["line_first"], s.clock["room_line"] = 0, places
     flows = len(s.flows)
     if not c["shared"]:
         flows = 0

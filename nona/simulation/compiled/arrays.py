@@ -34,6 +34,7 @@ class Arrays(NamedTuple):
     tasks: Records
     messages: Records
     events: Records
+    line: Records  # events that came in their order: a ring of ``clock.line`` from ``clock.line_first`` on
     flows: Records
     due: Records
     due_transfer_s: Floats

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ from nona.simulation.compiled.accessors import accessor, row_accessor
 from nona.simulation.compiled.fields import Field, Row
 
 _READY = "ready"
+_KEPT = 3  # folders of other versions that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
@@ -81,8 +83,12 @@ def is_ready() -> bool:
 
 
 def mark_ready() -> None:
-    """Say so."""
-    (cache_folder() / _READY).touch()
+    """Say so; of the folders that former versions left, only the newest few stay."""
+    folder = cache_folder()
+    (folder / _READY).touch()
+    others = [f for f in folder.parent.glob("engine-*") if f != folder]
+    for old in sorted(others, key=lambda f: f.stat().st_mtime)[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

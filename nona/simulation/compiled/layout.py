@@ -16,7 +16,7 @@ DONE, REPORT, DRAIN, JOBS, BACKGROUND, PICK_ROWS, ROOM, DECIDE, BAD_BIND, BAD_PI
 NEXT_EVENT, ADMIT, PICK = range(3)
 
 STARTED = -1  # in ``missing``
-COMPLETIONS = 8192  # rows of completed jobs between two hand-overs
+COMPLETIONS = 20_000  # rows of completed jobs between two hand-overs
 
 
 def _record(**fields: str) -> np.dtype[Any]:
@@ -87,8 +87,9 @@ CLOCK = _record(
         "board watched picks shared paths compiled network_view has_background mean_ticks "
         "phase answer admitted feed_at feed_jobs pick_at pick_rows next_number next_report "
         "next_mark next_traced "
-        "room_jobs room_tasks room_messages room_task_traces room_message_traces room_flows most_tasks "
-        "events flows jobs_used arena messages_used free_message promised_messages completions "
+        "room_jobs room_tasks room_messages room_task_traces room_message_traces room_flows room_line "
+        "most_tasks events flows line line_first jobs_used arena messages_used free_message "
+        "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs completed unmeasured free background_freed saved_open_jobs stamp serial delivered "
         "background"

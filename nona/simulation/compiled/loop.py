@@ -15,6 +15,7 @@ from nona.simulation.compiled.fields import (
     executors_at,
     feed_s_of,
     jobs_at,
+    line_at,
     links_at,
     tasks_at,
 )
@@ -67,6 +68,11 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
     c = clock_at(s, 0)
     arrival_s = feed_s_of(s)[c.feed_at]
     listed_s = events_at(s, 0).time_s if c.events else math.inf
+    in_line = False
+    if c.line:
+        head = line_at(s, c.line_first)
+        in_line = head.time_s < listed_s or (head.time_s == listed_s and head.key < events_at(s, 0).key)
+        listed_s = min(listed_s, head.time_s)
     now = min(listed_s, arrival_s)
     if c.shared:
         now = min(now, links_at(s, 0).next_s, c.link_end_s)
@@ -85,7 +91,7 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
             depart(s, now)
         return NEXT_EVENT
     if listed_s == now:
-        return _listed_event(s, pick, now)
+        return _next_in_line(s, now) if in_line else _listed_event(s, pick, now)
     if c.wake_s == now:
         return pick_all(s, pick) if woken(s, now) else NEXT_EVENT
     if too_long(s):
@@ -93,6 +99,18 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
     if not has_room(s):
         return ROOM
     return arrive(s, bind, pick)
+
+
+def _next_in_line(s: State, now: float) -> int:
+    """The first of the deliveries that came in their order."""
+    c = clock_at(s, 0)
+    place = line_at(s, c.line_first).item
+    c.line_first += 1
+    if c.line_first == c.room_line:
+        c.line_first = 0
+    c.line -= 1
+    join(s, place, now)
+    return NEXT_EVENT
 
 
 def _listed_event(s: State, pick: Decide, now: float) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def prepare_in_background() -> None:
     """Let a process of its own compile the engine, unless one is at it or it is ready."""
     if is_ready() or not _claimed():
         return
-    subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "nona.simulation.compiled"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -59,19 +60,34 @@ def prepare_in_background() -> None:
         cwd=Path(__file__).resolve().parents[3],
         start_new_session=True,  # it goes on when we end
     )
+    (cache_folder() / _CLAIM).write_text(str(process.pid), encoding="ascii")
+    threading.Thread(target=process.wait, daemon=True, name="compile").start()
 
 
 def _claimed() -> bool:
     """Whether this process may do the work: only one at a time."""
     claim = cache_folder() / _CLAIM
     with contextlib.suppress(OSError):
-        if time.time() - claim.stat().st_mtime > _STALE_S:
+        if time.time() - claim.stat().st_mtime > _STALE_S or _is_gone(claim.read_text(encoding="ascii")):
             claim.unlink()
     try:
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
     except OSError:
         return False
     return True
+
+
+def _is_gone(pid: str) -> bool:
+    """Whether the process that has the work is there no more; only where one can ask without harm."""
+    if not pid.isdigit() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _smallest_system() -> System:
