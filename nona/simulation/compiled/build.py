@@ -12,11 +12,12 @@ import hashlib
 import importlib.metadata
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -45,9 +46,22 @@ def cache_folder() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        folder = Path(tempfile.gettempdir()) / f"nona-planner-{_user()}" / f"engine-{_sources_hash()}"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = _temporary_folder() / f"engine-{_sources_hash()}"
+        folder.mkdir(exist_ok=True)
         return folder
+
+
+def _temporary_folder() -> Path:
+    """A folder that is ours alone: what lies in it is run."""
+    folder = Path(tempfile.gettempdir()) / f"nona-planner-{_user()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if not hasattr(os, "getuid") or (
+            found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
+        ):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="nona-planner-"))
 
 
 def _user() -> str:

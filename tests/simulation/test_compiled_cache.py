@@ -1,0 +1,77 @@
+"""Where compiled code is kept, who compiles it, and what answers until it is there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nona.simulation.compiled import build, preparation
+from nona.simulation.engines import engine_named
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache."""
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(preparation, "cache_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_simpy_answers_until_the_code_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+
+    class Started:
+        pid = os.getpid()
+
+        def __init__(self, *arguments: object, **options: object) -> None:
+            started.append(arguments)
+
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(preparation.subprocess, "Popen", Started)
+    assert engine_named("auto") == "simpy"
+    assert engine_named("auto") == "simpy"
+    assert len(started) == 1  # one process compiles, however many ask
+    build.mark_ready()
+    assert engine_named("auto") == "compiled"
+    assert len(started) == 1
+
+
+def test_the_work_of_a_process_that_died_is_taken_up(folder: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", "pass"])
+    dead.wait()
+    (folder / "preparing").write_text(str(dead.pid), encoding="ascii")
+    assert preparation._claimed()
+    (folder / "preparing").write_text(str(os.getpid()), encoding="ascii")
+    assert not preparation._claimed()
+
+
+def test_folders_of_former_versions_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = folder / "engine-own"
+    own.mkdir()
+    monkeypatch.setattr(build, "cache_folder", lambda: own)
+    for age in range(6):
+        old = folder / f"engine-{age}"
+        old.mkdir()
+        os.utime(old, (1e9 - age, 1e9 - age))
+    build.mark_ready()
+    assert {f.name for f in folder.iterdir()} == {"engine-own", "engine-0", "engine-1", "engine-2"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ownership of files")
+def test_code_is_never_taken_from_a_folder_that_others_can_write(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(build.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(build.tempfile, "tempdir", str(tmp_path))
+    ours = build._temporary_folder()
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o700
+    assert build._temporary_folder() == ours
+    ours.chmod(0o777)
+    assert build._temporary_folder() != ours
