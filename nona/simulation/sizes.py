@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nona.system import System
 
 MARKS = 20  # stretches of the cohort between whose ends the number in the system is looked at
-SAMPLES = 200  # jobs whose causality is checked, spread over the cohort
+SAMPLES = 64  # jobs whose causality is checked, spread over the cohort
 TAIL_WORK = 100.0  # the tail may take this many times the work of the largest job
 TAIL_FACTOR = 5  # and this many times the jobs before it
 

@@ -17,6 +17,10 @@ from nona.simulation.sizes import TAIL_FACTOR, RunSize
 from nona.system import System
 from nona.topology import Topology
 
+JOBS, ROWS = (
+    512,
+    1 << 18,
+)  # room at first, for so many jobs in the system and in no more rows; untouched, it costs nothing
 PARTIALS = 64  # more than any sum of doubles can have without overlap
 
 
@@ -144,11 +148,11 @@ def with_room(s: Arrays) -> dict[str, Any]:
     c = s.clock[0]
     tasks, inputs = int(s.queries["tasks"].max()), int(s.queries["inputs"].max())
     room = {
-        "jobs": (int(c["jobs_used"]), 1, 64),
-        "tasks": (int(c["arena"]), tasks, 64 * tasks),
-        "messages": (int(c["promised_messages"]), inputs, 64 * inputs),
-        "task_traces": (int(c["task_traces_promised"]), tasks, 256 * tasks),
-        "message_traces": (int(c["message_traces_promised"]), inputs, 256 * inputs),
+        "jobs": (int(c["jobs_used"]), 1, JOBS),
+        "tasks": (int(c["arena"]), tasks, min(JOBS * tasks, ROWS)),
+        "messages": (int(c["promised_messages"]), inputs, min(JOBS * inputs, ROWS)),
+        "task_traces": (int(c["task_traces_promised"]), tasks, min(JOBS * tasks, ROWS)),
+        "message_traces": (int(c["message_traces_promised"]), inputs, min(JOBS * inputs, ROWS)),
     }
     grown = {name: _grown(getattr(s, name), *need) for name, need in room.items()}
     places, messages = len(grown["tasks"]), len(grown["messages"])

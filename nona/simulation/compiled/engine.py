@@ -83,7 +83,9 @@ class CompiledRun:
         self.state = addresses(self.arrays)
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
-        self.feed = Feed(workload, prepared.uniforms_per_job, scheduler.kind == "pick", at_once)
+        self.feed = Feed(
+            workload, prepared.uniforms_per_job, scheduler.kind == "pick", at_once, size.first + size.jobs
+        )
         board = bool(self.arrays.clock["board"][0])
         self.background = Background(system, workload.streams, board, at_once)
         self._refill()

@@ -18,25 +18,31 @@ from nona.system import System
 
 Block = tuple[NDArray[np.float64], NDArray[np.float64]]
 JOBS_AT_ONCE = 16_384  # what is drawn at a time, jobs and background: a crossing costs as much as many events
+JOBS_IN_TAIL = 1024  # fewer are wanted once those that are expected have come
 PICK_BLOCKS = 8
 
 
 class Feed:
-    """The next jobs and pick uniforms of one run; ``at_once`` jobs at least make a chunk."""
+    """The next jobs and pick uniforms of one run.
 
-    def __init__(self, workload: Workload, uniforms: int, picks: bool, at_once: int) -> None:
-        self._chunks, self.at_once = workload.chunks(), at_once
+    ``at_once`` jobs at least make a chunk, until the ``expected`` ones of the run have come.
+    """
+
+    def __init__(self, workload: Workload, uniforms: int, picks: bool, at_once: int, expected: int) -> None:
+        self._chunks, self.at_once, self._left = workload.chunks(), at_once, expected
         self._rows = uniform_blocks(workload.streams, uniforms) if picks else iter(())
 
     def jobs(self, s: Arrays) -> dict[str, Any]:
         """The next chunk of jobs."""
         chunks, offsets, jobs, draws = [], [], 0, 0
-        while jobs < self.at_once:
+        wanted = min(self.at_once, max(self._left, JOBS_IN_TAIL))
+        while jobs < wanted:
             chunk = next(self._chunks)
             chunks.append(chunk)
             offsets.append(np.where(chunk.offsets < 0, -1, chunk.offsets + draws))
             jobs += len(chunk.arrival_s)
             draws += len(chunk.services)
+        self._left -= jobs
         s.clock["feed_at"], s.clock["feed_jobs"] = 0, jobs
         return {
             "feed_s": np.concatenate([c.arrival_s for c in chunks]),
