@@ -88,7 +88,7 @@ def test_a_wrong_number_in_the_system_is_noticed() -> None:
 def test_an_effect_before_its_cause_is_noticed() -> None:
     made_system, raw = raw_run()
     tasks = list(raw.traced_tasks)
-    assert len(tasks) == 400
+    assert len(tasks) == 4 * len(raw.collected.traced) > 100
     last = next(i for i, t in enumerate(tasks) if t.task == 3)
     early = tasks[last].ready_s - 6e-3
     tasks[last] = replace(tasks[last], ready_s=early)
