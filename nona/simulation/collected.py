@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,9 @@ class Progress:
     query: Whole
     arrival_s: Real
     completion_s: Real
+
+
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.collected import Progress
+from nona.simulation.collected import OnProgress
 from nona.simulation.compiled import is_ready, prepare_in_background
 from nona.simulation.records import RawRun
 from nona.simulation.simpy_engine import SimPyRun
@@ -19,7 +19,6 @@ from nona.simulation.sizes import RunSize
 from nona.system import System
 
 AUTO = "auto"
-OnProgress = Callable[[Progress], None]
 Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None], RawRun]
 
 

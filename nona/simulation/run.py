@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.checks import run_checks
-from nona.simulation.collected import Progress
-from nona.simulation.engines import AUTO, ENGINES, OnProgress, engine_named
+from nona.simulation.collected import OnProgress, Progress
+from nona.simulation.engines import AUTO, ENGINES, engine_named
 from nona.simulation.overload import judge
 from nona.simulation.records import RawRun, Records, Timeline
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,6 +157,13 @@ def test_a_policy_that_cannot_be_compiled_runs_on_the_same_core(name: str) -> No
     called = run(system, (plain, prepared), "compiled", jobs=600)
     assert (compiled.decisions, called.decisions) == ("machine code", "python")
     assert called.digest() == compiled.digest()
+
+
+def test_a_partial_function_decides_as_plain_python() -> None:
+    system = busy()
+    scheduler, prepared = registered("random")(system)
+    plain = replace(scheduler, decide=partial(scheduler.decide), takes_lists=False)
+    assert run(system, (plain, prepared), "compiled", jobs=50).decisions == "python"
 
 
 @pytest.mark.parametrize("name", ["random", "opportunistic", "all that the view shows"])

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from nona.schedulers.base import Ready, Scheduler, View
+from nona.schedulers.base import Ready, View
 from nona.simulation.compiled import loop, totals
 from nona.simulation.compiled.build import cache_folder, compile_function
-from nona.simulation.compiled.policies import FlatTables, adapter_source
+from nona.simulation.compiled.policies import adapter_source
 
 
 @dataclass(frozen=True)
@@ -81,34 +81,28 @@ def load_core() -> Core:
     return core
 
 
-_made: dict[tuple[Any, str, type, str], Any] = {}
+@cache
+def compiled_policy(decide: Any, kind: str, tables: type, kinds: str) -> Any:
+    """``decide`` of a scheduler of ``kind`` as a first-class function, for ``tables`` of these ``kinds``.
 
-
-def compiled_policy(scheduler: Scheduler, tables: Any, flat: FlatTables) -> Any:
-    """The decision function of ``scheduler`` for tables of that shape, as a first-class function.
-
-    Raises
-    ------
-    Exception
-        Whatever Numba raises for a function that it cannot compile.
+    ``None`` where it cannot be compiled; that is found out once, not at every run.
     """
-    key = (scheduler.decide, scheduler.kind, type(tables), flat.kinds)
-    if key not in _made:
-        _made[key] = _compile_policy(scheduler, type(tables), flat.kinds)
-    return _made[key]
+    from numba.core.errors import NumbaError
 
-
-def _compile_policy(scheduler: Scheduler, tables: type, kinds: str) -> Any:
-    decide: Any = scheduler.decide
-    kept = str(getattr(decide, "__module__", "")).split(".")[0] == "nona"
-    source = adapter_source(scheduler.kind, kinds)
+    if not isinstance(decide, FunctionType):
+        return None
+    kept = decide.__module__.split(".")[0] == "nona"
+    source = adapter_source(kind, kinds)
     name = f"{decide.__module__}.{decide.__name__}.{tables.__name__}.{kinds}"
     file = _written(name, source) if kept else f"<adapter of {name}>"
     scope: dict[str, Any] = {"tables": tables, "decide": decide, "__name__": decide.__module__}
     exec(compile(source, str(file), "exec"), scope)
     adapter: FunctionType = scope["adapter"]
-    signature = _types().bind if scheduler.kind == "bind" else _types().pick
-    return compile_function(adapter, signature, kept)
+    signature = _types().bind if kind == "bind" else _types().pick
+    try:
+        return compile_function(adapter, signature, kept)
+    except (NumbaError, TypeError):  # the latter for functions that close over variables
+        return None
 
 
 def _written(name: str, source: str) -> Path:

@@ -60,10 +60,10 @@ def arrive(s: State, bind: Decide, pick: Decide) -> int:
         feed_uniforms_of(s)[row],
         out_of(s)[: c.most_tasks],
     )
-    return admitted(s, bind, pick)
+    return admitted(s)
 
 
-def admitted(s: State, bind: Decide, pick: Decide) -> int:
+def admitted(s: State) -> int:
     """The decision about the job that has arrived stands in ``out``."""
     clock_at(s, 0).phase = NEXT_EVENT
     if not bind_tasks(s, clock_at(s, 0).admitted):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nona.schedulers.base import Prepared, Ready, Scheduler, View
-from nona.simulation.collected import Progress
+from nona.simulation.collected import OnProgress
 from nona.simulation.collector import Collector
 from nona.simulation.compiled import layout
 from nona.simulation.compiled.allocate import make_arrays, with_room
@@ -26,8 +26,6 @@ from nona.simulation.sizes import RunSize
 from nona.simulation.workload import Workload
 from nona.system import System
 
-OnProgress = Callable[[Progress], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -42,13 +40,13 @@ def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
 
     Such a policy runs on the same core, which stops at every decision and calls it as plain Python.
     """
-    from numba.core.errors import NumbaError
-
     try:
         flat = flatten_tables(prepared.tables)
-        return Policy(compiled_policy(scheduler, prepared.tables, flat), flat)
-    except (NotFlatError, NumbaError, TypeError):
+    except NotFlatError:
         return Policy()
+    tables: Any = type(prepared.tables)
+    machine = compiled_policy(scheduler.decide, scheduler.kind, tables, flat.kinds)
+    return Policy(machine, flat) if machine else Policy()
 
 
 def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:

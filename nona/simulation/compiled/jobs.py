@@ -133,8 +133,6 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     c.completions += 1
     out = completions_at(s, row)
     out.number = job.number
-    out.query = job.query
-    out.arrival_s = job.arrival_s
     out.completion_s = now
     measured = c.first <= job.number <= c.last
     if measured:
@@ -144,7 +142,6 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     class_completed_of(s)[job.query] += 1
     class_work_s_of(s)[job.query] += job.work_s
     class_bytes_of(s)[job.query] += job.sent_bytes
-    c.completed += 1
     c.promised_messages -= queries_at(s, job.query).inputs
     free_messages(s, slot)
     job.next = free_slots_of(s)[job.query]

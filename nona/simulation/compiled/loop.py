@@ -46,7 +46,7 @@ def advance(s: State, bind: Decide, pick: Decide) -> int:
     """Process events until something is wanted; returns what. ``bind`` and ``pick`` decide."""
     c = clock_at(s, 0)
     if c.phase == ADMIT:
-        code = admitted(s, bind, pick)
+        code = admitted(s)
         if code != NEXT_EVENT:
             return code
     elif c.phase == PICK:
