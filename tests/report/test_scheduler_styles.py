@@ -1,0 +1,65 @@
+"""Schedulers look the same on every chart, and can be told apart: by contrast, by marker, by dash."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from nona.report.scheduler_styles import (
+    OVERLOADED_DASH,
+    STYLES,
+    UNSTABLE_SYMBOL,
+    Style,
+    scheduler_style,
+)
+from nona.schedulers.registry import scheduler_names
+
+BACKGROUNDS = ("#ffffff", "#0e1120")
+# Linear RGB as one without red-green vision sees it (Viénot, Brettel, Mollon 1999).
+DEUTERANOPIA = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
+
+
+def linear(colour: str) -> np.ndarray:
+    raw = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(raw <= 0.04045, raw / 12.92, ((raw + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(colour: str) -> float:
+    return float(linear(colour) @ (0.2126, 0.7152, 0.0722))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_registered_scheduler_has_a_look_of_its_own() -> None:
+    assert set(scheduler_names()) == set(STYLES)
+    assert len({s.symbol for s in STYLES.values()}) == len(STYLES)
+    assert all(s.dash != OVERLOADED_DASH and s.symbol != UNSTABLE_SYMBOL for s in STYLES.values())
+
+
+def test_colours_stand_out_on_both_themes() -> None:
+    for name, style in STYLES.items():
+        for background in BACKGROUNDS:
+            assert contrast(style.colour, background) >= 3.0, (name, background)
+
+
+def apart(one: Style, other: Style) -> bool:
+    seen = [np.cbrt(np.clip(DEUTERANOPIA @ linear(s.colour), 0, 1)) for s in (one, other)]
+    return bool(np.linalg.norm(seen[0] - seen[1]) > 0.08)
+
+
+def test_like_hues_differ_in_dash_for_eyes_without_red_and_green() -> None:
+    like = [
+        (a, b)
+        for a, b in itertools.combinations(STYLES, 2)
+        if not apart(STYLES[a], STYLES[b]) and STYLES[a].dash == STYLES[b].dash
+    ]
+    assert not like
+
+
+def test_a_scheduler_from_outside_has_a_look_too() -> None:
+    assert scheduler_style("mine") not in STYLES.values()
+    assert contrast(scheduler_style("mine").colour, "#ffffff") >= 3.0
