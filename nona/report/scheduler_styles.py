@@ -33,12 +33,12 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "local": Style("#0f9b8e", "solid", "square"),
         "spread": Style("#cf7a10", "solid", "diamond"),
         "random": Style("#8390a6", "dash", "hexagon"),
-        "opportunistic": Style("#e0559a", "dash", "triangle-up"),
+        "opportunistic": Style("#e0559a", "longdash", "triangle-up"),
         "spark-fair": Style("#2b8fd6", "solid", "triangle-down"),
         "spark-fifo": Style("#2b8fd6", "dash", "triangle-left"),
         "priority": Style("#7a9a1e", "solid", "pentagon"),
         "jsq-d": Style("#9c6b2f", "dashdot", "star"),
-        "expert": Style("#e25555", "longdash", "cross"),
+        "expert": Style("#e25555", "longdashdot", "cross"),
     }
 )
 _OTHERS = tuple(
