@@ -19,6 +19,7 @@ from nona.errors import HardwareError
 from nona.hardware.geometry import Board, Profile, board, boards
 
 _SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b)")
+_PLACED = re.compile(r"(.+)@(\d{1,3})", re.ASCII)
 MOST_SLICES = 64
 
 
@@ -112,7 +113,8 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
     """The layout that holds the slices named in ``text``, in any order.
 
     All placements are tried, so a legal set of slices is never refused for its order. Among
-    several placements the one that strands least is taken, then the first by start.
+    several placements the one that strands least is taken, then the first by start. A slice
+    written as ``1g.5gb@3`` lies at that memory slice and nowhere else.
 
     Raises
     ------
@@ -132,9 +134,12 @@ of the board 'a100-40gb'; take smaller or fewer slices.
         )
     if len(names) > MOST_SLICES:
         raise HardwareError(f"MIG layout: {len(names)} slices are more than any board holds; name fewer.")
-    wanted = [_profile(whole, name, text) for name in names]
+    placed = [m.groups() for m in map(_PLACED.fullmatch, names) if m]
+    wanted = [_profile(whole, _PLACED.sub(r"\1", name), text) for name in names]
     _check_totals(whole, wanted, text)
-    fits = sorted(_arrangements(whole, wanted))
+    fixed = {Slice(int(start), name) for name, start in placed}
+    arranged = _arrangements(whole, wanted) if len(fixed) == len(placed) else set()
+    fits = sorted(slices for slices in arranged if fixed.issubset(slices))
     if not fits:
         example = ", ".join(f"{p.name} at {' or '.join(map(str, p.starts))}" for p in dict.fromkeys(wanted))
         raise HardwareError(
