@@ -28,6 +28,7 @@ from nona.hardware.mig import MOST_SLICES, MigLayout, parse_layout
 
 MOST_BYTES = 200_000
 MOST_CONFIGS = 500
+MOST_DEPTH = 12
 _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)
 
 
@@ -120,20 +121,32 @@ def _parsed(data: bytes | str) -> Mapping[Any, Any]:
     except UnicodeDecodeError:
         raise HardwareError("mig-parted file: it is not UTF-8 text; give the YAML file.") from None
     try:
-        aliases = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader))
-        found = None if aliases else yaml.safe_load(text)
+        wrong = _trap(text)
+        found = None if wrong else yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
         raise HardwareError(f"mig-parted file: it is not YAML{line}; correct the text.") from None
-    if aliases:  # a few lines of them can stand for gigabytes
-        raise HardwareError("mig-parted file: it uses a YAML alias (*name); write the entries out.")
+    if wrong:
+        raise HardwareError(f"mig-parted file: {wrong}.")
     if not isinstance(found, Mapping) or "mig-configs" not in found:
         raise HardwareError("mig-parted file: the key 'mig-configs' is missing; give a mig-parted file.")
     if found.get("version") != "v1":
         version = str(found.get("version"))[:20]
         raise HardwareError(f"mig-parted file: version={version!r} must be 'v1'; convert the file.")
     return found
+
+
+def _trap(text: str) -> str:
+    """What makes a short YAML text costly to load, if anything: aliases, or nesting."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            return "it uses a YAML alias (*name); write the entries out"
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            return f"it is nested deeper than {MOST_DEPTH} levels; correct the text"
+    return ""
 
 
 def _configs(found: Mapping[Any, Any]) -> Mapping[str, Any]:

@@ -93,7 +93,7 @@ HOSTILE = {
     "no slice '9g.90gb'": devices('"9g.90gb": 1'),
     "it needs 9": devices('"3g.20gb": 2, "1g.5gb": 1'),
     "no configuration enables MIG": one("mig-enabled: false"),
-    "deep": "[" * 5000,
+    "nested deeper": "[" * 100_000,
 }
 
 
@@ -104,7 +104,7 @@ def test_hostile_files_are_refused_in_one_line(case: str) -> None:
     message = str(caught.value)
     assert "\n" not in message
     assert len(message) < 400
-    if case not in ("object", "deep", "aliases"):
+    if case not in ("object", "aliases"):
         assert case in message
 
 
