@@ -1,0 +1,103 @@
+"""What a run or a placement leaves as plain data: what pages show, and what every export is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from nona import __version__
+from nona.cost.uncertainty import SIGMA
+from nona.placement.placement import Placement
+from nona.report.differences import all_differences
+from nona.report.models import provenance_shares
+from nona.report.placement import placement_report
+from nona.report.plain import plain
+from nona.report.series import ecdf_series, executor_load, gantt_rows, jct_over_time
+from nona.report.simulation import simulation_report
+from nona.report.warmup import warmup_series
+from nona.scenario import Scenario
+from nona.scenario_file import dump_scenario, scenario_hash
+from nona.study.preparation import Study
+from nona.study.run import SimulationResult, compare, predictions
+
+TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
+
+
+def now_text() -> str:
+    """Date and time of day in UTC, to the minute, as exports state it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def about(scenario: Scenario, made: str) -> dict[str, Any]:
+    """What an export says about where it comes from; ``made`` is its date as text."""
+    return {
+        "name": scenario.name,
+        "description": scenario.description,
+        "seed": scenario.seed,
+        "hash": scenario_hash(scenario),
+        "version": __version__,
+        "made": made,
+        "jobs": scenario.simulation.jobs,
+        "replications": scenario.simulation.replications,
+        "yaml": dump_scenario(scenario),
+    }
+
+
+def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dict[str, Any]:
+    """Everything that is shown of a simulation, as JSON can hold it."""
+    names = study.scenario.labels
+    slo_s = [q.slo_s for q in study.system.queries]
+    data: Mapping[str, Any] = {
+        "about": about(study.scenario, made),
+        "report": simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
+        "differences": all_differences(result.records, slo_s),
+        "warmup": warmup_series(result.warmup),
+        "ecdf": ecdf_series(result.records, names),
+        "over_time": jct_over_time(result.records),
+        "load": executor_load(result.records),
+        "gantt": gantt_rows(result.records, study.system),
+        "slo_s": dict(zip(names, slo_s, strict=True)),
+        "predicted": predictions(study, result.placement),
+        "models": model_facts(study),
+    }
+    outcome: dict[str, Any] = plain(data)
+    return outcome
+
+
+def placement_outcome(study: Study, placement: Placement, made: str) -> dict[str, Any]:
+    """Everything that is shown of a placement, with local and spread beside it."""
+    comparison = compare(study, placement)
+    names = study.scenario.labels
+
+    def report(other: Placement | None) -> dict[str, Any] | None:
+        return None if other is None else placement_report(study.system, other, names)
+
+    outcome: dict[str, Any] = plain(
+        {
+            "about": about(study.scenario, made),
+            "nona": report(placement),
+            "local": report(comparison.local),
+            "spread": report(comparison.spread),
+            "models": model_facts(study),
+        }
+    )
+    return outcome
+
+
+def model_facts(study: Study) -> dict[str, Any]:
+    """Label of each row of the workload → times of its model, where they come from, how sure they are.
+
+    ``sigma`` is the standard deviation of the logarithm of true over stated time, by provenance.
+    """
+    return {
+        name: {
+            "parallelism": model.costed[0].parallelism,
+            "total_compute_s": model.costed[0].total_compute_s,
+            "critical_path_s": model.costed[0].critical_path_s,
+            "device": model.costed[0].device,
+            "provenance": provenance_shares(model.costed[0]),
+            "sigma": {p: SIGMA[p] for p in sorted({c.provenance for c in model.costed[0].costs})},
+        }
+        for name, model in zip(study.scenario.labels, study.models, strict=True)
+    }
