@@ -6,6 +6,7 @@ placement, :func:`simulate` runs its schedulers. Nothing here computes by itself
 
 from nona.study.answers import Answer, answers
 from nona.study.cache import StudyCache
+from nona.study.numbers import Number, number_named, numbers_of, with_value
 from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
 from nona.study.run import (
     Comparison,
@@ -18,11 +19,12 @@ from nona.study.run import (
     predictions,
     simulate,
 )
-from nona.study.sweep import SweepPoint, sweep, with_value
+from nona.study.sweep import SweepPoint, sweep
 
 __all__ = [
     "Answer",
     "Comparison",
+    "Number",
     "PreparedModel",
     "SimulationProgress",
     "SimulationResult",
@@ -34,6 +36,8 @@ __all__ = [
     "compare",
     "configuration_counts",
     "needs_placement",
+    "number_named",
+    "numbers_of",
     "place",
     "predictions",
     "prepare",

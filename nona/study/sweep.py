@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from nona.errors import ScenarioError
 from nona.placement.fixed import local_placement
 from nona.placement.placement import Placement
 from nona.scenario import Scenario, SchedulerSpec
-from nona.scenario_file import scenario_from_mapping
 from nona.simulation.statistics import SchedulerSummary
 from nona.sources import Sources
+from nona.study.numbers import with_value
 from nona.study.preparation import Study, prepare
 from nona.study.run import place, simulate, steady_spread
 
@@ -46,42 +44,6 @@ class SweepPoint:
         if self.predicted_s is None or mean != mean:
             return None
         return (self.predicted_s - mean) / mean
-
-
-def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
-    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
-
-    Raises
-    ------
-    ScenarioError
-        When there is no such place, or the value breaks a rule.
-
-    Examples
-    --------
-    >>> s = scenario_from_mapping({
-    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
-    >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
-    5.0
-    >>> with_value(s, "background.network.utilization", 0.3).background.network.utilization
-    0.3
-    """
-    data = scenario.model_dump(mode="json")
-    *parents, last = path.replace("[", ".").replace("]", "").split(".")
-    node: Any = data
-    try:
-        for part in parents:
-            node = node[int(part)] if isinstance(node, list) else node[part]
-        if isinstance(node, list):
-            node[int(last)] = value
-        elif last in node:
-            node[last] = value
-        else:
-            raise KeyError(last)
-    except (KeyError, IndexError, ValueError, TypeError):
-        raise ScenarioError(
-            [f"{path}: there is no such place in the scenario; write it as in workload[0].rate."]
-        ) from None
-    return scenario_from_mapping(data)
 
 
 def sweep(
