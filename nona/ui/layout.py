@@ -20,7 +20,7 @@ from nona.graph.reduction import transitive_reduction
 NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
 RANK_STEP, COLUMN_GAP = 54.0, 64.0
 DOT_NODES, DOT_DENSITY = 1500, 2.5
-DOT_LIMIT_S = 8.0
+DOT_LIMIT_S = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,29 @@ def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layo
     >>> lay_out(Dag.from_edges(3, [(0, 1), (1, 2)]), limit_s=0).y
     (0.0, 54.0, 108.0)
     """
+    ranks, engine = _ranked(dag, limit_s)
+    return _wrap(ranks, len(dag), _columns(ranks, aspect), engine)
+
+
+def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout]:
+    """For a wide panel, in columns, and for a narrow one, in a single column; ranked once.
+
+    >>> [set(found.column) for found in lay_out_both(Dag.from_edges(40, zip(range(39), range(1, 40))), 0)]
+    [{0, 1, 2, 3, 4}, {0}]
+    """
+    ranks, engine = _ranked(dag, limit_s)
+    wide = _columns(ranks, 1.9)
+    return _wrap(ranks, len(dag), wide, engine), _wrap(ranks, len(dag), 1, engine)
+
+
+def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], str]:
+    """Nodes of every rank with their places across, and who ranked them."""
     places = None
     if limit_s > 0 and len(dag) <= DOT_NODES:
         edges = list(transitive_reduction(dag).edges())  # ranks need no others, and dot is slow with many
         if len(edges) <= DOT_DENSITY * len(dag) + 20:
             places = _dot(len(dag), edges, limit_s)
-    engine = "layers" if places is None else "dot"
-    ranks = _layers(dag) if places is None else _ranks(*places)
-    return _wrap(ranks, len(dag), aspect, engine)
+    return (_layers(dag), "layers") if places is None else (_ranks(*places), "dot")
 
 
 def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
@@ -97,10 +112,14 @@ def _layers(dag: Dag) -> list[list[tuple[int, float]]]:
     return [[(v, place[v]) for v in row] for row in rows]
 
 
-def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, aspect: float, engine: str) -> Layout:
+def _columns(ranks: Sequence[Sequence[tuple[int, float]]], aspect: float) -> int:
+    """How many columns fill a panel of the given width over height."""
     across = [x for row in ranks for _, x in row]
     width = max(across) - min(across) + NODE_WIDTH + COLUMN_GAP
-    columns = max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+    return max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+
+
+def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, engine: str) -> Layout:
     per = max(6, math.ceil(len(ranks) / columns))
     x, y, column = [0.0] * n, [0.0] * n, [0] * n
     left, begin, number = 0.0, 0, 0

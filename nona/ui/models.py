@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
@@ -22,10 +21,11 @@ from nona.scenario import Scenario
 from nona.sources import Sources
 from nona.study import PreparedModel, configuration_counts, prepare_model
 from nona.ui.count_task import is_quick
-from nona.ui.layout import Layout, lay_out
+from nona.ui.layout import Layout, lay_out_both
+from nona.ui.shelf import fetch
 from nona.ui.state import AppState
 
-DRAWN_NODES = 1200  # beyond this a drawing helps nobody and costs the browser seconds
+DRAWN_NODES = 1200
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,12 @@ def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = N
     """
     bound = tuple(sorted((state.symbols.get(name, {}) if symbols is None else symbols).items()))
     inline = {name: state.scenario.models[name]} if name in state.scenario.models else None
-    return _graph(name, _content(state, name), bound, state.uploads.folder, inline)
+    folder = state.uploads.folder
+    return fetch(
+        ("graph", name, _content(state, name), bound),
+        lambda: Sources(folder, confined=True).model(name, dict(bound), inline),
+        "Reading the model",
+    )
 
 
 def load_model(state: AppState, name: str, device: str, rule: str) -> Loaded:
@@ -93,7 +98,15 @@ def _load(
     key = f"{name}\n{_content(state, name)}\n{sorted(graph.symbols.items())}"
     own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
     digest, measured = load_measured(state) or ("", None)
-    return _loaded(key, device, own, rule, options, digest, graph, measured)
+    mark = _digest(repr((key, device, own, rule, options, digest)).encode())
+
+    def prepare() -> Loaded:
+        made = executor_class(device, user_devices(json.loads(own)))
+        prepared = prepare_model(graph, (made,), options, rule, measured)
+        counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
+        return Loaded(prepared, counts, mark)
+
+    return fetch(("loaded", mark), prepare, "Costing and contracting the model")
 
 
 def _content(state: AppState, name: str) -> str:
@@ -103,9 +116,15 @@ def _content(state: AppState, name: str) -> str:
     return "sample" if name in sample_names() else _digest(state.uploads.sources.read(name))
 
 
+def layouts_of(dag: Dag) -> tuple[Layout, Layout]:
+    """The drawings of a graph for a wide and for a narrow panel, kept by its edges."""
+    key = _digest(repr(dag.successors).encode())
+    return fetch(("layout", key), lambda: lay_out_both(dag), "Drawing the graph")
+
+
 def layout_of(dag: Dag) -> Layout:
-    """The drawing of a graph, kept by its edges."""
-    return _layout(_digest(repr(dag.successors).encode()), dag)
+    """The drawing of a graph for a wide panel."""
+    return layouts_of(dag)[0]
 
 
 def portable(state: AppState) -> Scenario:
@@ -113,8 +132,7 @@ def portable(state: AppState) -> Scenario:
     models = dict(state.scenario.models)
     for row in state.scenario.workload:
         if row.model in state.uploads.names() and row.model not in models:
-            graph = state.uploads.sources.model(row.model, row.symbols)
-            models[row.model] = to_node_link(graph)
+            models[row.model] = to_node_link(load_graph(state, row.model, row.symbols))
     return state.scenario.model_copy(update={"models": models})
 
 
@@ -128,39 +146,6 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-@st.cache_resource(max_entries=64, show_spinner="Reading the model")
-def _graph(
-    name: str,
-    content: str,
-    symbols: tuple[tuple[str, int], ...],
-    _folder: Path,
-    _inline: Mapping[str, Mapping[str, object]] | None,
-) -> ModelGraph:
-    return Sources(_folder, confined=True).model(name, dict(symbols), _inline)
-
-
-@st.cache_resource(max_entries=64, show_spinner="Costing and contracting")
-def _loaded(
-    key: str,
-    device: str,
-    own: str,
-    rule: str,
-    options: CostOptions,
-    digest: str,
-    _graph: ModelGraph,
-    _measured: MeasuredTable | None,
-) -> Loaded:
-    made = executor_class(device, user_devices(json.loads(own)))
-    prepared = prepare_model(_graph, (made,), options, rule, _measured)
-    counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
-    return Loaded(prepared, counts, _digest(repr((key, device, own, rule, options, digest)).encode()))
-
-
 @st.cache_resource(max_entries=16, show_spinner="Reading the measured times")
 def _measured(digest: str, _data: bytes) -> MeasuredTable:
     return read_measured(_data)
-
-
-@st.cache_resource(max_entries=64, show_spinner="Drawing the graph")
-def _layout(key: str, _dag: Dag) -> Layout:
-    return lay_out(_dag)

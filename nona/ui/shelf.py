@@ -1,0 +1,108 @@
+"""Work on models in threads of the server: done once for each content, kept, and never waited for blindly.
+
+Prepared models are large graphs of small objects. To bring one of 20,000 operators over from another
+process costs as much as to make it here, and unpickling holds the interpreter all that time; a
+thread shares it with the other sessions every few milliseconds. What parses foreign files or calls
+Graphviz runs in guarded processes of its own, for which a thread here only waits.
+
+The page that asks waits too, but step by step: it shows what is going on, and it stops waiting when
+its reader goes on to something else. The work is kept for when they come back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+T = TypeVar("T")
+KEPT, AT_ONCE = 128, 2
+RETRY_S = 20.0
+QUIET_S, BEAT_S = 0.25, 0.1
+
+
+class Shelf:
+    """Results by key, the most recently used ones; failures are kept for a moment only.
+
+    >>> shelf = Shelf()
+    >>> shelf.ask("six", lambda: 2 * 3).result(), shelf.ask("six", lambda: 0).result()
+    (6, 6)
+    """
+
+    def __init__(self, most: int = KEPT, at_once: int = AT_ONCE, retry_s: float = RETRY_S) -> None:
+        self._most, self._retry_s = most, retry_s
+        self._held: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._turn = threading.Semaphore(at_once)
+
+    def ask(self, key: Hashable, make: Callable[[], Any]) -> Future[Any]:
+        """The work of that key: under way, done, or started now."""
+        with self._lock:
+            future, begun = self._held.get(key, (None, 0.0))
+            if future is not None and _failed(future) and time.monotonic() - begun > self._retry_s:
+                future = None
+            if future is None:
+                future, begun = Future(), time.monotonic()
+                threading.Thread(target=self._run, args=(future, make), daemon=True, name="shelf").start()
+            self._held[key] = (future, begun)
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return future
+
+    def _run(self, future: Future[Any], make: Callable[[], Any]) -> None:
+        with self._turn:
+            try:
+                future.set_result(make())
+            except Exception as error:  # whoever asked gets it
+                future.set_exception(error)
+
+
+def _failed(future: Future[Any]) -> bool:
+    return future.done() and future.exception() is not None
+
+
+@st.cache_resource
+def shelf() -> Shelf:
+    """The shelf of this server."""
+    return Shelf()
+
+
+def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
+    """What ``make`` returns or raises, from the shelf if it is there.
+
+    A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
+    a page this simply waits.
+    """
+    future: Future[T] = shelf().ask(key, make)
+    if get_script_run_ctx() is None:
+        return future.result()
+    try:
+        return future.result(QUIET_S)
+    except NotYet:
+        if future.done():
+            raise
+    _wait(future, doing)
+    return future.result()
+
+
+def _wait(future: Future[Any], doing: str) -> None:
+    place, begin = st.empty(), time.monotonic()
+    with place.container():
+        line = st.empty()
+        st.skeleton(height=180)
+    while not future.done():
+        seconds = time.monotonic() - begin
+        line.caption(f"{doing} … {seconds:.0f} s" if seconds >= 1 else f"{doing} …")  # the run may end here
+        try:
+            future.exception(BEAT_S)
+        except NotYet:
+            continue
+    place.empty()
