@@ -108,6 +108,8 @@ def _scheduler(summary: SchedulerSummary) -> dict[str, Any]:
             "compute": number(summary.utilization_compute),
             "network": number(summary.utilization_network),
         },
+        "offered": {"compute": number(summary.offered[0]), "network": number(summary.offered[1])},
+        "little_s": number(summary.little_s),
         "links": {name: number(share) for name, share in summary.links[:MOST_LINKS]},
         "state": summary.state,
         "state_reason": summary.state_reason,

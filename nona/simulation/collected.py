@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,16 +13,34 @@ from nona.simulation.tally import Tally
 
 Whole = NDArray[np.int64]
 Real = NDArray[np.float64]
+Busy = tuple[float, float]
+UNKNOWN: Busy = (math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: share of its jobs completed, and the measured jobs completed since the last call."""
+    """How far a run is: share of its jobs completed, and the measured jobs completed since the last call.
+
+    ``busy`` is the share of the time so far, from the empty start on, that the executors (their mean)
+    and the busiest link were busy, background included; ``nan`` where that was not told.
+    """
 
     fraction: float
     query: Whole
     arrival_s: Real
     completion_s: Real
+    busy: Busy = UNKNOWN
+
+
+def busy_shares(executor_busy_s: Real, link_busy_s: Real, now_s: float) -> Busy:
+    """Mean share of the time up to ``now_s`` that executors were busy, and that of the busiest link.
+
+    >>> busy_shares(np.array([1.0, 3.0]), np.array([0.5]), 4.0)
+    (0.5, 0.125)
+    """
+    if now_s <= 0:
+        return UNKNOWN
+    return float(executor_busy_s.mean()) / now_s, float(link_busy_s.max()) / now_s
 
 
 OnProgress = Callable[[Progress], None]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.simulation.collected import Collected, Progress, Real, Whole
+from nona.simulation.collected import UNKNOWN, Busy, Collected, Progress, Real, Whole
 from nona.simulation.sizes import RunSize
 from nona.simulation.tally import PARTS, Tally, tally_of
 from nona.system import System
@@ -134,14 +134,14 @@ class Collector:
         measured: NDArray[np.bool_] = (number >= self.size.first) & (number <= self.size.last)
         return measured
 
-    def progress(self) -> Progress:
+    def progress(self, busy: Busy = UNKNOWN) -> Progress:
         """How far the run is, with the measured jobs completed since the last call."""
         size, fresh = self.size, self._fresh
         self._fresh = []
         share = (min(size.first, self._completed) + self._measured) / (size.first + size.jobs)
         empty = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
         query, arrival_s, completion_s = (np.concatenate(c) for c in zip(empty, *fresh, strict=True))
-        return Progress(min(1.0, share), query, arrival_s, completion_s)
+        return Progress(min(1.0, share), query, arrival_s, completion_s, busy)
 
     def _fold_what_is_ready(self) -> None:
         """Fold the blocks that nothing can change, not even where the window begins and ends."""

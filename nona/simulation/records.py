@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
@@ -98,6 +99,10 @@ class Records:
         Intervals of the first measured jobs, when asked for.
     seconds
         Wall-clock time of the run; it, ``engine`` and ``decisions`` may differ between two equal runs.
+    offered
+        Load offered to the executors and to the most loaded link, over what they can serve.
+    mean_open
+        Mean number of jobs in the system over the window: ∫N dt / its length.
     """
 
     scheduler: str
@@ -125,6 +130,8 @@ class Records:
     checks: tuple[Check, ...]
     timeline: Timeline | None
     seconds: float
+    offered: tuple[float, float] = (math.nan, math.nan)
+    mean_open: float = math.nan
 
     @property
     def completion_time_s(self) -> NDArray[np.float64]:

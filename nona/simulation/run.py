@@ -11,7 +11,7 @@ from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.checks import run_checks
 from nona.simulation.collected import OnProgress, Progress
 from nona.simulation.engines import AUTO, ENGINES, engine_named
-from nona.simulation.overload import judge
+from nona.simulation.overload import judge, offered_load
 from nona.simulation.records import RawRun, Records, Timeline
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
 from nona.system import System
@@ -112,6 +112,7 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
     of = raw.collected
     length = of.window_s[1] - of.window_s[0]
     state, reason = judge(system, raw)
+    executors, links = offered_load(system, raw)
     return Records(
         scheduler=name,
         replication=options.replication,
@@ -138,6 +139,8 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
         checks=run_checks(system, raw),
         timeline=_timeline(raw, options) if options.timeline_jobs else None,
         seconds=seconds,
+        offered=(executors, float(links.max())),
+        mean_open=raw.jobs_area_s / length if length > 0 else math.nan,
     )
 
 

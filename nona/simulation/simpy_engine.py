@@ -12,7 +12,7 @@ from simpy.core import StopSimulation
 
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.simulation.breakdown import NO_PARTS, parts_of_bound, parts_of_picked
-from nona.simulation.collected import Progress
+from nona.simulation.collected import Progress, busy_shares
 from nona.simulation.collector import Collector
 from nona.simulation.dispatch import BindDispatcher, Dispatcher, Parts
 from nona.simulation.executor import Executor
@@ -136,8 +136,12 @@ class SimPyRun:
         if number % HAND_OVER == 0:
             self._hand_over()
         if self.report is not None and number % self.size.report_every == 0:
-            self._hand_over()
-            self.report(self.collector.progress())
+            self._report(self.report, now)
+
+    def _report(self, report: Report, now: float) -> None:
+        self._hand_over()
+        busy = busy_shares(self.executors.busy_until(now), self.link.busy_per_link(now), now)
+        report(self.collector.progress(busy))
 
     def _count(self, now: float, change: int) -> None:
         """Add to ∫N dt, and change the number of jobs in the system."""
@@ -197,10 +201,10 @@ class SimPyRun:
         self.done_number, self.done_s, self.done_parts_s = [], [], []
 
     def _raw(self) -> RawRun:
+        end = self.environment._now
         self._hand_over()
         if self.report is not None:
-            self.report(self.collector.progress())
-        end = self.environment._now
+            self._report(self.report, end)
         (busy_first, link_first), (busy_last, link_last) = self._busy_at[0], self._busy_at[1]
         tasks = [i for t in self.traces for i in t.tasks if i.end_s <= end]
         messages = [m for t in self.traces for m in t.messages if m.delivered_s <= end]

@@ -70,8 +70,10 @@ class SchedulerSummary:
     happened in these runs; ``hit_rate`` covers the classes with an SLO, ``None`` if there are none.
     Jobs are summed over replications, utilisations averaged. ``links`` are the names and utilisations
     of all links, the busiest first; empty where there is but one. ``decisions`` is ``python`` if they
-    ran as Python in any replication. ``checks`` holds each check once: failed if it failed in any
-    replication, with the first failure's detail.
+    ran as Python in any replication. ``offered`` is the mean load offered to the executors and to the
+    most loaded link; ``little_s`` the mean JCT by Little's law, from the number of jobs in the system.
+    ``checks`` holds each check once: failed if it failed in any replication, with the first failure's
+    detail.
     """
 
     scheduler: str
@@ -91,6 +93,8 @@ class SchedulerSummary:
     state_reason: str
     checks: tuple[Check, ...]
     seconds: float
+    offered: tuple[float, float]
+    little_s: float
 
 
 def summarize(
@@ -136,7 +140,24 @@ def summarize(
         state_reason=worst.state_reason,
         checks=_merged_checks(records),
         seconds=sum(r.seconds for r in records),
+        offered=(_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records])),
+        little_s=little_s(records),
     )
+
+
+def little_s(records: Sequence[Records]) -> float:
+    """Mean JCT by Little's law, W = N̄ / λ, over the runs; ``nan`` where a window has no length.
+
+    N̄ is the mean number of jobs in the system over the window, counted without looking at completion
+    times; λ the rate at which jobs arrived in it.
+
+    Source: Little, A Proof for the Queuing Formula L = λW, Operations Research 1961.
+    """
+    return _mean([r.mean_open * (r.window_s[1] - r.window_s[0]) / max(r.jobs - 1, 1) for r in records])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return mean_interval(values).mean
 
 
 def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.95) -> PairedDifference:

@@ -196,6 +196,24 @@ def test_progress_tells_of_every_measured_job_once() -> None:
     assert len(told["compiled"]) > 50
 
 
+@pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
+@pytest.mark.parametrize("name", ["random", "jsq-d", "opportunistic"])
+def test_a_watched_run_is_the_same_run_and_both_engines_tell_the_same_loads(
+    name: str, discipline: str
+) -> None:
+    system = busy(discipline=discipline)
+    last = []
+    for engine in ENGINES:
+        told: list[Progress] = []
+        options = RunOptions(jobs=900, engine=engine)
+        watched = simulate_run(system, *MAKERS[name](system), options, told.append)
+        assert watched.digest() == simulate_run(system, *MAKERS[name](system), options).digest()
+        assert all(0 <= share <= 1 for p in told for share in p.busy)
+        last.append(told[-1].busy)
+    assert last[0] == last[1]
+    assert last[0] == pytest.approx((watched.utilization_compute, watched.utilization_network), abs=0.1)
+
+
 def test_a_run_can_be_cancelled() -> None:
     class EnoughError(Exception):
         pass

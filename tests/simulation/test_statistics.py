@@ -59,6 +59,14 @@ def covered(interval_of, samples, level, mean):
     return low <= hits <= high, hits
 
 
+def test_little_s_law_gives_the_mean_completion_time_where_nothing_crosses_the_window():
+    """One job a second, each 0.5 s long: half a job is there on average, whichever way it is counted."""
+    runs = [records([0.5] * 11, mean_open=0.5, window_s=(0.0, 10.0), jobs=11, offered=(0.3, 0.1))] * 2
+    found = summarize(runs, [None], ["m"])
+    assert found.little_s == pytest.approx(0.5) == pytest.approx(found.jct.mean.mean)
+    assert found.offered == pytest.approx((0.3, 0.1))
+
+
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_student_interval_covers_the_mean_as_often_as_it_says(level):
     rng = np.random.default_rng(1)

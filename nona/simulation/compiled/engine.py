@@ -18,7 +18,7 @@ from nona.simulation.compiled.core import Core, compiled_policy, load_core
 from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
 from nona.simulation.compiled.fields import addresses, note_addresses
 from nona.simulation.compiled.policies import FlatTables, NotFlatError, flatten_tables
-from nona.simulation.compiled.results import raw_run
+from nona.simulation.compiled.results import busy_so_far, raw_run
 from nona.simulation.dispatch import bad_binding
 from nona.simulation.pick import bad_pick
 from nona.simulation.records import RawRun
@@ -107,8 +107,7 @@ class CompiledRun:
         while (code := int(core.advance(self.state, bind, pick))) != layout.DONE:
             self._give(code)
         self._drain()
-        if self.on_progress is not None:
-            self.on_progress(self.collector.progress())
+        self._report()
         return raw_run(self.arrays, self.state, self.core, self.collector.finish())
 
     def _give(self, code: int) -> None:
@@ -154,7 +153,8 @@ class CompiledRun:
     def _report(self) -> None:
         if self.on_progress is not None:
             self._drain()
-            self.on_progress(self.collector.progress())
+            busy = busy_so_far(self.arrays, self.state, self.core)
+            self.on_progress(self.collector.progress(busy))
 
     def _decide(self) -> None:
         """Ask a policy that is plain Python."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.collected import Collected
+from nona.simulation.collected import Busy, Collected, busy_shares
 from nona.simulation.compiled.arrays import Arrays, Records, State
 from nona.simulation.compiled.core import Core
 from nona.simulation.records import MessageInterval, RawRun, TaskInterval
@@ -40,6 +40,13 @@ def raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun
         decisions="machine code" if c["compiled"] else "python",
         crossed_bytes=np.column_stack([s.crossed_bytes, s.requested_bytes]) if c["paths"] else None,
     )
+
+
+def busy_so_far(s: Arrays, state: State, core: Core) -> Busy:
+    """Shares of the time up to now that executors and the busiest link were busy."""
+    now = float(s.clock[0]["now_s"])
+    executors, links = _busy_and_work(s, state, core, now)
+    return busy_shares(executors[0], links[0], now)
 
 
 def _busy_and_work(s: Arrays, state: State, core: Core, end: float) -> tuple[_Both, _Both]:

@@ -1,0 +1,155 @@
+"""What live charts are fed: a few hundred numbers per scheduler, however many jobs there are.
+
+Everything is added up as it comes, so a snapshot costs the same after a million jobs as after a
+thousand, and memory does not grow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.simulation.run import Progress
+
+LOWEST_S = 1e-6  # left end of the first bin of completion times
+PER_OCTAVE = 8  # bins by which a completion time doubles: each is 9 % wide
+OCTAVES = 40
+BINS = PER_OCTAVE * OCTAVES
+Array = NDArray[np.float64]
+
+
+def bin_edge_s(number: int) -> float:
+    """Left end of a bin of completion times, seconds.
+
+    >>> bin_edge_s(0), bin_edge_s(PER_OCTAVE) / bin_edge_s(0)
+    (1e-06, 2.0)
+    """
+    return LOWEST_S * math.exp2(number / PER_OCTAVE)
+
+
+class Stretches:
+    """Means of values over equal stretches of time; their width doubles when time outgrows them.
+
+    >>> s = Stretches(2)
+    >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
+    >>> s.width_s, s.means()[1].tolist()
+    (5.0, [2.0, 8.0])
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.begin_s = self.width_s = math.nan
+        self._sums, self._counts = np.zeros(most), np.zeros(most)
+
+    def add(self, at_s: Array, value: Array) -> None:
+        """Take in values at instants; those before the first instant ever seen count in the first stretch."""
+        if not len(at_s):
+            return
+        if math.isnan(self.begin_s):
+            self.begin_s = float(at_s.min())
+            self.width_s = max(float(at_s.max()) - self.begin_s, 1e-9) / self.most
+        while float(at_s.max()) - self.begin_s >= self.most * self.width_s:
+            self._widen()
+        place = ((at_s - self.begin_s) / self.width_s).astype(np.int64).clip(0, self.most - 1)
+        self._counts += np.bincount(place, minlength=self.most)
+        self._sums += np.bincount(place, weights=value, minlength=self.most)
+
+    def _widen(self) -> None:
+        self.width_s *= 2
+        for sums in (self._sums, self._counts):
+            joined = np.add.reduceat(sums, np.arange(0, self.most, 2))
+            sums[: len(joined)], sums[len(joined) :] = joined, 0.0
+
+    def means(self) -> tuple[Array, Array]:
+        """Middles of the stretches with values, seconds after the first; the means there."""
+        used = np.flatnonzero(self._counts)
+        return (used + 0.5) * self.width_s, self._sums[used] / self._counts[used]
+
+
+@dataclass
+class _Scheduler:
+    """What is known of one scheduler so far."""
+
+    stretches: Stretches
+    jobs: int = 0
+    total_s: float = 0.0
+    hits: int = 0
+    with_slo: int = 0
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    busy: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+
+class LiveSeries:
+    """Sums over the measured jobs that are complete so far, of all replications.
+
+    The line over time is that of the first replication alone. ``slo_s`` has the SLO of every class, or
+    none; ``points`` is the most that a line may have.
+
+    >>> LiveSeries().snapshot()
+    {}
+    """
+
+    def __init__(self, slo_s: Sequence[float | None] = (), points: int = 80) -> None:
+        self.points = points
+        self._limit = np.array([math.nan if s is None else s for s in slo_s])
+        self._known: dict[str, _Scheduler] = {}
+
+    @property
+    def jobs(self) -> int:
+        """Measured jobs that are complete, of all schedulers and replications."""
+        return sum(s.jobs for s in self._known.values())
+
+    def add(self, scheduler: str, replication: int, progress: Progress) -> None:
+        """Take in the measured jobs that were completed since the last call."""
+        if not len(progress.arrival_s):
+            return
+        known = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))
+        jct = progress.completion_s - progress.arrival_s
+        if replication == 0:
+            known.stretches.add(progress.arrival_s, jct)
+        known.jobs += len(jct)
+        known.total_s += float(jct.sum())
+        place = (PER_OCTAVE * np.log2(np.maximum(jct, LOWEST_S) / LOWEST_S)).astype(np.int64)
+        known.counts += np.bincount(place.clip(0, BINS - 1), minlength=BINS)
+        if len(self._limit):
+            limit = self._limit[progress.query]
+            known.with_slo += int(np.count_nonzero(~np.isnan(limit)))
+            known.hits += int(np.count_nonzero(jct <= limit))
+        if not math.isnan(progress.busy[0]):
+            known.busy[replication] = progress.busy
+
+    def snapshot(self) -> dict[str, Any]:
+        """Scheduler → its line, its distribution, its sums.
+
+        ``t`` (seconds since its first measured job) and ``jct_s``; ``first`` and ``counts``: completion
+        times by bin from number ``first`` on, see :func:`bin_edge_s`; ``jobs``, ``mean_s``;
+        ``hit_rate`` and ``busy`` (executors, busiest link; since each run's start) or ``None``.
+        """
+        return {name: _told(known) for name, known in self._known.items()}
+
+
+def _told(known: _Scheduler) -> dict[str, Any]:
+    at, means = known.stretches.means()
+    filled = np.flatnonzero(known.counts)
+    low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
+    busy = np.mean(list(known.busy.values()), axis=0) if known.busy else None
+    return {
+        "t": _short(at),
+        "jct_s": _short(means),
+        "first": low,
+        "counts": known.counts[low:high].tolist(),
+        "jobs": known.jobs,
+        "mean_s": known.total_s / known.jobs,
+        "hit_rate": known.hits / known.with_slo if known.with_slo else None,
+        "busy": None if busy is None else [round(float(b), 4) for b in busy],
+    }
+
+
+def _short(values: Array) -> list[float]:
+    """Five digits: more than a screen can show, and a third of the bytes."""
+    return [float(f"{v:.5g}") for v in values.tolist()]

@@ -1,0 +1,129 @@
+"""What changed from one scenario to another, in a few words: ``servers 8 → 12``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MOST = 4
+Plain = Mapping[str, Any]
+_WORDS = {
+    "count": "servers",
+    "gpu": "GPU",
+    "gpus": "GPUs per server",
+    "mig": "MIG",
+    "mps": "MPS shares",
+    "vcpus": "vCPUs",
+    "cluster.network.capacity": "link",
+    "cluster.network.latency": "latency",
+    "cluster.network.discipline": "link discipline",
+    "cluster.network.nic": "cards",
+    "background.compute.utilization": "compute background",
+    "background.network.utilization": "link background",
+    "background.compute.mean_service": "background service",
+    "background.network.mean_size": "background message",
+    "simulation.jobs": "jobs",
+    "simulation.replications": "replications",
+    "simulation.warmup": "warm-up",
+    "simulation.precision": "precision",
+    "seed": "seed",
+}
+_QUIET = ("name", "description", "version")
+
+
+def scenario_changes(old: Plain, new: Plain) -> list[str]:
+    """Each difference of two scenarios, given as plain data, in words; names and descriptions aside.
+
+    >>> cluster = {"cluster": {"servers": [{"count": 8, "gpu": "t4"}]}}
+    >>> more = {"cluster": {"servers": [{"count": 12, "gpu": "t4"}]}}
+    >>> scenario_changes(cluster, more)
+    ['servers 8 → 12']
+    """
+    return list(_differences(_without(old), _without(new), ""))
+
+
+def change_text(old: Plain, new: Plain) -> str:
+    """The differences as one line, a few of them; empty where there are none.
+
+    >>> change_text({"seed": 1}, {"seed": 2})
+    'seed 1 → 2'
+    """
+    found = scenario_changes(old, new)
+    more = len(found) - MOST
+    return ", ".join(found[:MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _without(scenario: Plain) -> dict[str, Any]:
+    return {k: v for k, v in scenario.items() if k not in _QUIET}
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
+    if old == new:
+        return
+    if path == "schedulers":
+        yield from _members("scheduler", _names(old), _names(new), old, new)
+    elif path == "workload":
+        yield from _workload(old or [], new or [])
+    elif path == "cluster.servers":
+        yield from _groups(old or [], new or [])
+    elif path == "models":
+        yield from (f"model {name} changed" for name in _changed_keys(old, new))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    else:
+        word = _WORDS.get(path, path.replace("_", " ").replace(".", " "))
+        shares = path.endswith("utilization")
+        yield f"{word} {_value(old, shares)} → {_value(new, shares)}"
+
+
+def _changed_keys(old: Any, new: Any) -> list[str]:
+    before, after = old or {}, new or {}
+    return [str(k) for k in dict.fromkeys([*before, *after]) if before.get(k) != after.get(k)]
+
+
+def _names(entries: Any) -> list[str]:
+    return [e["name"] if isinstance(e, Mapping) else str(e) for e in entries or []]
+
+
+def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
+    """What came and went of a list of names, and which entries changed in themselves."""
+    gone, come = [n for n in before if n not in after], [n for n in after if n not in before]
+    if come:
+        yield f"{word}{'s' if len(come) > 1 else ''} + {', '.join(come)}"
+    if gone:
+        yield f"{word}{'s' if len(gone) > 1 else ''} − {', '.join(gone)}"
+    if not come and not gone:
+        own = dict(zip(before, old, strict=True))
+        changed = [n for n, entry in zip(after, new, strict=True) if own[n] != entry]
+        yield f"options of {', '.join(changed)}" if changed else f"order of {word}s"
+
+
+def _workload(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
+    """Queries are told apart by their place where as many are there, else by what came and went."""
+    if len(old) != len(new) or [r["model"] for r in old] != [r["model"] for r in new]:
+        yield from _members("query", [r["model"] for r in old], [r["model"] for r in new], old, new)
+        return
+    for before, after in zip(old, new, strict=True):
+        for key in _changed_keys(before, after):
+            yield f"{after['model']} {key.replace('_', ' ')} {_value(before.get(key))} → {_value(after.get(key))}"
+
+
+def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
+    if len(old) != len(new):
+        yield f"groups of servers {len(old)} → {len(new)}"
+        return
+    for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
+        where = f" of group {number}" if len(new) > 1 else ""
+        for key in _changed_keys(before, after):
+            yield f"{_WORDS.get(key, key)}{where} {_value(before.get(key))} → {_value(after.get(key))}"
+
+
+def _value(value: Any, share: bool = False) -> str:
+    if value is None:
+        return "none"
+    if share:
+        return f"{100 * value:g} %"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None)
+    return str(value)

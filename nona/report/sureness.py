@@ -1,0 +1,99 @@
+"""How sure a simulated mean is: beside it the formula's prediction, what theory can say at least, a count.
+
+Five figures that know little of one another stand side by side: the prediction (Pollaczek–Khinchine on
+mean loads), the simulated mean with its interval, the idle bound (no cluster is faster than its longest
+chain of tasks), Little's law on the number of jobs in the system, and the load that is offered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nona.simulation.arrivals import effective_rate
+from nona.system import System
+
+Row = Mapping[str, Any]
+CLOSE = 0.1  # a prediction within this share of the simulated mean is called close
+
+
+def idle_bound_s(system: System) -> float:
+    """Mean over the query mix of the longest chain of tasks, each on the executor quickest for it.
+
+    Formula: Σ_j λ_j · max over paths of Σ min over classes of p(v) / Σ_j λ_j. No scheduler's mean JCT
+    is below it, for a chain's tasks run one after the other; with service draws of mean 1 neither, as
+    the mean of a maximum is at least the maximum of the means (Jensen).
+    """
+    rates = np.array([effective_rate(q.arrivals, q.rate) for q in system.queries])
+    used = np.unique(system.executor_class)
+    chains = [
+        q.tasks.dag.critical_path(q.tasks.compute_s[used].min(axis=0).tolist())[0] for q in system.queries
+    ]
+    return float(rates @ np.array(chains) / rates.sum())
+
+
+def sureness_rows(
+    report: Row, predicted: Mapping[str, float | None], idle_s: float | None
+) -> list[dict[str, Any]]:
+    """One row per scheduler of a simulation's report; seconds and shares, ``None`` where there is none.
+
+    ``prediction`` is ``"none"`` where theory has no formula for the scheduler, ``"overloaded"`` where
+    it says that there is no steady state. ``error`` is predicted over simulated mean, less 1;
+    ``explained`` whether it lies within the interval of the simulation.
+    """
+    return [_row(name, s, predicted, idle_s) for name, s in report["schedulers"].items()]
+
+
+def _row(name: str, s: Row, predicted: Mapping[str, float | None], idle_s: float | None) -> dict[str, Any]:
+    mean, span = s["jct_s"]["mean"], s["jct_s"]["ci95"]
+    told = predicted.get(name)
+    half = None if span is None else (span[1] - span[0]) / 2
+    return {
+        "scheduler": name,
+        "state": s["state"],
+        "reason": s["state_reason"],
+        "prediction": "none" if name not in predicted else "overloaded" if told is None else "formula",
+        "predicted_s": told,
+        "mean_s": mean,
+        "ci95": span,
+        "relative_half_width": half / mean if half is not None and mean else None,
+        "error": told / mean - 1 if told is not None and mean else None,
+        "explained": None if told is None or span is None else span[0] <= told <= span[1],
+        "little_s": s["little_s"],
+        "little_error": s["little_s"] / mean - 1 if s["little_s"] is not None and mean else None,
+        "idle_s": idle_s,
+        "over_idle": mean / idle_s if mean and idle_s else None,
+        "load": max((v for v in s["offered"].values() if v is not None), default=None),
+        "bottleneck": bottleneck(s["offered"]),
+        "replications": s["replications"],
+    }
+
+
+def bottleneck(offered: Row) -> str:
+    """The resource that is offered most of what it can serve: ``executors`` or ``link``.
+
+    >>> bottleneck({"compute": 0.4, "network": 0.9})
+    'link'
+    """
+    compute, network = (offered[k] if offered[k] is not None else -math.inf for k in ("compute", "network"))
+    return "link" if network > compute else "executors"
+
+
+def sureness_headline(rows: list[dict[str, Any]]) -> str:
+    """The finding in a sentence: how far formula and simulation are apart, and how narrow the intervals are.
+
+    >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
+    >>> sureness_headline([row])
+    'The formula is within 4.0 % of the simulation, whose means are known to ± 1.0 %.'
+    """
+    errors = [abs(r["error"]) for r in rows if r["error"] is not None]
+    widths = [r["relative_half_width"] for r in rows if r["relative_half_width"] is not None]
+    known = f"means are known to ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    if not any(r["state"] != "overloaded" for r in rows):
+        return "Every scheduler is overloaded: there is no mean completion time to be sure of."
+    if not errors:
+        return f"There is no formula for these schedulers; the simulated {known}."
+    return f"The formula is within {100 * max(errors):.1f} % of the simulation, whose {known}."
