@@ -119,14 +119,14 @@ def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
     ((0.0, 0.3, 0.6, 0.9), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 4.0))
     """
     if count < 2 or low == high:
-        return (low,)
+        return (float(low),)
     shares = [i / (count - 1) for i in range(count)]
     if by_ratio(unit) and low > 0:
         values = [low * (high / low) ** s for s in shares]
     else:
         values = [low + (high - low) * s for s in shares]
     inner = [float(round(v)) if unit == "count" else float(f"{v:.6g}") for v in values[1:-1]]
-    return tuple(sorted({low, *inner, high}))
+    return tuple(sorted({float(low), *inner, float(high)}))
 
 
 def by_ratio(unit: str) -> bool:

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 from nona.report.sweep_values import by_ratio
 
 NEAR = 0.01  # of the larger of two values
 NEAR_SPAN = 0.002  # of all values' span: a bracket that starts at 0 ends too
 BEND = 0.1  # of the natural logarithm: 10 % off the straight line between the neighbours
-
-Flagged = Sequence[tuple[float, bool]]
 
 
 def spread_order(count: int) -> list[int]:
@@ -64,15 +61,6 @@ def near_enough(low: float, high: float, unit: str, span: float) -> bool:
     if not low < middle(low, high, unit) < high:
         return True
     return high - low <= max(NEAR * max(abs(low), abs(high)), NEAR_SPAN * span)
-
-
-def brackets(flags: Flagged) -> list[tuple[float, float]]:
-    """Neighbouring values between which the flag turns.
-
-    >>> brackets([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
-    [(0.5, 0.7)]
-    """
-    return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]
 
 
 def bends(points: Sequence[tuple[float, float]], unit: str, span: float, most: int) -> list[float]:
