@@ -33,6 +33,10 @@ class SimulationError(NonaError):
     """A simulation cannot run as asked."""
 
 
+class ReportError(NonaError):
+    """A file of results cannot be written."""
+
+
 class JobError(NonaError):
     """A background job cannot start, or it ended without a result."""
 

@@ -48,6 +48,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
     """Everything that is shown of a simulation, as JSON can hold it."""
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
+    placement = result.placement
     data: Mapping[str, Any] = {
         "about": about(study.scenario, made),
         "report": simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
@@ -58,8 +59,9 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
         "load": executor_load(result.records),
         "gantt": gantt_rows(result.records, study.system),
         "slo_s": dict(zip(names, slo_s, strict=True)),
-        "predicted": predictions(study, result.placement),
+        "predicted": predictions(study, placement),
         "models": model_facts(study),
+        "placement": None if placement is None else placement_report(study.system, placement, names),
     }
     outcome: dict[str, Any] = plain(data)
     return outcome

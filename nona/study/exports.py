@@ -1,0 +1,73 @@
+"""Files of a run, written alike from the command line, from Python and by the app's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from nona.errors import ReportError
+from nona.report.chrome_trace import chrome_trace, trace_text
+from nona.report.simulation import job_table
+from nona.report.table_files import safe_cell
+from nona.simulation.records import Records
+from nona.study.preparation import Study
+
+PARQUET = (".parquet", ".pq")
+Runs = Mapping[str, Sequence[Records]]
+
+
+def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
+    """One row per recorded job: Parquet where ``path`` ends in ``.parquet`` or ``.pq``, else CSV.
+
+    In CSV a model's name that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    Raises
+    ------
+    ReportError
+        When the file cannot be written.
+    """
+    write_job_table(path, job_table((r for records in runs.values() for r in records), names))
+
+
+def write_job_table(path: Path, table: pd.DataFrame) -> None:
+    """:func:`write_records` of a table that is there already."""
+    try:
+        if path.suffix.lower() in PARQUET:
+            table.to_parquet(path, index=False)
+            return
+        if "model" in table:
+            safe = {name: safe_cell(name) for name in table["model"].unique()}
+            table = table.assign(model=table["model"].map(safe))
+        table.to_csv(path, index=False)
+    except OSError as error:
+        raise _unwritten(path, error) from None
+
+
+def write_trace(path: Path, study: Study, runs: Runs) -> None:
+    """The first jobs of every scheduler as a trace; see :func:`~nona.report.chrome_trace.chrome_trace`.
+
+    Raises
+    ------
+    ReportError
+        When the file cannot be written.
+    """
+    write_text(path, trace_text(chrome_trace(runs, study.system, study.scenario.name)))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8; raises :class:`~nona.errors.ReportError` where that cannot be done.
+
+    >>> write_text(Path("/nowhere/report.html"), "")
+    Traceback (most recent call last):
+    nona.errors.ReportError: File '/nowhere/report.html': No such file or directory; choose another place.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: Path, error: OSError) -> ReportError:
+    return ReportError(f"File {str(path)!r}: {error.strerror or error}; choose another place.")

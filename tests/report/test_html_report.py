@@ -1,0 +1,213 @@
+"""The HTML reports: well-formed, self-contained, inert against hostile names, equal to the JSON report."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from nona import study
+from nona.report.findings import findings
+from nona.report.html_report import placement_html, simulation_html
+from nona.report.svg_axes import log_ticks, ticks
+from nona.report.text import interval_text
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.study.outcome import placement_outcome, simulation_outcome
+from nona.units import format_time
+
+VOID = {"meta", "path", "rect", "br", "link", "img"}
+HOSTILE = "<img src=x onerror=alert(1)>\"'&</title><script>alert(2)</script>"
+MADE = "2026-01-02 03:04 UTC"
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes, text and tables; notes what is not balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.wrong: list[str] = []
+        self.text: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+def outcome(name: str = HOSTILE, link_load: float = 0.2) -> dict[str, Any]:
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"name": name[:200], "description": name, "schedulers": ["nona", "local", "spread", "jsq-d"]}
+    data["simulation"] = {"jobs": 200, "replications": 3, "warmup": 100}
+    data["workload"] = [
+        {"model": "slides_example", "rate": "2/s", "slo": "40 ms", "name": name[:200]},
+        {"model": "slides_example", "rate": "1/s"},
+    ]
+    data["background"] = {"network": {"utilization": link_load, "mean_size": "10 kB"}}
+    prepared = study.prepare(scenario_from_mapping(data))
+    return simulation_outcome(prepared, study.simulate(prepared, engine="simpy"), MADE)
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    return outcome()
+
+
+@pytest.fixture(scope="module")
+def page(data: dict[str, Any]) -> Page:
+    return Page(simulation_html(data))
+
+
+def test_it_is_balanced_html_with_headings_in_order(page: Page) -> None:
+    assert page.wrong == []
+    assert page.open == []
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    charts = [a for tag, a in page.tags if tag == "svg"]
+    assert len(charts) >= 6
+    assert all(a["role"] == "img" and a["aria-label"] for a in charts)
+    assert all(a.get("scope") in ("col", "row") for tag, a in page.tags if tag == "th")
+
+
+def test_it_asks_for_nothing_and_runs_nothing(data: dict[str, Any], page: Page) -> None:
+    text = simulation_html(data)
+    assert not {tag for tag, _ in page.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
+    loading = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "style"}
+    for _, attributes in page.tags:
+        assert not attributes.keys() & loading
+        assert not [a for a in attributes if a.startswith("on")]
+    assert not re.search(r"url\(|@import", text)
+    assert "default-src 'none'" in text
+
+
+def test_hostile_names_are_text(data: dict[str, Any], page: Page) -> None:
+    assert HOSTILE in "".join(page.text)
+    assert "<img src=x" not in simulation_html(data)
+    assert any(HOSTILE in row for rows in page.rows for row in rows)
+
+
+def test_equal_data_give_equal_bytes(data: dict[str, Any]) -> None:
+    again = json.loads(json.dumps(data))
+    assert simulation_html(again) == simulation_html(data)
+    assert MADE in simulation_html(data)
+
+
+def test_its_numbers_are_those_of_the_report(data: dict[str, Any], page: Page) -> None:
+    found = data["report"]["schedulers"]
+    head = next(r for r in page.rows if r[:3] == ["scheduler", "state", "mean JCT"])
+    results = page.rows[page.rows.index(head) + 1 :][: len(found)]
+    for row, (name, s) in zip(results, found.items(), strict=True):
+        cells = dict(zip(head, row, strict=True))
+        assert cells["scheduler"] == name
+        assert cells["mean JCT"] == interval_text(s["jct_s"], format_time)
+        assert cells["SLO hits"] == interval_text(s["slo_hit_rate"], "{:.2%}".format)
+        assert cells["completed"] == f"{s['jobs']['completed']:,}"
+    text = "".join(page.text)
+    baseline = next(iter(data["differences"]))
+    for name, d in data["differences"][baseline].items():
+        assert [name, interval_text(d["jct_s"], format_time)] in [r[:2] for r in page.rows], text[:99]
+
+
+def test_bars_are_as_long_as_their_means(data: dict[str, Any]) -> None:
+    text = simulation_html(data)
+    first = text[text.index("<svg") : text.index("</svg>")]
+    widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
+    means = [s["jct_s"]["mean"] for s in data["report"]["schedulers"].values()]
+    assert len(widths) == len(means)
+    ratios = [w / m for w, m in zip(widths, means, strict=True)]
+    assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
+
+
+def test_the_scenario_and_the_command_are_in_it(data: dict[str, Any], page: Page) -> None:
+    codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
+    assert "nona simulate scenario.yaml --html report.html" in codes
+    scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
+    assert scenario.simulation.jobs == 200
+    assert data["about"]["seed"] == scenario.seed
+
+
+def test_findings_name_the_shortest_and_what_is_overloaded() -> None:
+    data = outcome("Overload", link_load=0.9)
+    data["report"]["schedulers"]["spread"] |= {"state": "overloaded", "state_reason": "the link is full"}
+    data["report"]["schedulers"]["spread"]["jct_s"] |= {"mean": None, "ci95": None}
+    told = findings(data)
+    means = {n: s["jct_s"]["mean"] for n, s in data["report"]["schedulers"].items() if n != "spread"}
+    assert told[0].text.startswith(min(means, key=lambda n: means[n]))
+    assert [f.text for f in told if f.kind == "bad"] == ["Overloaded, so without a mean: spread."]
+    text = simulation_html(data)
+    assert Page(text).wrong == []
+    assert "spread: the link is full" in text
+    for s in data["report"]["schedulers"].values():
+        s["state"] = "overloaded"
+    assert findings(data)[0].text.startswith("Every scheduler is overloaded")
+    assert Page(simulation_html(data)).wrong == []
+
+
+def test_pairs_that_cannot_be_told_apart_are_named_once() -> None:
+    data = outcome("Pairs")
+    for baseline, rows in data["differences"].items():
+        for name, row in rows.items():
+            row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
+    lines = [f.text for f in findings(data) if "Not told apart" in f.text]
+    assert lines == ["Not told apart by this run: nona and local. More replications may part them."]
+
+
+def test_a_placement_has_its_certificate_and_configurations() -> None:
+    prepared = study.prepare(load_scenario(scenario_path("slides_example")))
+    data = placement_outcome(prepared, study.place(prepared), MADE)
+    page = Page(placement_html(data))
+    assert page.wrong == []
+    assert page.open == []
+    text = "".join(page.text)
+    assert format_time(data["nona"]["objective_s"]) in text
+    assert f"{data['nona']['gap']:.2e}" in text
+    shown = [
+        c["probability"]
+        for m in data["nona"]["models"].values()
+        for s in m["subgraphs"]
+        for c in s["configurations"]
+        if c["probability"] > 0.01
+    ]
+    assert all(any(f"{p:.2%}" in row for row in page.rows) for p in shown)
+
+
+@pytest.mark.parametrize("high", [0.0003, 0.7, 1.0, 9.99, 23.0, 1e6])
+def test_marks_are_round_and_reach_both_ends(high: float) -> None:
+    marks = ticks(high)
+    assert marks[0] == 0
+    assert high <= marks[-1] * (1 + 1e-9)
+    assert marks[-2] < high
+    steps = {round((b - a) / (marks[1] - marks[0]), 6) for a, b in itertools.pairwise(marks)}
+    assert steps == {1.0}
+    upright = log_ticks(high / 70, high)
+    assert upright[0] <= high / 70
+    assert upright[-1] >= high * (1 - 1e-9)
