@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
 from typing import Any
 
@@ -62,7 +63,7 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def outcome(name: str = HOSTILE, link_load: float = 0.2) -> dict[str, Any]:
+def outcome(name: str = HOSTILE) -> dict[str, Any]:
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"name": name[:200], "description": name, "schedulers": ["nona", "local", "spread", "jsq-d"]}
     data["simulation"] = {"jobs": 200, "replications": 3, "warmup": 100}
@@ -70,7 +71,7 @@ def outcome(name: str = HOSTILE, link_load: float = 0.2) -> dict[str, Any]:
         {"model": "slides_example", "rate": "2/s", "slo": "40 ms", "name": name[:200]},
         {"model": "slides_example", "rate": "1/s"},
     ]
-    data["background"] = {"network": {"utilization": link_load, "mean_size": "10 kB"}}
+    data["background"] = {"network": {"utilization": 0.2, "mean_size": "100 MB"}}
     prepared = study.prepare(scenario_from_mapping(data))
     return simulation_outcome(prepared, study.simulate(prepared, engine="simpy"), MADE)
 
@@ -155,8 +156,8 @@ def test_the_scenario_and_the_command_are_in_it(data: dict[str, Any], page: Page
     assert data["about"]["seed"] == scenario.seed
 
 
-def test_findings_name_the_shortest_and_what_is_overloaded() -> None:
-    data = outcome("Overload", link_load=0.9)
+def test_findings_name_the_shortest_and_what_is_overloaded(data: dict[str, Any]) -> None:
+    data = deepcopy(data)
     data["report"]["schedulers"]["spread"] |= {"state": "overloaded", "state_reason": "the link is full"}
     data["report"]["schedulers"]["spread"]["jct_s"] |= {"mean": None, "ci95": None}
     told = findings(data)
@@ -172,8 +173,8 @@ def test_findings_name_the_shortest_and_what_is_overloaded() -> None:
     assert Page(simulation_html(data)).wrong == []
 
 
-def test_pairs_that_cannot_be_told_apart_are_named_once() -> None:
-    data = outcome("Pairs")
+def test_pairs_that_cannot_be_told_apart_are_named_once(data: dict[str, Any]) -> None:
+    data = deepcopy(data)
     for baseline, rows in data["differences"].items():
         for name, row in rows.items():
             row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
