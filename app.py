@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.shell import icon_path, open_session, side_bar
+from nona.ui.shell import follow, icon_path, open_session, side_bar
 
 st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()
@@ -20,6 +20,7 @@ PAGES = [
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
     ("validation", "Validation", "fact_check", "How good the modelled times are, against published ones."),
+    ("guide", "Guide", "menu_book", "Words, formulas, what the simulator does, limits, sources, keys."),
 ]
 pages = [
     st.Page(
@@ -33,6 +34,7 @@ pages = [
     for number, (name, title, icon, about) in enumerate(PAGES, start=1)
 ]
 page = st.navigation(pages)
+follow(state)
 side_bar(state)
 st.title(page.title)
 page.run()

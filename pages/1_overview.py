@@ -1,21 +1,50 @@
-"""Overview: what the app answers, a demo scenario to start from, and the pipeline with its state."""
+"""Overview: why the network matters, questions to start from, demo scenarios, the pipeline and its state."""
 
 import streamlit as st
 
 from nona.samples import scenario_names
-from nona.ui.demos import demo_title, open_demo, pipeline
+from nona.ui.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
+from nona.ui.story.story import network_story
 from nona.ui.widgets import plain
 from nona.ui.workspace import current
 
 state = current()
 st.markdown(
-    "Should an inference query be **split over servers** or kept on one, given that the link and the "
-    "servers are shared? Pick a demo scenario, or build your own page by page. Every answer can be "
-    "checked: the optimiser prints its gap, the prediction stands beside the simulation, the simulation "
-    "carries confidence intervals."
+    "#### Should an inference query be split over servers? That depends on the network.\n"
+    "One query of four tasks; tasks 2 and 3 could run side by side, but task 2's tensors are large. "
+    "Load the link with other people's traffic and see when splitting stops paying."
 )
+network_story()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button(
+        "Open this example",
+        icon=":material/rocket_launch:",
+        help="Makes it the scenario, with the link's load as chosen above, and goes on to its placement.",
+        on_click=open_example,
+        args=(state, "pages/6_placement.py"),
+    )
+    st.caption(
+        "Simulated on this machine, a query a second, 400 queries for every point of the curve. "
+        "Bars on the link: its messages; grey lines: their waits for other people's."
+    )
+
+st.subheader("What do you want to find out?")
+with st.grid(2, min_column_width=300):
+    for number, question in enumerate(QUESTIONS):
+        with st.container(border=True, height="stretch"):
+            st.markdown(f"**{question.title}**")
+            st.caption(question.about)
+            st.button(
+                question.action,
+                icon=question.icon,
+                key=f"question-{number}",
+                width="stretch",
+                on_click=answer,
+                args=(state, question),
+            )
 
 names = scenario_names()
+st.subheader("Demo scenarios")
 with st.container(border=True):
     chosen = st.selectbox(
         "Demo scenario",
@@ -24,6 +53,7 @@ with st.container(border=True):
         format_func=demo_title,
         key="demo",
         persist_state="session",
+        help="Shipped with the app; each is one YAML file to read and to change.",
     )
     st.markdown(plain(demo_title(chosen, long=True)))
     st.button(
@@ -37,12 +67,12 @@ with st.container(border=True):
         st.error(plain(state.choices["demo-error"]), icon=":material/error:")
 
 st.subheader("The pipeline of this scenario")
-if state.scenario.description:
-    st.caption(plain(state.scenario.description))
-stages = pipeline(state)
-for row in (stages[:3], stages[3:]):
-    for column, stage in zip(st.columns(3), row, strict=True):
-        with column.container(border=True, height="stretch"):
+st.caption(
+    plain(state.scenario.description or "Each step hands its result to the next; click one to see it.")
+)
+with st.grid(6, min_column_width=150):
+    for stage in pipeline(state):
+        with st.container(border=True, height="stretch"):
             st.page_link(stage.page, label=f"**{stage.title}**", icon=stage.icon)
             st.markdown(plain(stage.value))
             st.caption(plain(stage.detail))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from nona.placement.counting import configurations_considered
 from nona.scenario_file import scenario_from_mapping
 from nona.sources import Sources
 from nona.study import PreparedModel, prepare_model
+from nona.ui.desk import Desk
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 
@@ -23,7 +24,7 @@ def is_quick(model: PreparedModel) -> bool:
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 
-def count_configurations(spec: Mapping[str, Any], emit: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Read, cost, contract and count ``spec["model"]`` with its ``symbols`` on ``spec["device"]``.
 
     Raises
@@ -31,7 +32,7 @@ def count_configurations(spec: Mapping[str, Any], emit: Callable[[dict[str, Any]
     NonaError
         When the model, the device or the measured times cannot be had.
     """
-    emit({"fraction": 0.0, "text": "Reading and contracting the model"})
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
     scenario = scenario_from_mapping(spec["scenario"])
     sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
     graph = sources.model(spec["model"], spec["symbols"], scenario.models)
@@ -44,7 +45,7 @@ def count_configurations(spec: Mapping[str, Any], emit: Callable[[dict[str, Any]
     work = [1 + len(s.interior) ** 2 for s in subgraphs]
     counts, done = [], 0
     for number, subgraph in enumerate(subgraphs):
-        emit(
+        desk.emit(
             {
                 "fraction": done / sum(work),
                 "text": f"{graph.name}: sub-graph {number + 1} of {len(subgraphs)}",

@@ -1,10 +1,12 @@
-"""The shipped scenarios, and the pipeline of the present one as six short statements."""
+"""Questions to start from, the shipped scenarios, and the pipeline of the present one in six statements."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from types import MappingProxyType
 
 import streamlit as st
 
@@ -12,8 +14,67 @@ from nona.errors import NonaError
 from nona.samples import sample_names, scenario_description, scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario
+from nona.study import with_value
+from nona.study.network_story import LINK_LOAD
 from nona.ui.state import AppState
+from nona.ui.story.story import chosen_load
+from nona.ui.story_task import SCENARIO
 from nona.units import format_bandwidth, format_time
+
+NOTHING: Mapping[str, float | str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a person wants to know: where the answer is, and the scenario to start from.
+
+    Without a ``scenario`` the present one is kept.
+    """
+
+    title: str
+    about: str
+    action: str
+    icon: str
+    page: str
+    scenario: str = ""
+
+
+QUESTIONS = (
+    Question(
+        "Can my model gain from splitting?",
+        "Upload an ONNX file; see what merges and why, what is left to distribute, and the most that "
+        "splitting could save.",
+        "Look at a model",
+        ":material/account_tree:",
+        "pages/2_models.py",
+    ),
+    Question(
+        "What does my cluster need?",
+        "Change servers, GPUs, MIG slices or the link; pin the former answer and see the difference with "
+        "its interval.",
+        "Plan a cluster",
+        ":material/dns:",
+        "pages/7_simulation.py",
+        "vision_language_8_servers",
+    ),
+    Question(
+        "Which scheduler, and until what load?",
+        "The five models of the Nona paper on 80 servers: every scheduler against background traffic, and "
+        "where each one becomes unstable.",
+        "Compare schedulers",
+        ":material/stacked_line_chart:",
+        "pages/7_simulation.py",
+        "five_models_80_servers",
+    ),
+    Question(
+        "How sure is all this?",
+        "Prediction beside simulation with its interval, the simulator beside queueing theory, modelled "
+        "times beside published ones.",
+        "See the checks",
+        ":material/fact_check:",
+        "pages/8_validation.py",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +94,44 @@ def demo_title(name: str, long: bool = False) -> str:
 
 
 def open_demo(state: AppState, key: str) -> None:
-    """Make the shipped scenario that the field ``key`` names the session's own, with its files.
+    """Open the shipped scenario that the field ``key`` names.
 
     The field is read when the button is pressed: the page may not have been drawn since it changed.
     """
+    open_scenario(state, st.session_state[key])
+
+
+def answer(state: AppState, question: Question) -> None:
+    """Open the question's scenario, if it has one, and go to its page."""
+    if not question.scenario or open_scenario(state, question.scenario):
+        state.go_to = question.page
+
+
+def open_example(state: AppState, page: str) -> None:
+    """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
+    if open_scenario(state, SCENARIO, {LINK_LOAD: chosen_load()}):
+        state.go_to = page
+
+
+def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
+    """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
+
+    Returns whether that went well; if not, the choice ``demo-error`` says why.
+    """
     try:
-        path = scenario_path(st.session_state[key])
+        path = scenario_path(name)
         scenario = load_scenario(path)
+        for place, value in changes.items():
+            scenario = with_value(scenario, place, value)
         for file in _files(scenario):
             shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
-        state.adopt(scenario)
-        state.model = scenario.workload[0].model
-        state.choices.pop("demo-error", None)
     except (NonaError, OSError) as error:
         state.choices["demo-error"] = str(error)
+        return False
+    state.adopt(scenario)
+    state.model = scenario.workload[0].model
+    state.choices.pop("demo-error", None)
+    return True
 
 
 def _files(scenario: Scenario) -> list[str]:

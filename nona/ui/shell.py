@@ -24,6 +24,13 @@ def open_session() -> AppState:
     return state
 
 
+def follow(state: AppState) -> None:
+    """Go where a button's callback sends the reader; a callback itself cannot."""
+    if state.go_to:
+        page, state.go_to = state.go_to, ""
+        st.switch_page(page)
+
+
 def icon_path() -> str:
     """The page icon, a local file: a symbol would be fetched from elsewhere."""
     return str(app_root() / "static" / "nona.png")

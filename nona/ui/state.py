@@ -62,6 +62,7 @@ class AppState:
     choices: dict[str, Any] = field(default_factory=dict)
     live: Live = field(default_factory=Live)
     revision: int = 0
+    go_to: str = ""
     notice: str = ""
 
     # -- scenario -------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""The Overview: its story is what the worker computed, its questions lead to their pages."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from app_driver import Open
+
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario
+from nona.ui.demos import QUESTIONS
+from nona.ui.jobs import JobRegistry
+from nona.ui.story.story import Kept, finding, kept, story_data
+from nona.ui.story_task import LOADS
+
+
+def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:
+    at = open_page("1_overview")
+    shown = json.loads(at.get("bidi_component")[0].proto.json)
+    assert shown == json.loads(json.dumps(story_data(kept().told)))
+    assert [p["load"] for p in shown["points"]] == list(LOADS)
+    first = shown["points"][0]["runs"]
+    assert {n: r["mean_ms"] for n, r in first.items()} == pytest.approx(
+        {"local": 22, "spread": 32, "nona": 14}
+    )
+    assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
+
+
+def test_the_story_is_told_by_a_worker_and_kept() -> None:
+    registry, story = JobRegistry(limit=1), Kept()
+    try:
+        end = time.monotonic() + 60
+        while not story.complete and time.monotonic() < end:
+            story.refresh(registry)
+            time.sleep(0.1)
+        assert story.complete
+        assert story.told["points"] == json.loads(json.dumps(kept().told["points"]))
+        assert registry.free == 1
+    finally:
+        registry.shut_down()
+
+
+def test_a_busy_server_tells_the_story_later() -> None:
+    story = Kept()
+    story.refresh(JobRegistry(limit=0))
+    assert not story.complete
+    assert "running" in story.error
+
+
+@pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])
+def test_every_question_leads_to_its_page(open_page: Open, number: int) -> None:
+    at = open_page("1_overview")
+    question = QUESTIONS[number]
+    before = at.session_state["nona_state"].scenario
+    at.button(key=f"question-{number}").click().run()
+    assert not at.exception
+    wanted = load_scenario(scenario_path(question.scenario)) if question.scenario else before
+    assert at.session_state["nona_state"].scenario == wanted
+    assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
+
+
+def test_the_example_opens_with_the_load_that_was_chosen(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.session_state["network-story"] = {"load": 0.6}
+    next(b for b in at.button if b.label == "Open this example").click().run()
+    assert not at.exception
+    scenario = at.session_state["nona_state"].scenario
+    assert scenario.background.network.utilization == 0.6
+    assert at.title[0].value == "Placement"
+
+
+def test_what_the_curve_says_at_its_ends() -> None:
+    assert "every load" in finding(None)
+    assert "0 %" in finding(0.0)
