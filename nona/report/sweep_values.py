@@ -111,22 +111,29 @@ def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, 
 
 
 def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
-    """``count`` values from ``low`` to ``high``, evenly spaced; bandwidths and sizes by equal ratios.
+    """About ``count`` values from ``low`` to ``high``: round ones between the two ends.
 
-    Whole numbers are rounded, so they may be fewer.
+    Bandwidths and sizes go by equal ratios; whole numbers may be fewer.
 
-    >>> spaced(0.0, 0.9, 4, "fraction"), spaced(1, 4, 10, "count"), spaced(1.0, 4.0, 3, "bandwidth")
-    ((0.0, 0.3, 0.6, 0.9), (1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 4.0))
+    >>> spaced(0.0, 0.95, 5, "fraction"), spaced(1, 80, 5, "count"), spaced(1.0, 4.0, 3, "bandwidth")
+    ((0.0, 0.25, 0.5, 0.75, 0.95), (1.0, 20.0, 40.0, 60.0, 80.0), (1.0, 2.0, 4.0))
     """
     if count < 2 or low == high:
         return (float(low),)
-    shares = [i / (count - 1) for i in range(count)]
     if by_ratio(unit) and low > 0:
-        values = [low * (high / low) ** s for s in shares]
+        inner = [low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1)]
     else:
-        values = [low + (high - low) * s for s in shares]
-    inner = [float(round(v)) if unit == "count" else float(f"{v:.6g}") for v in values[1:-1]]
-    return tuple(sorted({float(low), *inner, float(high)}))
+        step = _round_up((high - low) / (count - 1), whole=unit == "count")
+        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
+        inner = [k * step for k in range(first, last + 1)]
+    return tuple(sorted({float(low), *(float(f"{v:.6g}") for v in inner), float(high)}))
+
+
+def _round_up(step: float, whole: bool) -> float:
+    """The next step that people count in."""
+    power = 10.0 ** math.floor(math.log10(step))
+    rounded = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step * (1 - 1e-9))
+    return max(1.0, math.ceil(rounded)) if whole else rounded
 
 
 def by_ratio(unit: str) -> bool:

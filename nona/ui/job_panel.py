@@ -40,7 +40,7 @@ def start(
     except JobError as error:
         state.notice = str(error)
         return
-    if old and (kind not in state.results or state.results[kind].job_id != old):
+    if old and state.taken.get(kind) != old:
         jobs().discard(old)
     state.jobs[kind], state.notice = job.id, ""
 
@@ -49,14 +49,16 @@ def collect(state: AppState) -> bool:
     """Take in the results of jobs that are done; returns whether any is new."""
     fresh = False
     for kind, job_id in state.jobs.items():
-        job, held = jobs().get(job_id), state.results.get(kind)
+        job, before = jobs().get(job_id), state.taken.get(kind)
         if job is None:
             continue
         job.touch()
-        if job.status == "done" and job.result is not None and (held is None or held.job_id != job_id):
-            if held:
-                jobs().discard(held.job_id)
+        if job.status == "done" and job.result is not None and before != job_id:
+            jobs().discard(before)
             state.results[kind] = Result(job.fingerprint, job.result, job_id)
+            state.taken[kind] = job_id
+            if kind == "simulate":
+                state.history.add(job.fingerprint, job_id, job.result)
             fresh = True
     return fresh
 
@@ -75,10 +77,12 @@ def job_panel(
     options: Mapping[str, Any] = _NO_OPTIONS,
     fingerprint: str = "",
     needs_scenario: bool = True,
+    done: str = "",
 ) -> None:
     """The buttons and the progress of one kind of job; ``options`` and ``fingerprint`` are for :func:`start`.
 
-    Work that does not need the scenario starts whatever is wrong with it.
+    Work that does not need the scenario starts whatever is wrong with it; ``done`` says that it need not be
+    started, and why.
     """
     job = current_job(state, kind)
     running = job is not None and job.running
@@ -88,7 +92,8 @@ def job_panel(
             run_label,
             type="primary",
             icon=":material/play_arrow:",
-            disabled=running or bool(problem),
+            disabled=running or bool(problem) or bool(done),
+            help=done or None,
             on_click=start,
             args=(state, kind, options, fingerprint),
             key=f"run-{kind}",

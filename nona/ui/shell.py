@@ -14,7 +14,7 @@ from nona.ui.uploads import safe_name
 from nona.ui.widgets import plain
 from nona.ui.workspace import session_state
 
-NOUNS = {"place": "placement", "simulate": "simulation", "count": "count of configurations"}
+NOUNS = {"place": "placement", "simulate": "simulation", "count": "count of configurations", "sweep": "sweep"}
 
 
 def open_session() -> AppState:

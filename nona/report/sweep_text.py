@@ -1,0 +1,231 @@
+"""What a sweep says, in words and in rows: findings computed from its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nona.report.sweep_values import value_text
+from nona.report.text import interval_text, or_dash, table
+from nona.units import format_time
+
+Report = Mapping[str, Any]
+SHOWN = 4  # names in one list
+
+
+def ratio_text(ratio: Report) -> str:
+    """A ratio with the ends of its interval.
+
+    >>> ratio_text({"mean": 1.41, "ci95": [1.38, 1.442]}), ratio_text({"mean": None, "ci95": None})
+    ('1.41 × (1.38–1.44)', '–')
+    """
+    if ratio["mean"] is None:
+        return "–"
+    ends = "" if ratio["ci95"] is None else f" ({ratio['ci95'][0]:.3g}–{ratio['ci95'][1]:.3g})"
+    return f"{ratio['mean']:.3g} ×{ends}"
+
+
+def at_value(report: Report, value: float) -> dict[str, Report]:
+    """Scheduler → its point at ``value``, where it was simulated there."""
+    found = {}
+    for name, curve in report["schedulers"].items():
+        point = next((p for p in curve["points"] if p["value"] == value), None)
+        if point is not None:
+            found[name] = point
+    return found
+
+
+def unstable_spans(curve: Report) -> list[tuple[float | None, float | None]]:
+    """Where a scheduler has no steady state: (first, last) value of each stretch, ``None``: to the end.
+
+    >>> points = [{"value": v, "state": s} for v, s in [(0, "stable"), (1, "overloaded"), (2, "overloaded")]]
+    >>> unstable_spans({"points": points})
+    [(1, None)]
+    """
+    spans: list[tuple[float | None, float | None]] = []
+    first = last = None
+    points = curve["points"]
+    for i, p in enumerate(points):
+        if p["state"] == "overloaded":
+            first, last = (p["value"], p["value"]) if last is None else (first, p["value"])
+        if last is not None and (p["state"] != "overloaded" or i == len(points) - 1):
+            begins, ends = first == points[0]["value"], p["state"] == "overloaded"
+            spans.append((None if begins else first, None if ends else last))
+            first = last = None
+    return spans
+
+
+def stability_text(curve: Report, unit: str) -> str:
+    """Where a scheduler has no steady state, in words.
+
+    >>> points = [{"value": v, "state": s} for v, s in [(0.1, "stable"), (0.6, "overloaded")]]
+    >>> stability_text({"points": points}, "fraction")
+    'unstable from 60 %'
+    """
+    spans = unstable_spans(curve)
+    if not spans:
+        return "stable throughout"
+    if spans == [(None, None)]:
+        return "unstable everywhere"
+    words = []
+    for low, high in spans:
+        if high is None:
+            words.append(f"from {value_text(low or 0.0, unit)}")
+        elif low is None:
+            words.append(f"up to {value_text(high, unit)}")
+        else:
+            words.append(f"from {value_text(low, unit)} to {value_text(high, unit)}")
+    return "unstable " + " and ".join(words)
+
+
+def place_text(report: Report, value: float) -> str:
+    """A value of the swept number as the beginning of a sentence.
+
+    >>> place_text({"label": "Link background", "unit": "fraction"}, 0.6)
+    'At 60 % link background'
+    >>> place_text({"label": "Servers", "unit": "count"}, 12.0)
+    'With 12 servers'
+    """
+    label, shown = report["label"], value_text(value, report["unit"])
+    if report["unit"] == "count":
+        return f"With {shown} {label[0].lower()}{label[1:]}"
+    if "." in label:  # a key that has no name for people
+        return f"At {label} = {shown}"
+    return f"At {shown} {label[0].lower()}{label[1:]}"
+
+
+def headline(report: Report, value: float) -> str:
+    """Who is faster at ``value`` and by how much, who has no steady state there, and who gives up next."""
+    found, base = at_value(report, value), report["reference"]
+    where = place_text(report, value)
+    if base not in found:
+        return f"{where} {base} is not simulated yet."
+    unstable = [n for n, p in found.items() if p["state"] == "overloaded"]
+    if base in unstable:
+        holding = [n for n in found if n not in unstable]
+        ending = (
+            f"; {listed(holding)} {_verb(holding, 'holds', 'hold')}" if holding else ", nor has any other"
+        )
+        return f"{where} {base} has no steady state{ending}."
+    said = [_faster(found, base), _slower(found, base), _alike(found, base)]
+    sentence = "; ".join(s for s in said if s) or f"{base} has nothing to be compared with"
+    ends = f" {listed(unstable)} {_verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
+    return f"{where} {sentence} (simulated).{ends}"
+
+
+def _verb(names: Sequence[str], one: str, many: str) -> str:
+    return one if len(names) == 1 else many
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def _compared(found: Mapping[str, Report], base: str, wanted: Callable[[float, float], bool]) -> list[str]:
+    """Names whose whole interval of the ratio passes ``wanted(low, high)``."""
+    names = []
+    for name, p in found.items():
+        if name != base and p["ratio"]["mean"] is not None:
+            low, high = p["ratio"]["ci95"] or (p["ratio"]["mean"],) * 2
+            if wanted(low, high):
+                names.append(name)
+    return names
+
+
+def _faster(found: Mapping[str, Report], base: str) -> str:
+    names = _compared(found, base, lambda low, high: low > 1)
+    names.sort(key=lambda n: found[n]["ratio"]["mean"])
+    parts = [
+        f"{found[n]['ratio']['mean']:.3g} × {'as fast as ' if i == 0 else ''}{n}" for i, n in _few(names)
+    ]
+    return f"{base} is {listed(parts)}{_more(names)}" if parts else ""
+
+
+def _slower(found: Mapping[str, Report], base: str) -> str:
+    names = _compared(found, base, lambda low, high: high < 1)
+    names.sort(key=lambda n: -found[n]["ratio"]["mean"])
+    parts = [
+        f"{n} {'is ' if i == 0 else ''}{1 / found[n]['ratio']['mean']:.3g} ×"
+        + (f" as fast as {base}" if i == 0 else "")
+        for i, n in _few(names)
+    ]
+    return f"{listed(parts)}{_more(names)}" if parts else ""
+
+
+def _alike(found: Mapping[str, Report], base: str) -> str:
+    names = _compared(found, base, lambda low, high: low <= 1 <= high)
+    return f"{listed(names)} cannot be told from it" if names else ""
+
+
+def _few(names: Sequence[str]) -> list[tuple[int, str]]:
+    return list(enumerate(names[:SHOWN]))
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+
+
+def stability_finding(report: Report) -> str:
+    """Who holds over all values, and who gives up where: one or two sentences."""
+    curves, unit = report["schedulers"], report["unit"]
+    by_text: dict[str, list[str]] = {}
+    for name, curve in curves.items():
+        by_text.setdefault(stability_text(curve, unit), []).append(name)
+    holding = by_text.pop("stable throughout", [])
+    span = _span(report)
+    if not by_text:
+        return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
+    ends = "; ".join(f"{listed(names)} {_verb(names, 'is', 'are')} {text}" for text, names in by_text.items())
+    held = f"Only {listed(holding)} {_verb(holding, 'holds', 'hold')} {span}. " if holding else ""
+    return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
+
+
+def _span(report: Report) -> str:
+    values = report["values"]
+    if len(values) == 1:
+        return f"at {value_text(values[0], report['unit'])}"
+    return f"from {value_text(values[0], report['unit'])} to {value_text(values[-1], report['unit'])}"
+
+
+def value_rows(report: Report, value: float) -> list[dict[str, Any]]:
+    """One row for each scheduler at one value, for people."""
+    base = report["reference"]
+    return [
+        {
+            "scheduler": name,
+            "mean JCT": interval_text(p["jct_s"], format_time) if p["state"] != "overloaded" else "–",
+            f"times {base}": "1 ×" if name == base and p["ratio"]["mean"] else ratio_text(p["ratio"]),
+            "SLO hits": interval_text(p["slo_hit_rate"], "{:.1%}".format),
+            "state": p["state"],
+            "stability": stability_text(report["schedulers"][name], report["unit"]),
+            "formula": _formula(p),
+            "formula's error": or_dash(p["error"], "{:+.1%}".format),
+            "link": or_dash(p["utilization"]["network"], "{:.0%}".format),
+            "executors": or_dash(p["utilization"]["compute"], "{:.0%}".format),
+        }
+        for name, p in at_value(report, value).items()
+    ]
+
+
+def _formula(point: Report) -> str:
+    if not point["has_formula"]:
+        return "none"
+    return "unstable" if point["predicted_s"] is None else format_time(point["predicted_s"])
+
+
+def sweep_text(report: Report) -> str:
+    """What ``nona sweep`` prints."""
+    lines = [
+        f"{report['label']} ({report['key']}): {len(report['values'])} values, {report['replications']} "
+        f"replications of {report['jobs']:,} jobs ({report['engine']}, {report['seconds']:.1f} s)",
+        stability_finding(report),
+    ]
+    columns = ("scheduler", "mean JCT", f"times {report['reference']}", "SLO hits", "formula", "state")
+    for value in report["values"]:
+        lines += ["", headline(report, value), table(value_rows(report, value), columns)]
+    return "\n".join(lines)
