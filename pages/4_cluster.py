@@ -4,34 +4,43 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.ui.cluster_views import device_form, device_table, group_editor
+from nona.ui.cluster_picture import cluster_picture
+from nona.ui.cluster_views import background_editor, capacity_tiles, group_editor, memory_warnings
+from nona.ui.device_views import device_form, device_list, device_table
+from nona.ui.drawing.drawing import draw
+from nona.ui.equivalents import equivalent
+from nona.ui.guide_link import guide_link
 from nona.ui.link_views import core_editor, path_editor
-from nona.ui.widgets import number, percent, plain, quantity
+from nona.ui.widgets import plain
 from nona.ui.workload_edits import add_entry
 from nona.ui.workspace import current
 
 state = current()
-spec = state.scenario.cluster
+spec, busy = state.scenario.cluster, state.scenario.background
 cluster: Cluster | None = None
 try:
     cluster = Cluster.from_spec(spec)
 except NonaError as error:
     st.error(plain(str(error)), icon=":material/error:")
 else:
-    tiles = st.columns(4)
-    tiles[0].metric("Servers", f"{cluster.servers:,}")
-    tiles[1].metric("Executors", f"{len(cluster.executors):,}", help="One runs one task at a time.")
-    tiles[2].metric("Kinds of executor", len(cluster.classes))
-    tiles[3].metric("vCPUs", f"{sum(cluster.server_vcpus):,}")
+    capacity_tiles(cluster)
+    draw(
+        "cluster-picture",
+        cluster_picture(cluster, busy.compute.utilization, busy.network.utilization),
+    )
+    memory_warnings(state, cluster)
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 
-st.subheader("Servers")
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    st.subheader("Servers", width="content")
+    guide_link("mig", "How MIG slices a GPU")
 for index in range(len(spec.servers)):
     group_editor(state, index)
 st.button(
     "Add a server group",
     icon=":material/add:",
+    help="One more kind of server beside those above.",
     on_click=add_entry,
     args=(state, ("cluster", "servers"), {"count": 1}),
 )
@@ -41,22 +50,15 @@ with left.container(border=True, height="stretch"):
     st.subheader("Network")
     core_editor(state)
 with right.container(border=True, height="stretch"):
-    st.subheader("Background load")
-    st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
-    one, two = st.columns(2)
-    with one:
-        percent(state, "Executors busy", ("background", "compute", "utilization"))
-        quantity(state, "Mean service", ("background", "compute", "mean_service"))
-        number(state, "SCV of service", ("background", "compute", "scv"), 0.0, 1000.0, 0.5)
-    with two:
-        percent(state, "Link busy", ("background", "network", "utilization"))
-        quantity(state, "Mean message", ("background", "network", "mean_size"))
-        number(state, "SCV of message size", ("background", "network", "scv"), 0.0, 1000.0, 0.5)
+    background_editor(state)
 
 with st.container(border=True):
     path_editor(state, cluster)
 
-with st.expander("Devices and where their figures come from"):
-    st.dataframe(device_table(state), hide_index=True, key="devices")
-with st.expander("Add your own device"):
+st.subheader("Devices")
+device_list(state)
+with st.expander("Add a device of your own"):
     device_form(state)
+with st.expander("All devices, and where their figures come from"):
+    device_table(state)
+equivalent(state, "devices", key="cluster", scenario=False)

@@ -1,22 +1,55 @@
-"""The editor of one server group, the table of devices, the form for an own device."""
+"""The Cluster page: tiles, the editor of a server group, background load, weights that do not fit."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.hardware.catalogue import devices, user_devices
-from nona.hardware.mig import parse_layout
-from nona.report.figures_models import mig_figure
+from nona.hardware.cluster import Cluster
+from nona.report.cluster import capacity, weights_problems
+from nona.ui.mig_views import mig_editor
 from nona.ui.models import device_names
+from nona.ui.row_costs import row_cost
 from nona.ui.state import AppState
-from nona.ui.widgets import choice, count, plain
-from nona.ui.workload_edits import add_device, board_of, layout_texts, remove_entry, set_gpu, set_sharing
+from nona.ui.widgets import count, number, percent, plain, quantity
+from nona.ui.workload_edits import board_of, remove_entry, set_gpu, set_sharing
 from nona.units import format_bandwidth, format_count, format_size
 
-FIELDS = {"fp32": "19.5 TFLOP/s", "fp16": "312 TFLOP/s", "memory": "40 GB", "bandwidth": "1555 GB/s"}
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
+
+
+def capacity_tiles(cluster: Cluster) -> None:
+    """What the cluster comes to."""
+    total, network = capacity(cluster), cluster.network
+    with st.grid(5, min_column_width=130):
+        st.metric("Servers", f"{cluster.servers:,}", help="All groups together.")
+        kinds = len(cluster.classes)
+        st.metric(
+            "Executors",
+            f"{total.executors:,}",
+            help=f"One runs one task at a time: a GPU, a MIG slice or an MPS client. {kinds} kinds here.",
+        )
+        st.metric("Memory", format_size(total.memory_bytes), help="Device memory of all executors together.")
+        st.metric(
+            "Compute",
+            format_count(total.fp16_flop_per_s, "FLOP/s"),
+            help="Peak of all executors together at fp16, dense. Kernels reach a part of it.",
+        )
+        name = "Core" if network.several_links else "Link"
+        st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
+
+
+def memory_warnings(state: AppState, cluster: Cluster) -> None:
+    """A warning for every model of the mix whose weights an executor cannot hold."""
+    classes = tuple(cluster.classes.values())
+    weights: dict[str, float] = {}
+    for index, row in enumerate(state.scenario.workload):
+        try:
+            weights[row.model] = row_cost(state, index, classes[0].name).weight_bytes
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+    for problem in weights_problems(weights, classes):
+        st.warning(plain(f"{problem}."), icon=":material/memory:")
 
 
 def group_editor(state: AppState, index: int) -> None:
@@ -24,36 +57,45 @@ def group_editor(state: AppState, index: int) -> None:
     place = ("cluster", "servers", index)
     group = state.scenario.cluster.servers[index]
     board = board_of(state, group.gpu)
-    with st.container(border=True):
-        columns = st.columns([2, 3, 2, 2, 3, 2], vertical_alignment="bottom")
-        with columns[0]:
-            count(state, "Servers", (*place, "count"), 1, 100_000)
-        with columns[1]:
+    with st.container(border=True, key=f"server-group-{index}"):
+        with st.grid(6, min_column_width=108, vertical_alignment="bottom") as grid:
+            count(state, "Servers", (*place, "count"), 1, 100_000, "How many servers of this kind there are.")
             _gpu(state, index, group.gpu)
-        with columns[2]:
-            count(state, "GPUs each", (*place, "gpus"), 1, 64)
-        with columns[3]:
-            count(state, "vCPUs each", (*place, "vcpus"), 1, 4096)
-        with columns[4]:
-            _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
-        columns[5].button(
-            "Remove",
-            icon=":material/delete:",
-            key=f"remove-group-{state.revision}-{index}",
-            disabled=len(state.scenario.cluster.servers) == 1,
-            on_click=remove_entry,
-            args=(state, ("cluster", "servers"), index),
-        )
-        if group.mps:
-            count(state, "MPS clients per GPU", (*place, "mps"), 1, 48)
-        if group.mig and board:
-            choice(
+            count(
                 state,
-                "MIG layout of each GPU (legal, nothing can be added)",
-                (*place, "mig"),
-                layout_texts(board),
+                "GPUs each",
+                (*place, "gpus"),
+                1,
+                64,
+                "GPUs in every server; each takes tasks by itself.",
             )
-            _picture(group.mig, board, index)
+            count(state, "vCPUs each", (*place, "vcpus"), 1, 4096, "Virtual CPUs in every server.")
+            _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
+            with grid.cell():
+                _remove(state, index)
+        if group.mps:
+            count(
+                state,
+                "MPS clients per GPU",
+                (*place, "mps"),
+                1,
+                48,
+                "Processes that share each GPU or slice; each gets an equal part and is an executor.",
+            )
+        if group.mig and board:
+            mig_editor(state, index, board)
+
+
+def _remove(state: AppState, index: int) -> None:
+    st.button(
+        "Remove",
+        icon=":material/delete:",
+        key=f"remove-group-{state.revision}-{index}",
+        help="Takes this server group out of the cluster; the last one stays.",
+        disabled=len(state.scenario.cluster.servers) == 1,
+        on_click=remove_entry,
+        args=(state, ("cluster", "servers"), index),
+    )
 
 
 def _gpu(state: AppState, index: int, gpu: str) -> None:
@@ -64,7 +106,14 @@ def _gpu(state: AppState, index: int, gpu: str) -> None:
     def choose() -> None:
         set_gpu(state, index, st.session_state[key])
 
-    st.selectbox("GPU", names, names.index(gpu), key=key, on_change=choose)
+    st.selectbox(
+        "GPU",
+        names,
+        names.index(gpu),
+        key=key,
+        on_change=choose,
+        help="The device in these servers: task times follow its rates. A layout it cannot hold goes.",
+    )
 
 
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
@@ -74,66 +123,30 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
     def choose() -> None:
         set_sharing(state, index, st.session_state[key])
 
-    st.selectbox("Shared as", options, options.index(sharing), key=key, on_change=choose)
-
-
-def _picture(text: str, board: str, index: int) -> None:
-    try:
-        layout = parse_layout(text, board)
-    except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return
-    st.plotly_chart(
-        mig_figure(layout), key=f"mig-{index}", alt=f"MIG slices on the memory axis: {layout.text}"
+    st.selectbox(
+        "Shared as",
+        options,
+        options.index(sharing),
+        key=key,
+        on_change=choose,
+        help="Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts.",
     )
-    stranded = []
-    if layout.stranded_compute:
-        stranded.append(f"{layout.stranded_compute} compute")
-    if layout.stranded_memory:
-        stranded.append(f"{layout.stranded_memory} memory")
-    st.caption(f"Slices that stay unused: {' and '.join(stranded) or 'none'}.")
 
 
-def device_table(state: AppState) -> pd.DataFrame:
-    """One row per device: its figures, and whether they were checked or recollected."""
-    rows = []
-    try:
-        own = user_devices(state.scenario.cluster.devices)
-    except NonaError:
-        own = {}
-    for d in {**devices(), **own}.values():
-        doubts = sorted(k for k, f in d.facts.items() if f.checked == "recollected")
-        rows.append(
-            {
-                "device": d.name,
-                "fp32": format_count(d.peak("fp32"), "FLOP/s"),
-                "fp16": format_count(d.peak("fp16"), "FLOP/s"),
-                "memory": format_size(d.memory_bytes),
-                "bandwidth": f"{format_size(d.bandwidth)}/s",
-                "to a peer": format_bandwidth(d.peer_bandwidth) if d.peer_bandwidth else "–",
-                "MIG": "yes" if d.mig else "no",
-                "recollected, not checked": ", ".join(doubts) or "–",
-                "sources": "; ".join(sorted({f.source for f in d.facts.values()})),
-            }
+def background_editor(state: AppState) -> None:
+    """Load that is not ours, on executors and links."""
+    st.subheader("Background load")
+    st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
+    compute, network = ("background", "compute"), ("background", "network")
+    scv = "Squared coefficient of variation: 0 all alike, 1 exponential; more means longer waits."
+    with st.grid(2, min_column_width=130):
+        percent(
+            state, "Executors busy", (*compute, "utilization"), "Share of every executor's time it takes."
         )
-    return pd.DataFrame(rows)
-
-
-def device_form(state: AppState) -> None:
-    """A form for a device of the user's own, on top of one of the catalogue."""
-    with st.form("own-device", border=False):
-        first, second = st.columns(2)
-        first.text_input("Name", key="device-name", persist_state="session")
-        second.selectbox("Starts from", list(devices()), key="device-base", persist_state="session")
-        fields = st.columns(4)
-        for column, (name, example) in zip(fields, FIELDS.items(), strict=True):
-            column.text_input(name, placeholder=example, key=f"device-{name}", persist_state="session")
-        st.form_submit_button("Add this device", on_click=_add, args=(state,))
-    if state.choices.get("device-error"):
-        st.error(plain(state.choices["device-error"]), icon=":material/error:")
-
-
-def _add(state: AppState) -> None:
-    given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
-    name = str(st.session_state["device-name"] or "").strip()
-    state.choices["device-error"] = add_device(state, name, given)
+        percent(state, "Link busy", (*network, "utilization"), "Share of every link's capacity it takes.")
+        quantity(
+            state, "Mean service", (*compute, "mean_service"), "How long one background task runs: 5 ms."
+        )
+        quantity(state, "Mean message", (*network, "mean_size"), "Size of one background message: 1 MB.")
+        number(state, "SCV of service", (*compute, "scv"), 0.0, 1000.0, 0.5, scv)
+        number(state, "SCV of message size", (*network, "scv"), 0.0, 1000.0, 0.5, scv)

@@ -9,8 +9,10 @@ from nona.hardware.catalogue import links
 from nona.hardware.cluster import Cluster
 from nona.report.links import link_stages, link_table, links_figure, stages_figure
 from nona.ui.state import AppState
+from nona.ui.tables import table
 from nona.ui.widgets import choice, count, plain, quantity
 from nona.ui.workload_edits import LINK_SETS, set_links, use_link
+from nona.units import format_bandwidth, format_time
 
 _NETWORK = ("cluster", "network")
 
@@ -23,13 +25,38 @@ def core_editor(state: AppState) -> None:
         if network.nic is None
         else "The core, which messages between racks cross; cards and racks are below."
     )
-    quantity(state, "Capacity", (*_NETWORK, "capacity"), "For example 25 Gbit/s.")
-    quantity(state, "Latency", (*_NETWORK, "latency"), "Added after the transfer; 20 us.")
-    if network.nic is None:
-        choice(state, "Discipline", (*_NETWORK, "discipline"), ("fifo", "processor-sharing"))
+    with st.grid(2, min_column_width=130):
+        quantity(
+            state,
+            "Capacity",
+            (*_NETWORK, "capacity"),
+            "All messages together, such as 25 Gbit/s; less queues more.",
+        )
+        quantity(
+            state,
+            "Latency",
+            (*_NETWORK, "latency"),
+            "Added to each message after its transfer, such as 20 us.",
+        )
+        if network.nic is None:
+            choice(
+                state,
+                "Discipline",
+                (*_NETWORK, "discipline"),
+                {"one by one": "fifo", "shared equally": "processor-sharing"},
+                "Messages one after the other (FIFO), or all at once with equal parts of the capacity.",
+            )
     with st.popover("Take a usual link", icon=":material/cable:"):
         for name, link in links().items():
-            st.button(plain(link.label or name), key=f"link-{name}", on_click=use_link, args=(state, name))
+            st.button(
+                plain(link.label or name),
+                key=f"link-{name}",
+                help=f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)} latency. "
+                f"{plain(link.fact.source)} ({link.fact.checked}).",
+                type="tertiary",
+                on_click=use_link,
+                args=(state, name),
+            )
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
@@ -43,20 +70,26 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
         if st.session_state[key]:
             set_links(state, st.session_state[key])
 
-    st.segmented_control("Links", LINK_SETS, default=now, key=key, on_change=choose, required=True)
+    st.segmented_control(
+        "Links",
+        LINK_SETS,
+        default=now,
+        key=key,
+        on_change=choose,
+        required=True,
+        help="Which links a message crosses besides the core; each queues by itself.",
+    )
     if network.nic is None:
         st.caption(
             "Messages between servers cross the core alone. With cards, each server's traffic in and out "
             "takes its turn as well; with racks, what leaves a rack shares an uplink."
         )
         return
-    columns = st.columns(3)
-    with columns[0]:
+    with st.grid(3, min_column_width=130):
         quantity(state, "Card of each server", (*_NETWORK, "nic"), "In each direction by itself.")
-    if network.racks is not None:
-        with columns[1]:
-            count(state, "Servers per rack", (*_NETWORK, "racks", "size"), 1, 100_000)
-        with columns[2]:
+        if network.racks is not None:
+            hint = "Messages within a rack stay below the core."
+            count(state, "Servers per rack", (*_NETWORK, "racks", "size"), 1, 100_000, hint)
             quantity(state, "Uplink of each rack", (*_NETWORK, "racks", "uplink"), "And as much down.")
     if cluster is not None:
         _picture(cluster)
@@ -73,7 +106,8 @@ def _picture(cluster: Cluster) -> None:
     left.plotly_chart(
         stages_figure(stages), key="stages", alt="Capacity of all links of each stage on the way of a message"
     )
-    right.dataframe(pd.DataFrame(link_table(stages)), hide_index=True, key="link-table")
+    with right:
+        table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")
 
 
 def core_alone_note(state: AppState) -> None:

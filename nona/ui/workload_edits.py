@@ -123,3 +123,13 @@ def add_device(state: AppState, name: str, attributes: dict[str, str]) -> str:
     except NonaError as error:
         return str(error)
     return ""
+
+
+def remove_device(state: AppState, name: str) -> None:
+    """Forget an own device that no server group uses; else the session's notice says which does."""
+    kept = {n: a for n, a in state.value(("cluster", "devices")).items() if n != name}
+    users = [i + 1 for i, g in enumerate(state.scenario.cluster.servers) if g.gpu == name]
+    if users:
+        state.notice = f"Device {name!r}: server group {users[0]} uses it; choose another GPU there first."
+    elif state.edit(("cluster", "devices"), kept):
+        state.revision += 1

@@ -23,7 +23,7 @@ def choose(at: object, links: str) -> None:
 def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> None:
     at = open_page("4_cluster")
     assert state_of(at).scenario.cluster.network.nic is None
-    next(s for s in at.selectbox if s.label == "Discipline").set_value("processor-sharing").run()
+    next(s for s in at.selectbox if s.label == "Discipline").set_value("shared equally").run()
     choose(at, "Cards and racks")
     network = state_of(at).scenario.cluster.network
     assert (network.nic, network.discipline) == (10e9 / 8, "fifo")

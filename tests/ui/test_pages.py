@@ -154,8 +154,8 @@ def test_cluster_edits_reach_the_scenario(open_page: Open) -> None:
     assert metrics(at)["Servers"] == "5"
     group = state_of(at).scenario.cluster.servers[0]
     layout = next(s for s in at.selectbox if s.label.startswith("MIG layout"))
-    assert group.mig == layout.value
-    layout.select("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb").run()
+    assert (group.mig, layout.value) == ("3g.20gb, 3g.20gb", "2 × 3g.20gb")
+    layout.select("3g.20gb + 2g.10gb + 2 × 1g.5gb").run()
     assert metrics(at)["Executors"] == "20"
     assert state_of(at).scenario.cluster.servers[0].mig == "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"
     next(s for s in at.selectbox if s.label == "GPU").select("t4").run()  # has no MIG: the layout goes

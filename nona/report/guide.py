@@ -1,0 +1,118 @@
+"""The guide: its sections as Markdown, what can be computed filled in, searchable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from nona import __version__
+from nona.cost.validation import validation_report
+from nona.hardware.catalogue import devices
+from nona.schedulers.registry import NOT_REIMPLEMENTED, get_scheduler, scheduler_names
+
+_BLANK = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: the name in links to it, its title, its text as Markdown."""
+
+    name: str
+    title: str
+    text: str
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """All sections in order.
+
+    >>> [s.name for s in sections()][:3]
+    ['start', 'words', 'pipeline']
+    """
+    folder = files("nona.report").joinpath("guide_text")
+    found = []
+    for file in sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name):
+        title, _, text = file.read_text("utf-8").partition("\n")
+        name = file.name.removesuffix(".md").partition("-")[2]
+        found.append(Section(name, title.removeprefix("# "), _BLANK.sub(_filled, text).strip()))
+    return tuple(found)
+
+
+def section_titles() -> Mapping[str, str]:
+    """Name of each section → its title."""
+    return MappingProxyType({s.name: s.title for s in sections()})
+
+
+def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Section, ...]:
+    """The sections that hold every word of ``query``, whatever the case; all for an empty one.
+
+    Those whose title holds a word come first.
+
+    >>> [s.name for s in matching("stranded slice")]
+    ['mig']
+    """
+    words = query.casefold().split()
+    found = [
+        s
+        for s in (sections() if among is None else among)
+        if all(w in s.title.casefold() or w in s.text.casefold() for w in words)
+    ]
+    return tuple(sorted(found, key=lambda s: not any(w in s.title.casefold() for w in words)))
+
+
+def _filled(match: re.Match[str]) -> str:
+    return _COMPUTED[match.group(1)]()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _schedulers() -> str:
+    """One entry per registered scheduler."""
+    lines = []
+    for name in scheduler_names():
+        s = get_scheduler(name)
+        lines.append(
+            f"**{name}** · {'places at arrival' if s.kind == 'bind' else 'picks a ready task'} · sees "
+            f"{s.network_view.name}\n\n{_cell(s.summary)}\n\n*Source:* {_cell(s.source)}\n\n"
+            f"*Adapted:* {_cell(s.adaptation)}"
+        )
+    lines += [f"**{name}** is not here. {_cell(why)}" for name, why in NOT_REIMPLEMENTED.items()]
+    return "\n\n---\n\n".join(lines)
+
+
+def _devices() -> str:
+    return ", ".join(f"{d.title} (`{name}`)" for name, d in devices().items())
+
+
+def _validation() -> str:
+    total = validation_report().overall
+    return (
+        f"Held against {total.rows} published latencies of whole networks, the formula is off by "
+        f"{total.mape:.0%} on average, and orders them almost rightly (rank correlation "
+        f"{total.spearman:.2f}). The Validation page shows each."
+    )
+
+
+def _citation() -> str:
+    return (
+        "```bibtex\n@software{nona_planner,\n  title   = {Nona Planner},\n"
+        "  author  = {{Nona Planner contributors}},\n"
+        f"  version = {{{__version__}}},\n  license = {{MIT}}\n}}\n```"
+    )
+
+
+_COMPUTED: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "schedulers": _schedulers,
+        "devices": _devices,
+        "validation": _validation,
+        "version": lambda: __version__,
+        "citation": _citation,
+    }
+)

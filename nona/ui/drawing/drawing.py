@@ -1,0 +1,62 @@
+"""Python's side of the drawings: a tree of elements as plain data, checked here and again in the browser."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+Node = str | list[Any]
+_HERE = Path(__file__).parent
+_component = st.components.v2.component(
+    "nona_drawing",
+    html='<div class="drawing"></div>',
+    css=(_HERE / "drawing.css").read_text(encoding="utf-8"),
+    js=(_HERE / "drawing.js").read_text(encoding="utf-8"),
+)
+COLOURS = 10  # chart colours of the theme, --c0 … --c9
+
+
+def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -> Node:
+    """An element: its tag, its class, what is in it; ``None`` among the children is left out.
+
+    Underscores in names of attributes stand for dashes; two in front make a CSS variable.
+
+    >>> el("div", "bar", "half", role="img", aria_label="half full", __w="50%")
+    ['div', {'class': 'bar', 'role': 'img', 'aria-label': 'half full', '--w': '50%'}, ['half']]
+    """
+    named = {k.replace("_", "-"): str(v) for k, v in attributes.items() if v is not None}
+    return [tag, {**({"class": kind} if kind else {}), **named}, [c for c in children if c is not None]]
+
+
+def tree_data(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What is sent to the browser; ``sig`` changes when, and only when, the picture does."""
+    tree = list(nodes)
+    return {"tree": tree, "sig": hashlib.sha256(json.dumps(tree).encode()).hexdigest()[:16]}
+
+
+def draw(key: str, *nodes: Node) -> None:
+    """Draw the elements; no event comes back."""
+    _component(key=key, data=tree_data(nodes))
+
+
+def colour(number: int) -> str:
+    """The theme's chart colour of that number, as a value for CSS.
+
+    >>> colour(11)
+    'var(--c1)'
+    """
+    return f"var(--c{number % COLOURS})"
+
+
+def texts(node: Node | Sequence[Any]) -> list[str]:
+    """All text of an element, in order.
+
+    >>> texts(el("p", "", "a ", el("b", "", "b")))
+    ['a ', 'b']
+    """
+    return [node] if isinstance(node, str) else [t for child in node[2] for t in texts(child)]

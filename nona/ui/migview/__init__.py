@@ -1,0 +1,1 @@
+"""The MIG layout editor: one board with its instances, edited by mouse or keyboard."""

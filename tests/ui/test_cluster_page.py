@@ -1,0 +1,179 @@
+"""The Cluster page: the MIG picture says what the core says, edits are checked, devices come and go."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from app_driver import Open, metrics
+
+from nona.hardware.catalogue import devices
+from nona.hardware.cluster import Cluster
+from nona.hardware.executor import make_executor_class
+from nona.hardware.mig import parse_layout
+from nona.report.cluster import capacity, weights_problems
+from nona.report.slices import layout_rows, work_bound_speed
+from nona.ui.cluster_picture import cluster_picture
+from nona.ui.drawing.drawing import texts
+from nona.ui.mig_edits import edit_layout, parted_file, take_parted
+from nona.ui.migview.migview import stranded_cells, view_data
+from nona.ui.row_costs import row_cost
+from nona.ui.state import AppState
+
+
+def state_of(at: Any) -> AppState:
+    found: AppState = at.session_state["nona_state"]
+    return found
+
+
+def pictures(at: Any) -> list[dict[str, Any]]:
+    return [json.loads(b.proto.json) for b in at.get("bidi_component")]
+
+
+def board_of(at: Any) -> dict[str, Any]:
+    return next(p for p in pictures(at) if "instances" in p)
+
+
+def with_mig(open_page: Open) -> Any:
+    at = open_page("4_cluster")
+    next(s for s in at.selectbox if s.label == "Shared as").select("MIG slices").run()
+    assert not at.exception
+    return at
+
+
+def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    cluster = Cluster.from_spec(state_of(at).scenario.cluster)
+    total = capacity(cluster)
+    assert metrics(at)["Memory"] == "320 GB"
+    assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
+    assert total.fp16_flop_per_s == 8 * devices()["a100-40gb"].peak("fp16")
+    tree = next(p["tree"] for p in pictures(at) if "tree" in p)
+    assert tree == [cluster_picture(cluster, 0.0, 0.0)]
+    shown = " ".join(texts(tree[0]))
+    assert "8 servers" in shown
+    assert "25 Gbit/s" in shown
+
+
+def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page: Open) -> None:
+    at = with_mig(open_page)
+    state = state_of(at)
+    edit_layout(state, 0, "a100-40gb", {"act": "remove", "start": 4})
+    edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 6, "profile": "1g.5gb"})
+    at.run()
+    assert state.scenario.cluster.servers[0].mig == "3g.20gb@0, 1g.5gb@6"
+    board = board_of(at)
+    assert [(i[0], i[1], i[3]) for i in board["instances"]] == [(0, 4, "3g.20gb"), (6, 1, "1g.5gb")]
+    assert [e[0] for e in board["empty"]] == [4, 5, 7]
+    offered = {e[0]: {o[0] for o in e[2] if not o[2]} for e in board["empty"]}
+    assert offered == {4: {"2g.10gb", "1g.10gb", "1g.5gb", "1g.5gb+me"}, 5: {"1g.5gb", "1g.5gb+me"}, 7: set()}
+    assert metrics(at)["Executors"] == "16"
+    for wish in (
+        {"act": "add", "start": 4, "profile": "4g.20gb"},
+        {"act": "add", "start": "4", "profile": "1g.5gb"},
+        {"act": "add", "start": 0, "profile": "1g.5gb"},
+        {"act": "remove", "start": 2},
+        {"act": "format disk", "start": 0},
+        None,
+    ):
+        edit_layout(state, 0, "a100-40gb", wish)
+        assert state.scenario.cluster.servers[0].mig == "3g.20gb@0, 1g.5gb@6"
+        at.run()
+        assert len(at.error) == 1
+
+
+def test_an_empty_board_is_a_draft_that_blocks_the_work_and_says_so(open_page: Open) -> None:
+    at = with_mig(open_page)
+    state = state_of(at)
+    edit_layout(state, 0, "a100-40gb", {"act": "clear"})
+    at.run()
+    assert board_of(at)["instances"] == []
+    assert len(board_of(at)["empty"]) == 8
+    assert any("no instance yet" in e.value for e in at.error)
+    assert "no instance yet" in state.problem()
+    edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 0, "profile": "7g.40gb"})
+    at.run()
+    assert not at.error
+    assert state.scenario.cluster.servers[0].mig == "7g.40gb"
+
+
+def test_the_table_of_instances_is_the_cost_models(open_page: Open) -> None:
+    at = with_mig(open_page)
+    next(s for s in at.selectbox if s.label.startswith("MIG layout")).select("4g.20gb + 3g.20gb").run()
+    frame = next(d.value for d in at.dataframe if "instance" in d.value)
+    device = devices()["a100-40gb"]
+    assert list(frame["instance"]) == ["4g.20gb", "3g.20gb"]
+    for row, profile in zip(frame.to_dict("records"), ("4g.20gb", "3g.20gb"), strict=True):
+        made = make_executor_class(device, profile)
+        assert row["compute"] == pytest.approx(100 * made.compute_fraction)
+        assert row["speed, large kernels"] == pytest.approx(100 * work_bound_speed(made.compute_fraction))
+        whole, part = (row_cost(state_of(at), 0, n).total_s for n in ("a100-40gb", made.name))
+        assert row["speed, resnet18"] == pytest.approx(100 * whole / part)
+        assert whole < part
+    assert any("modelled" in c.value for c in at.caption)
+
+
+def test_stranded_slices_are_named() -> None:
+    layout = parse_layout(", ".join(["1g.5gb"] * 7), "a100-40gb")
+    assert stranded_cells(layout) == (7,)
+    data = view_data(layout, "x")
+    assert (data["free"], data["lost"]) == (0, 0)
+    assert data["empty"][0][1] is True
+    assert view_data(parse_layout("3g.20gb, 3g.20gb", "a100-40gb"), "x")["lost"] == 1
+    assert layout_rows(devices()["a30"], parse_layout("2g.12gb", "a30"))[0]["SMs"] == "28 of 56"
+
+
+def test_a_mig_parted_file_goes_out_and_in(open_page: Open) -> None:
+    at = with_mig(open_page)
+    state = state_of(at)
+    text = parted_file(state, 0, parse_layout("2g.10gb, 2g.10gb, 3g.20gb", "a100-40gb"))
+    take_parted(state, 0, "a100-40gb", text.encode())
+    at.run()
+    assert sorted(str(state.scenario.cluster.servers[0].mig).split(", ")) == ["2g.10gb", "2g.10gb", "3g.20gb"]
+    before = state.scenario
+    take_parted(state, 0, "a100-40gb", text.replace("2g.10gb", "9g.90gb").encode())
+    at.run()
+    assert state.scenario == before
+    assert any("9g.90gb" in e.value.replace("\\", "") for e in at.error)
+
+
+def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page: Open) -> None:
+    small = make_executor_class(devices()["a100-40gb"], "1g.5gb")
+    assert weights_problems({"a": small.memory_bytes}, [small]) == []
+    (one,) = weights_problems({"a": small.memory_bytes + 1}, [small])
+    assert all(w in one for w in ("a:", small.name, "take a larger slice"))
+    (both,) = weights_problems({"a": 3e9, "b": 3e9}, [small])
+    assert "All models together" in both
+    at = open_page("4_cluster")
+    state = state_of(at)
+    own = {"tiny": {"base": "t4", "memory": "10 MB"}}
+    assert state.edit(("cluster", "devices"), own)
+    assert state.edit(("cluster", "servers", 0, "gpu"), "tiny")
+    at.run()
+    assert any("resnet18" in w.value and "tiny" in w.value for w in at.warning)
+
+
+def test_own_devices_are_listed_and_removed_unless_in_use(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    state = state_of(at)
+    state.edit(("cluster", "devices"), {"mine": {"base": "t4"}, "other": {"base": "a30"}})
+    state.edit(("cluster", "servers", 0, "gpu"), "mine")
+    at.run()
+    buttons = {b.key.rsplit("-", 1)[-1]: b for b in at.button if (b.key or "").startswith("remove-device")}
+    assert set(buttons) == {"mine", "other"}
+    assert buttons["mine"].disabled
+    buttons["other"].click().run()
+    assert set(state.scenario.cluster.devices) == {"mine"}
+
+
+def test_a_complaint_about_a_device_stands_beside_its_field(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    at.text_input(key="device-name").set_value("a/b")
+    next(b for b in at.button if b.label == "Add this device").click().run()
+    assert "a name is printable" in at.error[0].value
+    at.text_input(key="device-name").set_value("fine")
+    at.text_input(key="device-fp16").set_value("-3 TFLOP/s")
+    next(b for b in at.button if b.label == "Add this device").click().run()
+    assert len(at.error) == 1
+    assert "fp16" in at.error[0].value
