@@ -4,6 +4,7 @@ import streamlit as st
 
 from nona.samples import scenario_names
 from nona.ui.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
+from nona.ui.flow.flow import flow
 from nona.ui.story.story import network_story
 from nona.ui.widgets import plain
 from nona.ui.workspace import current
@@ -61,6 +62,7 @@ with st.container(border=True):
         type="primary",
         icon=":material/rocket_launch:",
         on_click=open_demo,
+        key="open-demo",
         args=(state, "demo"),
     )
     if state.choices.get("demo-error"):
@@ -70,9 +72,4 @@ st.subheader("The pipeline of this scenario")
 st.caption(
     plain(state.scenario.description or "Each step hands its result to the next; click one to see it.")
 )
-with st.grid(6, min_column_width=150):
-    for stage in pipeline(state):
-        with st.container(border=True, height="stretch"):
-            st.page_link(stage.page, label=f"**{stage.title}**", icon=stage.icon)
-            st.markdown(plain(stage.value))
-            st.caption(plain(stage.detail))
+flow(state, pipeline(state))

@@ -79,13 +79,14 @@ QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage of the pipeline: its page, and what it holds now."""
+    """A stage of the pipeline: its page, its picture, what it holds now; ``state`` may be ``stale``."""
 
     page: str
     title: str
-    icon: str
+    picture: str
     value: str
     detail: str
+    state: str = ""
 
 
 def demo_title(name: str, long: bool = False) -> str:
@@ -149,21 +150,21 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
         Stage(
             "pages/2_models.py",
             "Models",
-            ":material/account_tree:",
+            "models",
             f"{len(s.workload)} in the mix",
             ", ".join(s.labels[:6]) + ("…" if len(s.labels) > 6 else ""),
         ),
         Stage(
             "pages/3_contraction.py",
             "Contraction",
-            ":material/compress:",
+            "contraction",
             f"{s.contraction} rule",
             "operators become tasks where splitting them could not help",
         ),
         Stage(
             "pages/4_cluster.py",
             "Cluster",
-            ":material/dns:",
+            "cluster",
             f"{sum(g.count for g in groups)} servers",
             ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
             + f"; {format_bandwidth(network.capacity)} shared",
@@ -171,7 +172,7 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
         Stage(
             "pages/5_workload.py",
             "Workload",
-            ":material/stacked_line_chart:",
+            "workload",
             f"{total:.4g} queries/s",
             f"background: executors {100 * s.background.compute.utilization:.3g} %, "
             f"link {100 * s.background.network.utilization:.3g} %",
@@ -189,8 +190,7 @@ def _placement(state: AppState) -> Stage:
         value = f"predicted mean JCT {format_time(report['objective_s'])}"
         gap = report["gap"]
         detail = "no bound" if gap is None else f"certified gap {gap:.1e}"
-        detail += "; of an earlier scenario" if state.is_stale("place") else ""
-    return Stage("pages/6_placement.py", "Placement", ":material/hub:", value, detail)
+    return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
 
 
 def _simulation(state: AppState) -> Stage:
@@ -202,5 +202,8 @@ def _simulation(state: AppState) -> Stage:
         best = min(stable, key=lambda n: stable[n]["jct_s"]["mean"], default=None)
         value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
         detail = f"{len(found)} schedulers compared"
-        detail += "; of an earlier scenario" if state.is_stale("simulate") else ""
-    return Stage("pages/7_simulation.py", "Simulation", ":material/timeline:", value, detail)
+    return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
+
+
+def _age(state: AppState, kind: str) -> str:
+    return "stale" if state.is_stale(kind) else ""
