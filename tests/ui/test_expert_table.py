@@ -25,7 +25,7 @@ def state_of(at: Any) -> Any:
 def expert_page(open_page: Open, name: str = "slides_example") -> Any:
     at = open_page("1_overview")
     at.selectbox(key="demo").select(name).run()
-    at.button[0].click().run()
+    at.button(key="open-demo").click().run()
     go(at, PAGE)
     at.multiselect[0].set_value(["local", "expert"]).run()
     return at

@@ -34,12 +34,13 @@ def component(at: Any) -> dict[str, Any]:
 def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
     at = open_page("1_overview")
     at.selectbox(key="demo").select("slides_example").run()
-    at.button[0].click().run()
+    at.button(key="open-demo").click().run()
     wanted = load_scenario(scenario_path("slides_example"))
     assert state_of(at).scenario == wanted
-    shown = " ".join(m.value for m in at.markdown).replace("\\", "")
-    assert f"{sum(r.rate for r in wanted.workload):.4g} queries/s" in shown
-    assert "not solved yet" in shown
+    pipeline = json.loads(at.get("bidi_component")[-1].proto.json)["stages"]
+    shown = {stage["title"]: stage["value"] for stage in pipeline}
+    assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"
+    assert shown["Placement"] == "not solved yet"
     assert wanted.name in " ".join(m.value for m in at.sidebar.markdown).replace("\\", "")
 
 
@@ -222,7 +223,7 @@ def test_a_trace_drives_a_row(open_page: Open) -> None:
 def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     at = open_page("1_overview")
     at.selectbox(key="demo").select("slides_example").run()
-    at.button[0].click().run()
+    at.button(key="open-demo").click().run()
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
@@ -265,7 +266,7 @@ def test_an_infeasible_placement_is_explained(open_page: Open) -> None:
 def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) -> None:
     at = open_page("1_overview")
     at.selectbox(key="demo").select("slides_example").run()
-    at.button[0].click().run()
+    at.button(key="open-demo").click().run()
     go(at, "7_simulation")
     at.multiselect[0].set_value(["nona", "local"]).run()
     next(n for n in at.number_input if n.label == "Jobs measured per run").set_value(200).run()
