@@ -68,7 +68,9 @@ class Stretches:
     def means(self) -> tuple[Array, Array]:
         """Middles of the stretches with values, seconds after the first; the means there."""
         used = np.flatnonzero(self._counts)
-        return (used + 0.5) * self.width_s, self._sums[used] / self._counts[used]
+        means: Array = self._sums[used] / self._counts[used]
+        at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
+        return at, means
 
 
 @dataclass

@@ -106,7 +106,8 @@ def _workload(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
         return
     for before, after in zip(old, new, strict=True):
         for key in _changed_keys(before, after):
-            yield f"{after['model']} {key.replace('_', ' ')} {_value(before.get(key))} → {_value(after.get(key))}"
+            values = f"{_value(before.get(key))} → {_value(after.get(key))}"
+            yield f"{after['model']} {key.replace('_', ' ')} {values}"
 
 
 def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:

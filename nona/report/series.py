@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from nona.report.links import busiest_links
 from nona.simulation.records import Records
-from nona.simulation.run import Progress
 from nona.system import System
 
 Runs = Mapping[str, Sequence[Records]]
@@ -119,44 +118,3 @@ def _gantt(record: Records, system: System) -> list[dict[str, Any]]:
         for m in timeline.messages
     ]
     return rows
-
-
-class LiveSeries:
-    """Running means while a simulation goes on: the first replication of each scheduler, in stretches.
-
-    Beyond ``most`` jobs of a scheduler every second one is dropped, again and again, so that memory
-    does not grow with the length of the run.
-
-    >>> live = LiveSeries(points=2)
-    >>> live.snapshot()
-    {}
-    """
-
-    def __init__(self, points: int = 60, most: int = 50_000) -> None:
-        self.points, self.most = points, most
-        self._at: dict[str, NDArray[np.float64]] = {}
-        self._jct: dict[str, NDArray[np.float64]] = {}
-        self._every: dict[str, int] = {}
-        self._jobs: dict[str, int] = {}
-
-    def add(self, scheduler: str, replication: int, progress: Progress) -> None:
-        """Take in the measured jobs that were completed since the last call."""
-        if replication != 0 or not len(progress.arrival_s):
-            return
-        every, empty = self._every.setdefault(scheduler, 1), np.zeros(0)
-        jct = progress.completion_s - progress.arrival_s
-        at = np.concatenate([self._at.get(scheduler, empty), progress.arrival_s[::every]])
-        self._at[scheduler] = at
-        self._jct[scheduler] = np.concatenate([self._jct.get(scheduler, empty), jct[::every]])
-        self._jobs[scheduler] = self._jobs.get(scheduler, 0) + len(jct)
-        if len(at) > self.most:
-            self._at[scheduler], self._jct[scheduler] = at[::2], self._jct[scheduler][::2]
-            self._every[scheduler] = 2 * every
-
-    def snapshot(self) -> dict[str, Any]:
-        """Scheduler → ``t`` (seconds since its first measured job), ``jct_s``, and jobs seen."""
-        series = {}
-        for scheduler, at in self._at.items():
-            binned = _binned(at - at.min(), self._jct[scheduler], self.points)
-            series[scheduler] = {**binned, "jobs": self._jobs[scheduler]}
-        return series

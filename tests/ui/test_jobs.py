@@ -107,8 +107,8 @@ def test_progress_grows_and_the_chart_data_follows(registry: JobRegistry) -> Non
     assert until(watch)
     assert job.status == "done"
     assert seen == sorted(seen)
-    assert job.live["local"]["jobs"] > 0
-    assert all(v > 0 for v in job.live["local"]["jct_s"])
+    assert job.live["series"]["local"]["jobs"] > 0
+    assert all(v > 0 for v in job.live["series"]["local"]["jct_s"])
 
 
 def test_an_error_of_the_scenario_is_the_job_s_one_line(registry: JobRegistry) -> None:

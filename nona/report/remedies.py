@@ -1,0 +1,80 @@
+"""What would bring an overloaded resource back below its capacity: fewer queries, or more of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """``resource`` (``executors`` or ``link``) is offered ``load`` of its capacity.
+
+    ``rate`` is the factor by which all rates must fall, ``size`` the one by which there must be more
+    of the resource, each to reach :data:`TARGET`; ``None`` where background alone exceeds it.
+    """
+
+    resource: str
+    load: float
+    rate: float | None
+    size: float | None
+
+
+def remedies(offered: Mapping[str, float | None], background: Mapping[str, float]) -> list[Remedy]:
+    """The remedies for every resource that is offered its capacity or more.
+
+    Formula: with load ρ and background b, queries make q = ρ − b; b + f·q = T and b + q/g = T give
+    f = (T − b)/q and g = q/(T − b). Background is a share of the capacity: it grows with it.
+
+    >>> r = remedies({"compute": 1.4, "network": 0.5}, {"compute": 0.1, "network": 0.2})
+    >>> r[0].resource, round(r[0].rate, 3), round(r[0].size, 3)
+    ('executors', 0.654, 1.529)
+    """
+    found = []
+    for key, resource in (("compute", "executors"), ("network", "link")):
+        load = offered.get(key)
+        if load is None or load < 1:
+            continue
+        room, queries = TARGET - background[key], load - background[key]
+        possible = room > 0 and queries > 0
+        found.append(
+            Remedy(
+                resource,
+                load,
+                room / queries if possible else None,
+                queries / room if possible else None,
+            )
+        )
+    return found
+
+
+def advice(name: str, row: Mapping[str, Any], background: Mapping[str, float], servers: int) -> str:
+    """What to do about an overloaded scheduler, in a sentence or two; ``row`` is its part of the report.
+
+    >>> row = {"offered": {"compute": 0.5, "network": 1.9}}
+    >>> advice("spread", row, {"compute": 0.0, "network": 0.0}, 8)
+    'To bring the link of spread below 95 %: all rates × 0.5 or less, or a link × 2 or more.'
+    """
+    told = [_sentence(name, r, servers) for r in remedies(row["offered"], background)]
+    if told:
+        return " ".join(told)
+    return (
+        f"On average nothing of {name} is offered more than it can serve: single servers get more than "
+        "their share, or jobs starve. Lower the rates, or choose a scheduler that looks at queues."
+    )
+
+
+def _sentence(name: str, remedy: Remedy, servers: int) -> str:
+    if remedy.rate is None or remedy.size is None:
+        return f"Background alone fills the {remedy.resource} of {name}: lower it first."
+    rate = math.floor(100 * remedy.rate) / 100
+    more = (
+        f"{math.ceil(servers * remedy.size):,} servers instead of {servers:,}"
+        if remedy.resource == "executors"
+        else f"a link × {math.ceil(100 * remedy.size) / 100:g} or more"
+    )
+    return f"To bring the {remedy.resource} of {name} below 95 %: all rates × {rate:g} or less, or {more}."

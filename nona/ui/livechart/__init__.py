@@ -1,0 +1,1 @@
+"""Live charts: a canvas that takes several updates a second with a dozen lines."""

@@ -1,0 +1,155 @@
+// Live charts of a simulation: a progress line, a legend, four canvases. All text via textContent.
+const views = new WeakMap();
+const DRAW = [overTime, distribution, hits, loads];
+
+export default function (component) {
+  const parent = component.parentElement;
+  let view = views.get(parent);
+  if (!view) { view = new LiveCharts(parent.querySelector(".livechart")); views.set(parent, view); }
+  view.show(component.data);
+  return () => { view.close(); views.delete(parent); };
+}
+
+function element(name, className, parent) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (parent) parent.appendChild(made);
+  return made;
+}
+
+class LiveCharts {
+  constructor(root) {
+    this.root = root; this.off = new Set(); this.updates = 0; this.legendOf = "";
+    root.textContent = "";
+    this.progress = element("div", "progress", root);
+    this.track = element("div", "track", this.progress);
+    this.track.setAttribute("role", "progressbar");
+    this.track.setAttribute("aria-label", "Simulation");
+    this.fill = element("div", "fill", this.track);
+    this.told = element("div", "told", this.progress);
+    this.legend = element("div", "legend", root);
+    this.legend.setAttribute("role", "group");
+    this.legend.setAttribute("aria-label", "Schedulers shown");
+    const grid = element("div", "grid", root);
+    this.panels = DRAW.map((draw) => this.panel(grid, draw));
+    this.note = element("div", "note", root);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(grid);
+  }
+
+  panel(grid, draw) {
+    const figure = element("figure", "", grid), title = element("figcaption", "", figure);
+    const frame = element("div", "frame", figure), canvas = element("canvas", "", frame);
+    canvas.setAttribute("role", "img");
+    const tip = element("div", "tip", frame), made = { figure, title, canvas, tip, draw, points: [] };
+    canvas.addEventListener("pointermove", (event) => this.point(made, event));
+    canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+    tip.hidden = true;
+    return made;
+  }
+
+  close() { this.observer.disconnect(); }
+
+  show(data) {
+    const key = JSON.stringify(data);
+    this.data = data;
+    this.series = data.schedulers.filter((n) => data.series[n]).map((n) => ({ name: n, style: data.styles[n], ...data.series[n] }));
+    this.progress.hidden = !data.running;
+    this.fill.style.width = `${100 * data.fraction}%`;
+    this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
+    this.told.textContent = data.told;
+    this.note.textContent = data.note;
+    this.panels.forEach((panel, k) => {
+      panel.title.textContent = data.titles[k];
+      panel.canvas.setAttribute("aria-label", data.alts[k]);
+    });
+    this.list();
+    this.draw();
+    if (key !== this.key) { this.key = key; this.root.dataset.updates = ++this.updates; }
+  }
+
+  list() {
+    const wanted = JSON.stringify([this.data.schedulers, this.data.styles]);
+    if (wanted !== this.legendOf) {
+      this.legendOf = wanted;
+      this.legend.textContent = "";
+      this.buttons = this.data.schedulers.map((name) => this.entry(name));
+    }
+    for (const { name, button, swatch, number } of this.buttons) {
+      const shown = !this.off.has(name), own = this.data.series[name];
+      button.setAttribute("aria-pressed", shown);
+      number.textContent = own ? own.jobs.toLocaleString("en") : "–";
+      this.swatch(swatch, this.data.styles[name]);
+    }
+  }
+
+  entry(name) {
+    const button = element("button", "", this.legend), swatch = element("canvas", "", button);
+    button.type = "button";
+    button.title = "Click: hide or show. Double click, or the key s: this one alone.";
+    element("span", "", button).textContent = name;
+    const number = element("small", "", button);
+    button.addEventListener("click", () => this.toggle(name));
+    button.addEventListener("dblclick", () => this.solo(name));
+    button.addEventListener("keydown", (event) => { if (event.key === "s") this.solo(name); });
+    return { name, button, swatch, number };
+  }
+
+  toggle(name) {
+    if (this.off.has(name)) this.off.delete(name); else this.off.add(name);
+    this.list(); this.draw();
+  }
+
+  solo(name) {
+    const others = this.data.schedulers.filter((n) => n !== name);
+    const alone = !this.off.has(name) && others.every((n) => this.off.has(n));
+    this.off = new Set(alone ? [] : others);
+    this.list(); this.draw();
+  }
+
+  swatch(canvas, style) {
+    const frame = this.frame(canvas, 26, 12);
+    line(frame.context, style, [[1, 6], [25, 6]]);
+    frame.context.clearRect(19, 0, 7, 12);
+    marker(frame.context, style, 13, 6, 3.6);
+  }
+
+  // A canvas cleared and sized for the screen's pixels.
+  frame(canvas, w, h) {
+    const ratio = window.devicePixelRatio || 1, style = getComputedStyle(this.root);
+    if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
+      canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio);
+      canvas.style.width = `${w}px`; canvas.style.height = `${h}px`;
+    }
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, w, h);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    return { context, w, h, ink: colour("--ink"), faint: colour("--faint"), grid: colour("--grid"), font: style.fontFamily };
+  }
+
+  draw() {
+    if (!this.data) return;
+    const shown = this.series.filter((s) => !this.off.has(s.name));
+    for (const panel of this.panels) {
+      const w = panel.canvas.parentElement.clientWidth, h = panel.canvas.parentElement.clientHeight;
+      if (!w) continue;
+      const frame = this.frame(panel.canvas, w, h);
+      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "The first jobs are on their way.");
+    }
+  }
+
+  point(panel, event) {
+    let best = null, least = 30 ** 2;
+    for (const [x, y, text] of panel.points) {
+      const distance = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
+      if (distance < least) { least = distance; best = [x, y, text]; }
+    }
+    panel.tip.hidden = !best;
+    if (!best) return;
+    panel.tip.textContent = best[2];
+    const left = best[0] > panel.canvas.clientWidth / 2;
+    panel.tip.style.transform = `translate(${left ? "calc(-100% - 10px)" : "10px"}, -50%)`;
+    panel.tip.style.left = `${best[0]}px`; panel.tip.style.top = `${best[1]}px`;
+  }
+}
