@@ -29,6 +29,7 @@ PART_OF = {
     "nona.scenario_file": "nona.scenario",
     "nona.scenario_values": "nona.scenario",
     "nona.commands": "nona.cli",
+    "nona.sweep_command": "nona.cli",
 }
 # Single files of one line above that do use each other: they are one layer.
 ONE_LAYER = {

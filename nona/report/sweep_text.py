@@ -108,7 +108,8 @@ def headline(report: Report, value: float) -> str:
         )
         return f"{where} {base} has no steady state{ending}."
     said = [_faster(found, base), _slower(found, base), _alike(found, base)]
-    sentence = "; ".join(s for s in said if s) or f"{base} has nothing to be compared with"
+    alone = f"{base} takes {or_dash(found[base]['jct_s']['mean'], format_time)} on average"
+    sentence = "; ".join(s for s in said if s) or alone
     ends = f" {listed(unstable)} {_verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
     return f"{where} {sentence} (simulated).{ends}"
 
@@ -218,11 +219,16 @@ def _formula(point: Report) -> str:
     return "unstable" if point["predicted_s"] is None else format_time(point["predicted_s"])
 
 
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def sweep_text(report: Report) -> str:
     """What ``nona sweep`` prints."""
     lines = [
-        f"{report['label']} ({report['key']}): {len(report['values'])} values, {report['replications']} "
-        f"replications of {report['jobs']:,} jobs ({report['engine']}, {report['seconds']:.1f} s)",
+        f"{report['label']} ({report['key']}): {_many(len(report['values']), 'value')}, "
+        f"{_many(report['replications'], 'replication')} of {report['jobs']:,} jobs "
+        f"({report['engine']}, {report['seconds']:.1f} s)",
         stability_finding(report),
     ]
     columns = ("scheduler", "mean JCT", f"times {report['reference']}", "SLO hits", "formula", "state")
