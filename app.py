@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.shell import follow, icon_path, open_session, side_bar
+from nona.ui.shell import follow, hidden_home, icon_path, open_session, side_bar
 
 st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()
@@ -27,13 +27,13 @@ pages = [
         f"pages/{number}_{name}.py",
         title=title,
         icon=f":material/{icon}:",
-        url_path=name,
+        url_path=name if number > 1 else "start",  # the first page's path is empty, whatever is said here
         help=about,
         default=number == 1,
     )
     for number, (name, title, icon, about) in enumerate(PAGES, start=1)
 ]
-page = st.navigation(pages)
+page = st.navigation([*pages, hidden_home(pages[0])])
 follow(state)
 side_bar(state)
 st.title(page.title)

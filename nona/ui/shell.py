@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
-from nona.errors import NonaError
-from nona.scenario_file import dump_scenario
 from nona.ui.job_panel import collect, current_job
-from nona.ui.models import apart, portable
+from nona.ui.scenario_bar import scenario_bar
+from nona.ui.share_views import link_notice, take_link
 from nona.ui.state import AppState
-from nona.ui.uploads import safe_name
 from nona.ui.widgets import plain
 from nona.ui.workspace import session_state
 
-NOUNS = {"place": "placement", "simulate": "simulation", "count": "count of configurations", "sweep": "sweep"}
+NOUNS = {
+    "place": "placement",
+    "simulate": "simulation",
+    "sweep": "sweep",
+    "validate": "validation",
+    "count": "count of configurations",
+    "story": "example",
+}
 
 
 def open_session() -> AppState:
-    """The session's state, with the results of finished jobs taken in."""
+    """The session's state, with a link and the results of finished jobs taken in."""
     state = session_state()
+    take_link(state)
     collect(state)
     return state
 
@@ -31,48 +38,27 @@ def follow(state: AppState) -> None:
         st.switch_page(page)
 
 
+def hidden_home(home: StreamlitPage) -> StreamlitPage:
+    """The first page under its own name: its path is empty, so that ``/overview`` would not be found."""
+
+    def overview() -> None:
+        st.switch_page(home)
+
+    return st.Page(overview, title=home.title, url_path="overview", visibility="hidden")
+
+
 def icon_path() -> str:
     """The page icon, a local file: a symbol would be fetched from elsewhere."""
     return str(app_root() / "static" / "nona.png")
 
 
 def side_bar(state: AppState) -> None:
-    """The scenario at a glance, its file, and what is running."""
+    """The scenario with its file and its link, and what is running; above the page what a link brought."""
     with st.sidebar:
-        st.caption("SCENARIO")
-        st.markdown(f"**{plain(state.scenario.name)}**")
-        st.download_button(
-            "Download YAML",
-            data=lambda: scenario_file(state),
-            file_name=f"{safe_name(state.scenario.name).replace(' ', '_')}.yaml",
-            mime="application/yaml",
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-            key="download-scenario",
-        )
-        if files := apart(state.scenario):
-            st.caption(plain(f"The YAML names but does not hold: {', '.join(files)}. Keep them beside it."))
-        with st.popover("Open YAML", icon=":material/upload_file:", width="stretch"):
-            st.file_uploader(
-                "Scenario file (YAML or JSON)",
-                key=f"scenario-file-{state.revision}",
-                on_change=_open,
-                args=(state, f"scenario-file-{state.revision}"),
-                max_upload_size=16,
-            )
-        if state.choices.get("open-error"):
-            st.error(plain(state.choices["open-error"]), icon=":material/error:")
-        running = any(_running(state, kind) for kind in NOUNS)
-        st.fragment(_jobs, run_every=2.0 if running else None)(state)
-
-
-def scenario_file(state: AppState) -> str:
-    """The scenario as YAML with uploaded models inside; without them where they cannot be read."""
-    try:
-        return dump_scenario(portable(state))
-    except NonaError:
-        return dump_scenario(state.scenario)
+        scenario_bar(state)
+        running = [kind for kind in NOUNS if _running(state, kind)]
+        st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
+    link_notice(state)
 
 
 def _running(state: AppState, kind: str) -> bool:
@@ -80,22 +66,16 @@ def _running(state: AppState, kind: str) -> bool:
     return job is not None and job.running
 
 
-def _jobs(state: AppState) -> None:
+def _jobs(state: AppState, before: list[str]) -> None:
+    """What runs, each with its end: a job goes on while its reader looks at another page."""
     for kind, noun in NOUNS.items():
         job = current_job(state, kind)
-        if job is not None and job.running:
-            job.touch()  # a job goes on while its reader looks at another page
+        if job is None or not job.running:
+            continue
+        job.touch()
+        with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
             st.progress(job.fraction, text=f"{noun.capitalize()} running")
-
-
-def _open(state: AppState, key: str) -> None:
-    upload = st.session_state[key]
-    if upload is None:
-        return
-    try:
-        state.load(upload.getvalue().decode("utf-8"))
-        state.choices.pop("open-error", None)
-    except UnicodeDecodeError:
-        state.choices["open-error"] = f"{safe_name(upload.name)}: it is not UTF-8 text; give YAML or JSON."
-    except NonaError as error:
-        state.choices["open-error"] = str(error)
+            st.caption(plain(job.text))
+            st.button(f"Cancel the {noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
+    if before and not any(_running(state, kind) for kind in before):
+        st.rerun()  # its result is taken in, and the polling ends

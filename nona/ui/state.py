@@ -14,10 +14,14 @@ from typing import Any
 from nona.errors import NonaError, ScenarioError
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.ui.history import History, Moment
 from nona.ui.live import Live
+from nona.ui.runs import Runs
+from nona.ui.share import Shared
 from nona.ui.uploads import Uploads
 
 Path = tuple[str | int, ...]
+OPENED = "opening "
 START: Mapping[str, Any] = {
     "version": 1,
     "name": "My scenario",
@@ -60,7 +64,13 @@ class AppState:
     model: str = "resnet18"
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    offer: Shared | None = None
+    history: History = field(default_factory=History)
     live: Live = field(default_factory=Live)
+    runs: Runs = field(default_factory=Runs)
+    taken: dict[str, str] = field(default_factory=dict)
     revision: int = 0
     go_to: str = ""
     notice: str = ""
@@ -87,7 +97,7 @@ class AppState:
                 _put(data, other, draft.value)
         _put(data, path, value)
         try:
-            self.scenario = scenario_from_mapping(data)
+            self._become(scenario_from_mapping(data), _place(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return self._edit_alone(path, value)
@@ -100,7 +110,7 @@ class AppState:
         data = self.scenario.model_dump(mode="json")
         _put(data, path, value)
         try:
-            self.scenario = scenario_from_mapping(data)
+            self._become(scenario_from_mapping(data), _place(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return False
@@ -123,7 +133,7 @@ class AppState:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
         _put(data, path, entries)
-        self.scenario = scenario_from_mapping(data)
+        self._become(scenario_from_mapping(data), _place(path))
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
         self.revision += 1
@@ -133,9 +143,37 @@ class AppState:
         self.adopt(parse_scenario(text))
 
     def adopt(self, scenario: Scenario) -> None:
-        """Take a scenario as it is."""
-        self.scenario, self.drafts = scenario, {}
+        """Take a scenario as it is, in place of the present one."""
+        self._become(scenario, f"{OPENED}{scenario.name}")
+        self.drafts = {}
         self.revision += 1
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing of a person's own is here yet."""
+        own = self.history.undone or self.history.redone or self.drafts or self.results or self.jobs
+        return not own and not self.uploads.names()
+
+    def undo(self) -> None:
+        """Take the last change of the scenario back, if there is one; what was typed beside it too."""
+        self._return(self.history.back(self._moment()))
+
+    def redo(self) -> None:
+        """Make the change again that was taken back last."""
+        self._return(self.history.forth(self._moment()))
+
+    def _become(self, scenario: Scenario, place: str) -> None:
+        if scenario != self.scenario:
+            self.history.note(self._moment(), place)
+            self.scenario = scenario
+
+    def _moment(self) -> Moment:
+        return Moment(self.scenario, dict(self.drafts), self.model)
+
+    def _return(self, moment: Moment | None) -> None:
+        if moment is not None:
+            self.scenario, self.drafts, self.model = moment.scenario, dict(moment.drafts), moment.model
+            self.revision += 1
 
     def dump(self) -> str:
         """The scenario as YAML."""

@@ -49,6 +49,15 @@ def quantity(state: AppState, label: str, path: Path, hint: str = "", optional: 
     _error(state, path)
 
 
+def line(state: AppState, label: str, path: Path, hint: str = "") -> None:
+    """A text field for a line of plain text."""
+    key = _key(state, path)
+    st.text_input(
+        label, str(state.shown(path)), key=key, help=hint or None, on_change=_commit, args=(state, path, key)
+    )
+    _error(state, path)
+
+
 def count(state: AppState, label: str, path: Path, low: int, high: int, hint: str = "") -> None:
     """A number field for a whole number."""
     key, shown = _key(state, path), state.shown(path)

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from nona.ui.jobs import JobRegistry
+from nona.ui.start import new_state
 from nona.ui.state import AppState
 
 PARAMETER = "workspace"
@@ -34,7 +35,7 @@ class Workspaces:
         with self._lock:
             held = self._held.get(token) if token else None
         if token is None or held is None:
-            token, held = secrets.token_urlsafe(16), (AppState(), 0.0)
+            token, held = secrets.token_urlsafe(16), (new_state(), 0.0)
         self.touch(token, held[0])
         return token, held[0]
 

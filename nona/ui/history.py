@@ -1,0 +1,76 @@
+"""Undo and redo: a bounded history of immutable scenarios, with what was typed and not yet valid."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nona.scenario import Scenario
+
+SAME_MOVE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A scenario as it stood, with its drafts and the model that was looked at."""
+
+    scenario: Scenario
+    drafts: Mapping[Any, Any]
+    model: str
+
+
+@dataclass
+class History:
+    """What can be taken back, and what was taken back; at most ``limit`` steps of each.
+
+    Changes of one place that follow one another within two seconds, as those of a slider that is
+    dragged, are one step. Each step is named by the place that it changed.
+
+    >>> history = History(clock=iter((0.0, 1.0, 9.0)).__next__)
+    >>> for place in ("seed", "seed", "name"):
+    ...     history.note("before " + place, place)
+    >>> history.undone, history.back("now"), history.undone, history.redone
+    ('name', 'before name', 'seed', 'name')
+    """
+
+    limit: int = 100
+    clock: Callable[[], float] = time.monotonic
+    _past: list[tuple[str, Any]] = field(default_factory=list)
+    _future: list[tuple[str, Any]] = field(default_factory=list)
+    _last: tuple[str, float] = ("", 0.0)
+
+    def note(self, before: Any, place: str) -> None:
+        """Note that ``place`` is about to change from what ``before`` holds."""
+        now = self.clock()
+        same = bool(self._past) and self._last[0] == place and now - self._last[1] < SAME_MOVE_S
+        if not same:
+            self._past = [*self._past[-self.limit + 1 :], (place, before)]
+        self._future, self._last = [], (place, now)
+
+    @property
+    def undone(self) -> str:
+        """The place that :meth:`back` would change back; empty if there is none."""
+        return self._past[-1][0] if self._past else ""
+
+    @property
+    def redone(self) -> str:
+        """The place that :meth:`forth` would change again; empty if there is none."""
+        return self._future[-1][0] if self._future else ""
+
+    def back(self, now: Any) -> Any:
+        """What stood before the last change, ``None`` if there is none; ``now`` can be had again."""
+        return self._move(self._past, self._future, now)
+
+    def forth(self, now: Any) -> Any:
+        """What stood before the last :meth:`back`, ``None`` if there is none."""
+        return self._move(self._future, self._past, now)
+
+    def _move(self, source: list[tuple[str, Any]], target: list[tuple[str, Any]], now: Any) -> Any:
+        if not source:
+            return None
+        place, found = source.pop()
+        target.append((place, now))
+        self._last = ("", 0.0)
+        return found

@@ -1,0 +1,284 @@
+"""Links, undo, and sessions: what a link carries, that it asks first, that nothing of a session leaks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from app_driver import Open, go, new_session
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from nona.errors import ScenarioError
+from nona.samples import scenario_names, scenario_path
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.ui.share import LONGEST, MOST_BYTES, Shared, pack, unpack
+from nona.ui.start import with_files
+from nona.ui.state import AppState
+from nona.ui.uploads import Uploads
+
+SMALL = parse_scenario(
+    "{version: 1, name: From <b>afar</b>, cluster: {servers: [{count: 2}]}, "
+    "workload: [{model: gpt2, rate: 5}]}"
+)
+
+
+def state_of(at: AppTest) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    return state
+
+
+def raw(data: bytes) -> str:
+    return "1." + base64.urlsafe_b64encode(zlib.compress(data)).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_shipped_scenario_fits_and_comes_back(name: str) -> None:
+    scenario = load_scenario(scenario_path(name))
+    text = pack(Shared(scenario, {"model": "x"}))
+    assert len(text) < 1200
+    assert unpack(text) == Shared(scenario, {"model": "x"})
+    assert pack(unpack(text)) == text
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.text(max_size=300) | st.binary(max_size=300).map(raw))
+def test_whatever_stands_in_an_address_is_a_scenario_or_one_error(text: str) -> None:
+    try:
+        told = unpack(text).scenario.name
+    except ScenarioError as error:
+        told = str(error)
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not of this format"),
+        ("2.abc", "not of this format"),
+        ("1.abc$", "not of this format"),
+        ("1." + "a" * LONGEST, "more than the 8,000"),
+        ("1.abcd", "cannot be read"),
+        (pack(Shared(SMALL))[:-9], "copy the whole link"),
+        (raw(b"a" * (MOST_BYTES + 1)), "unpacks to more than"),
+        (raw(b"[" * 200_000), "cannot be read"),
+        (raw(b"[1]"), "carries no scenario"),
+        (raw(b'{"s": {}, "x": 1}'), "carries no scenario"),
+        (raw(b'{"s": {"version": 1}}'), "cluster: is missing"),
+        (raw(b'{"s": {"version": 1e999}}'), "version"),
+        (raw(b"\xff\xfe"), "cannot be read"),
+    ],
+)
+def test_bad_links_say_why(text: str, why: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        unpack(text)
+    assert why in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_small_link_cannot_unpack_without_bound() -> None:
+    bomb = raw(b"0" * 4_000_000)
+    assert len(bomb) < LONGEST
+    with pytest.raises(ScenarioError, match="unpacks to more than"):
+        unpack(bomb)
+
+
+def test_choices_that_are_not_plain_are_left_out() -> None:
+    body = {"s": scenario_to_mapping(SMALL), "c": {"a": 1, "b": [1], "c": None, "d": "x"}}
+    assert unpack(raw(json.dumps(body).encode())).choices == {"a": 1, "d": "x"}
+    body["c"] = [1]  # type: ignore[assignment]
+    assert unpack(raw(json.dumps(body).encode())).choices == {}
+
+
+def opened(text: str, page: str = "") -> AppTest:
+    at = new_session()
+    at.query_params["s"] = text
+    at.run()
+    return go(at, page) if page else at
+
+
+def test_a_fresh_session_adopts_a_link_and_drops_it_from_the_address() -> None:
+    at = opened(pack(Shared(SMALL)))
+    assert not at.exception
+    assert state_of(at).scenario == SMALL
+    assert state_of(at).model == "gpt2"
+    assert "s" not in at.query_params
+    assert at.sidebar.text_input[0].value == SMALL.name
+
+
+def test_own_work_is_not_replaced_without_asking(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.sidebar.text_input[0].set_value("My own").run()
+    mine = state_of(at).scenario
+    at.query_params["s"] = pack(Shared(SMALL))
+    at.run()
+    assert state_of(at).scenario == mine
+    next(b for b in at.button if b.label == "Keep mine").click().run()
+    assert state_of(at).scenario == mine
+    assert not [b for b in at.button if b.label == "Open it"]
+    at.query_params["s"] = pack(Shared(SMALL))
+    at.run()
+    next(b for b in at.button if b.label == "Open it").click().run()
+    assert state_of(at).scenario == SMALL
+    at.sidebar.button(key="undo").click().run()
+    assert state_of(at).scenario == mine
+
+
+def test_a_bad_link_is_one_line_and_leaves_the_page_alone() -> None:
+    at = opened("1.nonsense")
+    assert not at.exception
+    assert len(at.error) == 1
+    assert at.title[0].value == "Overview"
+    assert state_of(at).scenario == AppState().scenario
+
+
+def link_of(at: AppTest) -> str:
+    at.session_state["share"] = True  # the popover stands open
+    at.run()
+    assert not at.exception
+    return next(c.value for c in at.sidebar.code if "s=1." in c.value)
+
+
+def test_the_link_carries_the_scenario_and_no_token(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    state_of(at).load((scenario_path("mig_layouts")).read_text())
+    link = link_of(at)
+    token = at.query_params["workspace"]
+    token = token if isinstance(token, str) else token[0]
+    assert len(token) > 10
+    assert token not in link
+    query = parse_qs(urlsplit(link).query)
+    assert set(query) == {"s"}
+    assert unpack(query["s"][0]).scenario == state_of(at).scenario
+
+
+def test_what_does_not_fit_is_named_and_the_file_offered(open_page: Open) -> None:
+    at = open_page("2_models")
+    nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
+    big = {"directed": True, "nodes": nodes, "edges": []}
+    at.file_uploader(key="model-file").upload("my_big_net.json", json.dumps(big).encode()).run()
+    state = state_of(at)
+    rows = [*state.value(("workload",)), {"model": "my_big_net.json", "rate": 1}]
+    state.replace_list(("workload",), rows)
+    at.session_state["share"] = True
+    at.run()
+    assert not at.exception
+    told = next(w.value for w in at.sidebar.warning if "A link cannot carry" in w.value)
+    assert "my\\_big\\_net.json" in told
+    assert not [c for c in at.sidebar.code if "s=1." in c.value]
+
+
+def test_small_uploaded_workflows_travel_in_the_link(open_page: Open) -> None:
+    at = open_page("2_models")
+    graph = {"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}
+    at.file_uploader(key="model-file").upload("tiny.json", json.dumps(graph).encode()).run()
+    state_of(at).replace_list(("workload",), [{"model": "tiny.json", "rate": 1}])
+    query = parse_qs(urlsplit(link_of(at)).query)
+    fresh = opened(query["s"][0])
+    assert state_of(fresh).scenario.models.keys() == {"tiny.json"}
+    assert state_of(fresh).problem() == ""
+
+
+def test_undo_and_redo_bring_back_edits_drafts_and_replaced_scenarios() -> None:
+    state = AppState()
+    first = state.scenario
+    state.edit(("seed",), 5)
+    state.edit(("cluster", "network", "capacity"), "5 apples")
+    state.adopt(SMALL)
+    assert not state.drafts
+    state.undo()
+    assert state.scenario.seed == 5
+    assert state.drafts[("cluster", "network", "capacity")].value == "5 apples"
+    state.undo()
+    assert state.scenario == first
+    assert state.history.undone == ""
+    state.undo()
+    assert state.scenario == first
+    state.redo()
+    state.redo()
+    assert state.scenario == SMALL
+    assert state.history.redone == ""
+    state.undo()
+    state.edit(("seed",), 9)
+    assert state.history.redone == ""
+
+
+def test_history_is_bounded_and_a_drag_is_one_step() -> None:
+    state = AppState()
+    state.history.clock = iter(range(1000)).__next__  # a second between two changes
+    for seed in range(1, 40):
+        state.edit(("seed",), seed)
+    state.undo()
+    assert state.scenario.seed == 0
+    state.history.clock = iter(range(0, 100_000, 10)).__next__
+    for seed in range(1, 400):
+        state.edit(("seed",), seed)
+    steps = 0
+    while state.history.undone:
+        state.undo()
+        steps += 1
+    assert steps == state.history.limit
+    assert state.scenario.seed == 399 - steps
+
+
+def test_two_sessions_do_not_see_each_other(open_page: Open) -> None:
+    one, two = open_page("1_overview"), open_page("1_overview")
+    one.sidebar.text_input[0].set_value("Secret of one").run()
+    two.run()
+    assert state_of(two).scenario.name == "My scenario"
+    assert one.query_params["workspace"] != two.query_params["workspace"]
+    page = " ".join(str(e) for e in two.main) + " ".join(str(e) for e in two.sidebar)
+    assert "Secret of one" not in page
+
+
+@pytest.mark.parametrize("token", ["", "x", "../../etc", "a" * 10_000, "'; drop table"])
+def test_a_foreign_token_gives_a_fresh_session(token: str) -> None:
+    at = new_session()
+    at.query_params["workspace"] = token
+    at.run()
+    assert not at.exception
+    given = at.query_params["workspace"]
+    assert token not in (given, given[0])
+    assert state_of(at).untouched
+
+
+def files(folder: Any) -> Scenario:
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    for place in ("a", "b"):
+        (folder / place / "net.json").write_text(
+            json.dumps({"nodes": [{"id": place, "compute_ms": 1}], "edges": []})
+        )
+    (folder / "t.csv").write_text("time_s\n0\n1\n")
+    rows = [{"model": f"{p}/net.json", "rate": 1} for p in "ab"]
+    rows[0]["arrivals"] = {"process": "trace", "trace": "t.csv"}
+    return scenario_from_mapping(scenario_to_mapping(SMALL) | {"workload": rows})
+
+
+def test_a_scenario_is_opened_with_its_files_under_names_of_their_own(tmp_path: Any) -> None:
+    uploads = Uploads()
+    scenario = with_files(files(tmp_path), tmp_path, uploads)
+    assert len({r.model for r in scenario.workload}) == 2
+    uploads.sources.check(scenario)
+    names = [uploads.sources.model(r.model).operators[0].id for r in scenario.workload]
+    assert names == ["a", "b"]
+
+
+def test_the_server_starts_with_the_scenario_that_it_was_given(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scenario_path("rag_pipeline")
+    monkeypatch.setenv("NONA_SCENARIO", str(path))
+    at = new_session().run()
+    assert state_of(at).scenario == load_scenario(path)
+    assert state_of(at).untouched
+    monkeypatch.setenv("NONA_SCENARIO", str(tmp_path / "gone.yaml"))
+    at = new_session().run()
+    assert not at.exception
+    assert "gone.yaml" in at.sidebar.error[0].value.replace("\\", "")
