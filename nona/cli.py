@@ -1,4 +1,4 @@
-"""The command line: ``nona app | inspect | contract | place | simulate | schedulers | devices | models``.
+"""The command line: ``nona app | inspect | contract | place | simulate | sweep``, and lists of what there is.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
 errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import __version__, commands
+from nona import __version__, commands, sweep_command
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]
@@ -49,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
 
     app = add("app", help="serve the browser app on this machine")
+    app.add_argument(
+        "scenario", nargs="?", help="open this one: a scenario file, or the name of a shipped one"
+    )
     app.add_argument("--port", type=int, default=8501, help="port to serve on (default 8501)")
     app.add_argument("--no-browser", action="store_true", help="do not open a browser window")
     app.set_defaults(run=commands.app)
@@ -65,11 +68,16 @@ def _parser() -> argparse.ArgumentParser:
     place = add("place", help="solve the placement of a scenario")
     place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
     place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
+    place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
     _json(place, commands.place)
 
     simulate = add("simulate", help="simulate a scenario under one scheduler or several")
     _simulate(simulate)
     _json(simulate, commands.simulate)
+
+    sweep = add("sweep", help="every scheduler over many values of one number, with edges of stability")
+    sweep_command.add_arguments(sweep)
+    _json(sweep, commands.sweep)
 
     for name, run in (
         ("schedulers", commands.schedulers),
@@ -112,7 +120,13 @@ def _simulate(simulate: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="run on a Dask cluster: its scheduler, as tcp://host:8786 (needs nona-planner[dask])",
     )
-    simulate.add_argument("--records", type=Path, metavar="CSV", help="also write one row per measured job")
+    simulate.add_argument(
+        "--records", type=Path, metavar="FILE", help="also write one row per measured job: .csv or .parquet"
+    )
+    simulate.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
+    simulate.add_argument(
+        "--trace", type=Path, metavar="FILE", help="also write the first jobs as a Chrome trace, for Perfetto"
+    )
 
 
 def _warmup(text: str) -> str | int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona import app_root, samples, study
+from nona import app_root, samples, study, sweep_command
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
@@ -18,10 +19,11 @@ from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
 from nona.report.differences import check_baseline, differences
 from nona.report.hardware import device_row
+from nona.report.html_report import placement_html, simulation_html
 from nona.report.models import contraction, inspection
 from nona.report.placement import placement_report
 from nona.report.plain import plain
-from nona.report.simulation import job_table, simulation_report
+from nona.report.simulation import simulation_report
 from nona.report.simulation_text import simulation_text
 from nona.report.text import contraction_text, inspection_text, placement_text, table
 from nona.scenario import Scenario
@@ -29,15 +31,24 @@ from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.warmup import run_name
 from nona.sources import Sources
+from nona.study.exports import check_places, write_records, write_text, write_trace
+from nona.study.outcome import TIMELINE_JOBS, now_text, placement_outcome, simulation_outcome
+
+START_WITH = "NONA_SCENARIO"  # read by nona.ui.start
 
 
 def app(arguments: argparse.Namespace) -> None:
-    """Serve the browser app until interrupted."""
+    """Serve the browser app until interrupted, new sessions with the scenario given."""
+    environment = dict(os.environ)
+    if arguments.scenario:
+        scenario, sources = _scenario(arguments.scenario)
+        sources.check(scenario)
+        environment[START_WITH] = str(_scenario_path(arguments.scenario).resolve())
     command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
     command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
-    subprocess.run(command, check=False)
+    subprocess.run(command, check=False, env=environment)
 
 
 def inspect(arguments: argparse.Namespace) -> None:
@@ -59,9 +70,12 @@ def place(arguments: argparse.Namespace) -> None:
     """Solve the placement of a scenario."""
     if arguments.solver not in SOLVERS:
         raise NonaError(f"Solver {arguments.solver!r} is not known; choose from {', '.join(SOLVERS)}.")
+    check_places(arguments.html)
     prepared = study.prepare(*_scenario(arguments.scenario))
     placement = study.place(prepared, solver=arguments.solver)
     report = placement_report(prepared.system, placement, prepared.scenario.labels)
+    if arguments.html:
+        write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
     _emit(arguments, report, placement_text)
 
 
@@ -70,21 +84,31 @@ def simulate(arguments: argparse.Namespace) -> None:
     scenario, sources = _scenario(arguments.scenario)
     scenario = _overridden(scenario, arguments)
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
+    check_places(arguments.records, arguments.html, arguments.trace)
     prepared = study.prepare(scenario, sources)
     result = study.simulate(
         prepared,
         engine=arguments.engine,
         workers=arguments.workers,
         dask=arguments.dask,
+        timeline_jobs=TIMELINE_JOBS if arguments.trace else 0,
         on_progress=_Progress(sys.stderr),
     )
     if arguments.records:
-        runs = (r for records in result.records.values() for r in records)
-        job_table(runs, scenario.labels).to_csv(arguments.records, index=False)
+        write_records(arguments.records, result.records, scenario.labels)
+    if arguments.trace:
+        write_trace(arguments.trace, prepared, result.records)
+    if arguments.html:
+        write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
     found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
     _emit(arguments, report | {"baseline": arguments.baseline, "differences": found}, simulation_text)
+
+
+def sweep(arguments: argparse.Namespace) -> None:
+    """Sweep one number of a scenario."""
+    sweep_command.sweep(arguments, *_scenario(arguments.scenario))
 
 
 def schedulers(arguments: argparse.Namespace) -> None:
@@ -164,18 +188,22 @@ def _symbols(arguments: argparse.Namespace) -> dict[str, int]:
 
 
 def _scenario(name: str) -> tuple[Scenario, Sources]:
-    if name in samples.scenario_names():
-        path = samples.scenario_path(name)
-    else:
-        path = Path(name)
-        if not path.is_file() and path.suffix == "":
-            raise ScenarioError(
-                [
-                    f"Scenario {name!r}: no such file or shipped scenario; choose one of "
-                    f"{', '.join(samples.scenario_names())}, or name a file."
-                ]
-            )
+    path = _scenario_path(name)
     return load_scenario(path), Sources(path.parent)
+
+
+def _scenario_path(name: str) -> Path:
+    if name in samples.scenario_names():
+        return samples.scenario_path(name)
+    path = Path(name)
+    if not path.is_file() and path.suffix == "":
+        raise ScenarioError(
+            [
+                f"Scenario {name!r}: no such file or shipped scenario; choose one of "
+                f"{', '.join(samples.scenario_names())}, or name a file."
+            ]
+        )
+    return path
 
 
 def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:

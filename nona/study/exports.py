@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,9 +15,26 @@ from nona.report.simulation import job_table
 from nona.report.table_files import safe_cell
 from nona.simulation.records import Records
 from nona.study.preparation import Study
+from nona.study.run import SimulationResult
 
 PARQUET = (".parquet", ".pq")
+JOBS_CSV, JOBS_PARQUET, REPORT, TRACE = "jobs.csv", "jobs.parquet", "report.json", "trace.json"
 Runs = Mapping[str, Sequence[Records]]
+
+
+def write_simulation(
+    folder: Path, study: Study, result: SimulationResult, outcome: Mapping[str, Any]
+) -> None:
+    """Job tables, report and trace of a simulation in ``folder``, under the names above.
+
+    ``outcome`` is that of :func:`~nona.study.outcome.simulation_outcome`; the run must have kept a timeline
+    for the trace to hold anything.
+    """
+    table = job_table((r for records in result.records.values() for r in records), study.scenario.labels)
+    for name in (JOBS_CSV, JOBS_PARQUET):
+        write_job_table(folder / name, table)
+    write_text(folder / REPORT, json.dumps(outcome["report"], indent=2))
+    write_trace(folder / TRACE, study, result.records)
 
 
 def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
@@ -54,6 +73,20 @@ def write_trace(path: Path, study: Study, runs: Runs) -> None:
         When the file cannot be written.
     """
     write_text(path, trace_text(chrome_trace(runs, study.system, study.scenario.name)))
+
+
+def check_places(*paths: Path | None) -> None:
+    """Raise :class:`~nona.errors.ReportError` where a file could not be written, before the work is done.
+
+    >>> check_places(None, Path("/nowhere/jobs.csv"))
+    Traceback (most recent call last):
+    nona.errors.ReportError: File '/nowhere/jobs.csv': its folder does not exist; make it or choose another.
+    """
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise ReportError(f"File {str(path)!r}: its folder does not exist; make it or choose another.")
+        if path is not None and path.is_dir():
+            raise ReportError(f"File {str(path)!r}: it is a folder; name a file.")
 
 
 def write_text(path: Path, text: str) -> None:
