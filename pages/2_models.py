@@ -4,26 +4,38 @@ import streamlit as st
 
 from nona.report.figures_models import parallelism_figure, provenance_text, time_by_kind_figure
 from nona.report.models import inspection
-from nona.ui.dagview.dagview import dag_view
+from nona.ui.equivalents import equivalent
+from nona.ui.graph_tabs import model_graph
 from nona.ui.measured_views import measured_times
+from nona.ui.model_files import graph_download
 from nona.ui.model_picker import loaded_model, pick_device, pick_model, upload_model
-from nona.ui.model_views import gain_statement, operator_table, operator_view, time_by_kind
+from nona.ui.model_views import gain_statement, operator_table, time_by_kind
+from nona.ui.sample_picks import sample_picks
+from nona.ui.tables import table
+from nona.ui.tiles import tiles
 from nona.ui.widgets import choice, plain
 from nona.ui.workload_edits import add_model
 from nona.ui.workspace import current
-from nona.units import format_count, format_size, format_time
+from nona.units import format_count, format_size
 
 state = current()
 upload_model(state)
+sample_picks(state)
 columns = st.columns(4)
 with columns[0]:
     pick_model(state)
 with columns[1]:
     device = pick_device(state)
 with columns[2]:
-    choice(state, "Software stack", ("cost", "stack"), ("tensorrt", "cuda-graphs", "onnxruntime", "eager"))
+    stacks = ("tensorrt", "cuda-graphs", "onnxruntime", "eager")
+    choice(
+        state, "Software stack", ("cost", "stack"), stacks, "What runs the operators; it sets launch costs."
+    )
 with columns[3]:
-    choice(state, "Precision", ("cost", "precision"), ("model", "fp32", "fp16", "int8"))
+    precisions = ("model", "fp32", "fp16", "int8")
+    choice(
+        state, "Precision", ("cost", "precision"), precisions, "Fewer bits: fewer bytes, faster arithmetic."
+    )
 measured_times(state, device)
 
 loaded = loaded_model(state, device)
@@ -31,15 +43,20 @@ if loaded is None:
     st.stop()
 costed = loaded.prepared.costed[0]
 report = inspection(costed)
-
-tiles = st.columns(6)
-tiles[0].metric("Operators", f"{report['operators']:,}")
-tiles[1].metric("Edges", f"{report['edges']:,}")
-tiles[2].metric("Work", f"{report['gmac']:.4g} GMAC")
-tiles[3].metric("Parameters", format_count(report["parameters"]))
-tiles[4].metric("Weights", format_size(report["weight_bytes"]))
-tiles[5].metric("Parallelism T₁/T∞", f"{report['parallelism']:.3f}")
-
+tiles(
+    [
+        ("Operators", f"{report['operators']:,}", "Nodes that run; constants are parameters, not operators."),
+        ("Edges", f"{report['edges']:,}", "Pairs of operators of which one reads what the other wrote."),
+        ("Work in GMAC", f"{report['gmac']:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
+        ("Parameters", format_count(report["parameters"]), "Weights, each counted once."),
+        ("Weights", format_size(report["weight_bytes"]), "Bytes of all parameters."),
+        (
+            "Parallelism T₁/T∞",
+            f"{report['parallelism']:.3f}",
+            "All operators one after the other, over the longest chain: the most that splitting can gain.",
+        ),
+    ]
+)
 left, right = st.columns([3, 2], vertical_alignment="center")
 with left:
     st.plotly_chart(
@@ -50,38 +67,31 @@ with left:
 with right:
     st.markdown(gain_statement(report["parallelism"]))
     st.caption(plain(f"{costed.device}, {provenance_text(report['provenance'])}"))
-    st.button("Add to the workload", icon=":material/add:", on_click=add_model, args=(state, state.model))
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.button(
+        "Add to the workload",
+        icon=":material/add:",
+        on_click=add_model,
+        args=(state, state.model),
+        help="Queries of this model arrive in the scenario, ten a second at first.",
+    )
+    st.page_link("pages/3_contraction.py", label="See what contracts", icon=":material/compress:")
+    graph_download(loaded)
+    equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
 for warning in report["warnings"]:
     st.warning(plain(warning), icon=":material/warning:")
 
-graph_tab, operator_tab, kind_tab = st.tabs(["Graph", "Operators", "Time by kind"])
-with graph_tab:
-    data = operator_view(costed)
-    if data is None:
-        st.info(
-            f"{report['operators']:,} operators are too many to draw; the Contraction page draws the tasks."
+graph_tab, operator_tab, kind_tab = st.tabs(
+    ["Graph", "Operators", "Time by kind"], key="model-tabs", on_change="rerun"
+)
+if graph_tab.open:
+    with graph_tab:
+        model_graph(state, loaded)
+if operator_tab.open:
+    with operator_tab:
+        table(operator_table(costed), "operators", "Work and time of every operator", height=520)
+if kind_tab.open:
+    with kind_tab:
+        st.plotly_chart(
+            time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator"
         )
-    else:
-        seen = dag_view("model-graph", data)
-        picked = next((c for c in costed.costs if c.id == seen.selected), None)
-        if picked is None:
-            st.caption("Click an operator for its figures. Drag to pan, scroll to zoom, 0 to fit.")
-        else:
-            st.markdown(
-                f"**{plain(picked.id)}** · {plain(picked.kind)} · {format_count(picked.flops, 'FLOP')} · "
-                f"{format_size(picked.read_bytes)} read, {format_size(picked.write_bytes)} written, "
-                f"{format_size(picked.weight_bytes)} weights · {format_time(picked.compute_s)} "
-                f"({picked.provenance})"
-            )
-with operator_tab:
-    table = operator_table(costed)
-    st.dataframe(table, hide_index=True, height=520, key="operators")
-    st.download_button(
-        "Download CSV",
-        data=lambda: table.to_csv(index=False),
-        file_name="operators.csv",
-        mime="text/csv",
-        on_click="ignore",
-    )
-with kind_tab:
-    st.plotly_chart(time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator")

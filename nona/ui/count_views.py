@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from nona.placement.idle import IdleSpan
 from nona.ui.job_panel import job_panel
 from nona.ui.model_views import subgraph_table
 from nona.ui.models import Loaded
 from nona.ui.state import AppState
+from nona.ui.tables import table
 
 
 def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
@@ -20,7 +24,9 @@ def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
     return tuple(result.data["configurations"])
 
 
-def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str) -> None:
+def subgraphs_with_counts(
+    state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan] | None = None
+) -> None:
     """The table of sub-graphs, and the count where it takes more than a moment."""
     counts = counted(state, loaded)
     if counts is None:
@@ -34,4 +40,12 @@ def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str) -> None:
             options=options,
             fingerprint=loaded.key,
         )
-    st.dataframe(subgraph_table(loaded, counts), hide_index=True, key="subgraphs")
+    st.caption(
+        "Times from the end of the root to the start of the sink: one after the other, the longest chain, "
+        "and the best way to split over this cluster's link with nobody else on it."
+    )
+    table(
+        subgraph_table(loaded, counts, spans),
+        "subgraphs",
+        "What is left to distribute: every sub-graph with its tasks, times and bytes",
+    )

@@ -1,108 +1,16 @@
-"""Models as the DAG view and tables show them."""
+"""Models in tables and sentences."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
 from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
-from nona.decomposition.subgraph import Decomposition
-from nona.ui.dagview.dagview import Merge, Node, view_data
-from nona.ui.models import DRAWN_NODES, Loaded, layout_of
-from nona.units import format_count, format_size, format_time
-
-OTHER = 9
-SUBGRAPH_COLOURS = 9
-
-
-def kind_colours(kinds: list[str]) -> dict[str, int]:
-    """A colour for each of the nine most frequent kinds; the others share the last colour.
-
-    >>> kind_colours(["Conv", "Relu", "Conv"])
-    {'Conv': 0, 'Relu': 1}
-    """
-    ordered = sorted(Counter(kinds).items(), key=lambda k: (-k[1], k[0]))
-    return {kind: min(i, OTHER) for i, (kind, _) in enumerate(ordered)}
-
-
-def operator_view(costed: CostedGraph, height: int = 600) -> dict[str, Any] | None:
-    """The model graph, coloured by kind; ``None`` when it is too large to draw."""
-    graph = costed.graph
-    if len(graph.operators) > DRAWN_NODES:
-        return None
-    tone = kind_colours([o.kind for o in graph.operators])
-    nodes = [
-        Node(
-            c.id,
-            c.kind,
-            tone[c.kind],
-            f"{c.id}\n{c.kind}: {format_count(c.flops, 'FLOP')}, {format_size(c.read_bytes + c.write_bytes)} "
-            f"moved\n{format_time(c.compute_s)} ({c.provenance})",
-        )
-        for c in costed.costs
-    ]
-    legend = [(kind, colour) for kind, colour in tone.items() if colour < OTHER]
-    if len(tone) > OTHER:
-        legend.append(("other kinds", OTHER))
-    return view_data(nodes, list(graph.dag.edges()), layout_of(graph.dag), height=height, legend=legend)
-
-
-def contraction_view(loaded: Loaded, height: int = 620) -> dict[str, Any] | None:
-    """The operators with the contraction as playback, coloured by the sub-graph they end up in."""
-    contracted = loaded.prepared.contracted
-    graph = contracted.graph
-    if len(graph.operators) > DRAWN_NODES:
-        return None
-    colour_of = task_colours(contracted, loaded.prepared.decomposition)
-    nodes = [
-        Node(o.id, o.kind, colour_of[contracted.task_of[o.id]], f"{o.id}\n{o.kind}") for o in graph.operators
-    ]
-    steps = [Merge(graph.index[s.into], graph.index[s.target], s.reason) for s in contracted.steps]
-    return view_data(
-        nodes, list(graph.dag.edges()), layout_of(graph.dag), steps, height, _subgraph_legend(loaded)
-    )
-
-
-def task_view(loaded: Loaded, height: int = 560) -> dict[str, Any] | None:
-    """The tasks that are left, coloured by sub-graph."""
-    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
-    if len(contracted.tasks) > DRAWN_NODES:
-        return None
-    colour_of = task_colours(contracted, loaded.prepared.decomposition)
-    times = contracted.sum_over_tasks(costed.compute_s)
-    nodes = [
-        Node(
-            t.id,
-            t.id if len(t.operators) == 1 else f"{len(t.operators)} operators",
-            colour_of[t.id],
-            f"{t.id}\n{len(t.operators)} operators, {format_time(seconds)}",
-        )
-        for t, seconds in zip(contracted.tasks, times, strict=True)
-    ]
-    dag = contracted.dag
-    return view_data(nodes, list(dag.edges()), layout_of(dag), height=height, legend=_subgraph_legend(loaded))
-
-
-def task_colours(contracted: ContractedGraph, decomposition: Decomposition) -> dict[str, int]:
-    """Task id → colour: that of its sub-graph's number, cut tasks in grey."""
-    tone = {t.id: OTHER for t in contracted.tasks}
-    split = [s for s in decomposition.subgraphs if s.interior]
-    for number, subgraph in enumerate(split):
-        for task in subgraph.interior:
-            tone[contracted.tasks[task].id] = number % SUBGRAPH_COLOURS
-    return tone
-
-
-def _subgraph_legend(loaded: Loaded) -> list[tuple[str, int]]:
-    split = [s for s in loaded.prepared.decomposition.subgraphs if s.interior]
-    shown = [(f"sub-graph {i + 1}", i) for i in range(min(len(split), 6))]
-    if len(split) > 6:
-        shown.append((f"… {len(split)} sub-graphs, colours repeat", 6))
-    return [*shown, ("cut tasks", OTHER)]
+from nona.placement.idle import IdleSpan
+from nona.ui.models import Loaded
+from nona.units import format_time
 
 
 def operator_table(costed: CostedGraph) -> pd.DataFrame:
@@ -120,22 +28,78 @@ def operator_table(costed: CostedGraph) -> pd.DataFrame:
     )
 
 
-def subgraph_table(loaded: Loaded, counts: Sequence[int] | None) -> pd.DataFrame:
-    """One row per sub-graph with an interior; ``counts`` are the configurations of all sub-graphs."""
+def subgraph_table(
+    loaded: Loaded, counts: Sequence[int] | None, idle: Sequence[IdleSpan] | None = None
+) -> pd.DataFrame:
+    """One row per sub-graph with an interior: what is left to distribute, and what that could save.
+
+    ``counts`` are the configurations of all sub-graphs; ``idle`` the spans of those with an interior.
+    """
     contracted, ids = loaded.prepared.contracted, [t.id for t in loaded.prepared.contracted.tasks]
     times = contracted.sum_over_tasks(loaded.prepared.costed[0].compute_s)
-    rows = [
-        {
+    spans = {s.subgraph: s for s in idle or ()}
+    rows: list[dict[str, object]] = []
+    for i, s in enumerate(loaded.prepared.decomposition.subgraphs):
+        if not s.interior:
+            continue
+        row: dict[str, object] = {
+            "sub-graph": len(rows) + 1,
             "root": ids[s.root] if s.root >= 0 else "(start)",
             "sink": ids[s.sink] if s.sink >= 0 else "(end)",
             "interior tasks": len(s.interior),
             "interior time µs": 1e6 * sum(times[t] for t in s.interior),
-            **({} if counts is None else {"configurations": counts[i]}),
         }
-        for i, s in enumerate(loaded.prepared.decomposition.subgraphs)
-        if s.interior
-    ]
+        if s in spans:
+            row["longest chain µs"] = 1e6 * spans[s].critical_s
+            row["best split µs"] = 1e6 * spans[s].best_s
+            row["bytes at its border, kB"] = spans[s].border_bytes / 1e3
+        if counts is not None:
+            row["configurations"] = counts[i]
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
+    """Two sentences: what contraction left and the most that splitting saves; what is left of it here.
+
+    The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the
+    cluster's link, over which the second sentence counts the transfers, with nobody else on it.
+    """
+    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
+    operators, tasks = len(contracted.graph.operators), len(contracted.tasks)
+    became = f"{_count(operators, 'operator')} become {_count(tasks, 'task')}"
+    if not idle:
+        order = ", one after the other" if tasks > 1 else ""
+        return f"{became}{order}: nothing in it can run side by side.", ""
+    total = costed.total_compute_s
+    most = 100 * (1 - costed.critical_path_s / total) if total > 0 else 0.0
+    here = sum(s.local_s - s.best_s for s in idle)
+    places = "place is" if len(idle) == 1 else "places are"
+    first = (
+        f"{became}; {len(idle)} {places} left where work could run side by side; splitting can save at most "
+        f"{_percent(most)} of the computing time on {costed.device}."
+    )
+    if total <= 0 or here <= 1e-9 * total:
+        second = f"Over {link}, even with nobody else on it, nothing of that is left: transfers take longer."
+    else:
+        second = (
+            f"Over {link}, with nobody else on it, {_percent(100 * here / total)} is left of that "
+            f"({format_time(here)} of {format_time(total)})."
+        )
+    return first, second
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _percent(value: float) -> str:
+    """A share in per cent, with the digits that it needs.
+
+    >>> _percent(2.84), _percent(36.36), _percent(0.021)
+    ('2.8 %', '36.4 %', '0.02 %')
+    """
+    return f"{value:.1f} %" if value >= 0.1 else f"{value:.1g} %"
 
 
 def step_table(contracted: ContractedGraph) -> pd.DataFrame:

@@ -25,8 +25,6 @@ from nona.ui.layout import Layout, lay_out_both
 from nona.ui.shelf import fetch
 from nona.ui.state import AppState
 
-DRAWN_NODES = 1200
-
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
@@ -120,11 +118,6 @@ def layouts_of(dag: Dag) -> tuple[Layout, Layout]:
     """The drawings of a graph for a wide and for a narrow panel, kept by its edges."""
     key = _digest(repr(dag.successors).encode())
     return fetch(("layout", key), lambda: lay_out_both(dag), "Drawing the graph")
-
-
-def layout_of(dag: Dag) -> Layout:
-    """The drawing of a graph for a wide panel."""
-    return layouts_of(dag)[0]
 
 
 def portable(state: AppState) -> Scenario:

@@ -14,6 +14,7 @@ from nona.study import configuration_counts, prepare_model
 from nona.ui.count_task import QUICK, is_quick
 
 WIDE = 500
+LEFT = "Left to distribute"
 FAN = {
     "nodes": [{"id": f"t{i}", "compute_ms": 1 + i % 7} for i in range(WIDE + 2)],
     "edges": [
@@ -38,6 +39,7 @@ def labels(at: Any) -> set[str]:
 def test_a_usual_model_is_counted_at_once(open_page: Open) -> None:
     at = open_page("3_contraction")
     at.session_state["nona_state"].model = "googlenet"
+    at.session_state["contraction-tabs"] = LEFT
     at.run()
     prepared = prepare_model(load_sample("googlenet"), (executor_class("a100-40gb"),))
     interior = [len(s.interior) for s in prepared.decomposition.subgraphs]
@@ -52,6 +54,8 @@ def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page: Open) -> 
     data = json.dumps(FAN).encode()
     at.file_uploader(key="model-file").upload("fan.json", data).run()
     at.switch_page("pages/3_contraction.py").run()
+    at.session_state["contraction-tabs"] = LEFT
+    at.run()
     assert not at.exception
     prepared = prepare_model(read_model(data, "fan.json"), (executor_class("a100-40gb"),))
     assert sum(len(s.interior) ** 2 for s in prepared.decomposition.subgraphs) > QUICK
