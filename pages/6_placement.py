@@ -1,20 +1,23 @@
 """Placement: which parts of a query run where, the certificate, the prediction, and what it is against."""
 
+import json
+
 import streamlit as st
 
-from nona.placement.solve import SOLVERS
-from nona.report.figures_placement import comparison_figure, jct_split_figure
+from nona.ui.equivalents import equivalent
 from nona.ui.job_panel import job_panel, result_of
 from nona.ui.placement_views import (
+    certificate_notes,
     certificate_tiles,
-    comparison_table,
+    charts,
     configurations_of,
-    download_report,
-    model_table,
-    price_statement,
+    congestion_section,
+    model_frame,
     verdict,
 )
+from nona.ui.tables import table
 from nona.ui.widgets import plain
+from nona.ui.working_views import show_working
 from nona.ui.workspace import current
 
 state = current()
@@ -25,38 +28,41 @@ st.caption(
 job_panel(state, "place", "Solve the placement", "solve")
 data = result_of(state, "place", "placement")
 if data is None:
-    st.info(f"No placement yet. Solvers known: {', '.join(SOLVERS)}; the certified one is used here.")
+    st.info(
+        "No placement yet. Solving takes a second or so for most mixes; the result says which parts of a "
+        "query run where, with a proof of how far it can be from the best.",
+        icon=":material/hub:",
+    )
+    equivalent(state, "place", "--json", key="place")
     st.stop()
 
 report = data["nona"]
 certificate_tiles(report)
 st.markdown(plain(verdict(data)))
-for note in report["notes"]:
-    st.caption(plain(note))
+certificate_notes(report)
+charts(data)
 
-left, right = st.columns([3, 2])
-with left:
-    st.subheader("What the time is made of")
-    st.plotly_chart(
-        jct_split_figure(report["models"]), key="split", alt="Predicted JCT of each model by its parts"
-    )
-with right:
-    st.subheader("Against local and spread")
-    st.plotly_chart(
-        comparison_figure({"nona": report, "local": data["local"], "spread": data["spread"]}),
-        key="comparison",
-        alt="Predicted mean JCT of the solved placement, of local and of spread",
-    )
-st.dataframe(comparison_table(data), hide_index=True, key="comparison-table")
-st.markdown(plain(price_statement(report["predicted"])))
+st.subheader("Where the tasks run")
+configurations_of(state, report)
+
+congestion_section(state, data)
+show_working(state, data)
 
 st.subheader("What splitting can gain at most")
 st.caption(
     "Parallelism is the time of all operators one after the other over that of the longest chain: what "
     "splitting one query could save if transfers and waits cost nothing."
 )
-st.dataframe(model_table(data["models"]), hide_index=True, key="gain")
-
-st.subheader("Configurations and their probabilities")
-configurations_of(state, report)
-download_report(data)
+table(model_frame(data["models"]), "gain", "Parallelism of each model")
+with st.container(horizontal=True):
+    st.download_button(
+        "Download JSON",
+        data=lambda: json.dumps(data, indent=2),
+        file_name="placement.json",
+        mime="application/json",
+        icon=":material/download:",
+        help="Everything on this page, the working included.",
+        on_click="ignore",
+        key="download-placement",
+    )
+    equivalent(state, "place", "--json", key="place")

@@ -43,13 +43,14 @@ def predict(system: System, queries: Sequence[Sequence[SubGraphPlacement]]) -> P
     transfer: w times the mean link seconds of a message batch, the background's if nothing is sent.
     """
     check_feasible(system)
-    model, x = _as_model(system, queries)
+    model, x = as_model(system, queries)
     return prediction_of(model, evaluate(model, x))
 
 
-def _as_model(
+def as_model(
     system: System, queries: Sequence[Sequence[SubGraphPlacement]]
 ) -> tuple[Model, list[list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]]]:
+    """A placement's configurations as a model of these alone, with their probabilities as its point."""
     link = link_of(system)
     rows, x = [], []
     for shape_row, placed_row in zip(shapes(system), queries, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.report.scheduler_styles import scheduler_style
 
 SHARES = (
     ("compute_s", "compute", PALETTE[0]),
@@ -123,7 +124,7 @@ def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
     made.add_bar(
         x=names,
         y=[found[n] * 1e3 if n in found else 0 for n in names],
-        marker_color=[PALETTE[0], *[QUIET] * (len(names) - 1)],
+        marker_color=[scheduler_style(n).colour for n in names],
         text=[f"{found[n] * 1e3:.4g} ms" if n in found else "overloaded" for n in names],
         textposition="outside",
         cliponaxis=False,

@@ -1,68 +1,82 @@
-"""What the Placement page shows of a result: tiles, sentences, tables, configurations with pictures."""
+"""What the Placement page shows of a result: tiles, sentences, tables, charts, configurations."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from nona.report.figures_congestion import congestion_figure, congestion_rows
 from nona.report.figures_models import provenance_text
-from nona.report.figures_placement import configuration_figure, probabilities_figure
+from nona.report.figures_placement import comparison_figure, jct_split_figure
+from nona.report.placement_text import (
+    comparison_finding,
+    congestion_finding,
+    gap_words,
+    plain_notes,
+    price_text,
+    split_finding,
+)
+from nona.ui.configuration_list import configuration_list, is_local
+from nona.ui.drawing.drawing import draw
+from nona.ui.guide_link import guide_link
 from nona.ui.state import AppState
+from nona.ui.tables import table
+from nona.ui.widgets import plain
 from nona.units import format_time
 
 Report = Mapping[str, Any]
-SHOWN = 6
 
 
 def certificate_tiles(report: Report) -> None:
     """Objective, the two gaps, utilisations and waits."""
     p, gap, anywhere = report["predicted"], report["gap"], report.get("global_gap")
-    tiles = st.columns([10, 8, 12, 7, 8, 8])
-    tiles[0].metric("Predicted mean JCT", format_time(report["objective_s"]), help="modelled, over the mix")
-    tiles[1].metric(
-        "Certified gap",
-        "no bound" if gap is None else f"{gap:.1e}",
-        help="(objective − lower bound) / objective, certified at this placement's server wait: with that "
-        "wait, no placement can be better than by this share.",
-    )
-    tiles[2].metric(
-        "Gap at any server wait",
-        "no bound" if anywhere is None else f"{100 * anywhere:.2f} %",
-        help="The same against a bound that holds whatever the servers' wait would be: no placement at all "
-        "can be better than by this share. It is usually weaker.",
-    )
-    tiles[3].metric(
-        "Link", _percent(p["network_utilization"]), help=f"mean wait {_time(p['network_wait_s'])}"
-    )
-    tiles[4].metric(
-        "Executors", _percent(p["compute_utilization"]), help=f"mean wait {_time(p['server_wait_s'])}"
-    )
-    tiles[5].metric("Solved in", format_time(report["seconds"]), help=f"solver: {report['solver']}")
+    with st.grid(6, min_column_width=125):
+        st.metric(
+            "Predicted mean JCT",
+            format_time(report["objective_s"]),
+            help="Modelled, over the whole mix, waits included.",
+        )
+        st.metric(
+            "Certified gap",
+            "no bound" if gap is None else f"{gap:.1e}",
+            help="(objective − lower bound) / objective, certified at this placement's server wait: with "
+            "that wait, no placement can be better than by this share.",
+        )
+        st.metric(
+            "Gap, any server wait",
+            "no bound" if anywhere is None else f"{100 * anywhere:.2f} %",
+            help="The same against a bound that holds whatever the servers' wait would be: no placement at "
+            "all can be better than by this share. It is usually weaker.",
+        )
+        st.metric(
+            "Link busy",
+            _percent(p["network_utilization"]),
+            help=f"Background included; a message waits {_time(p['network_wait_s'])} on average.",
+        )
+        st.metric(
+            "Executors busy",
+            _percent(p["compute_utilization"]),
+            help=f"Background included; a visit waits {_time(p['server_wait_s'])} on average. Any placement "
+            "has the same.",
+        )
+        st.metric("Solved in", format_time(report["seconds"]), help=f"Solver: {report['solver']}.")
 
 
 def verdict(data: Report) -> str:
     """What the solution says, in a sentence made from its numbers."""
-    best = data["nona"]["objective_s"]
-    parts = []
-    for name in ("local", "spread"):
-        other = data[name]
-        value = other["predicted"]["jct_s"] if other else None
-        if value is None:
-            parts.append(f"{name} overloads a resource")
-        elif abs(value - best) <= 1e-6 * best:
-            parts.append(f"it equals {name}")
-        else:
-            parts.append(f"{abs(1 - best / value):.1%} {'below' if best < value else 'above'} {name}")
     share = split_share(data["nona"])
-    return f"The predicted mean completion time is {format_time(best)}: {', and '.join(parts)}. " + (
-        "Every sub-graph stays on one server."
-        if share < 5e-4
-        else f"Averaged over the sub-graphs that can be split, {share:.1%} of the probability lies on "
-        "configurations that split."
+    finding = comparison_finding(data).removeprefix("nona: ")
+    return (
+        f"The predicted mean completion time is {format_time(data['nona']['objective_s'])}: {finding}. "
+        + (
+            "Every sub-graph stays on one server."
+            if share < 5e-4
+            else f"Averaged over the sub-graphs that can be split, {share:.1%} of the probability lies on "
+            "configurations that split."
+        )
     )
 
 
@@ -77,18 +91,44 @@ def split_share(report: Report) -> float:
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def is_local(configuration: Report) -> bool:
-    """Whether everything stays on the root's server."""
-    parts, root, sink = configuration["parts"], configuration["root_part"], configuration["sink_part"]
-    return len(parts) <= (root == 0) and sink in (-1, root)
-
-
 def has_interior(subgraph: Report) -> bool:
     """Whether there is anything to place between root and sink."""
     return any(part for c in subgraph["configurations"] for part in c["parts"])
 
 
-def comparison_table(data: Report) -> pd.DataFrame:
+def certificate_notes(report: Report) -> None:
+    """How far the certificate goes, in plain words, behind a line to open."""
+    with st.expander("How far the certificate goes", icon=":material/verified:"):
+        st.markdown(plain(gap_words(report["gap"], report.get("global_gap"))))
+        for note in plain_notes(report["notes"]):
+            st.markdown(f"- {plain(note)}")
+        guide_link("certificate", "What a certificate is")
+
+
+def charts(data: Report) -> None:
+    """What the time is made of, and the comparison with local and spread."""
+    report = data["nona"]
+    left, right = st.columns([3, 2])
+    with left:
+        finding = split_finding(report["models"])
+        st.markdown(f"**{plain(finding)}**")
+        st.plotly_chart(
+            jct_split_figure(report["models"]),
+            key="split",
+            alt=f"Predicted JCT of each model by its parts. {finding}",
+        )
+    with right:
+        finding = comparison_finding(data)
+        st.markdown(f"**{plain(finding)}**")
+        st.plotly_chart(
+            comparison_figure({"nona": report, "local": data["local"], "spread": data["spread"]}),
+            key="comparison",
+            alt=f"Predicted mean JCT of nona, local and spread. {finding}",
+        )
+    table(comparison_frame(data), "comparison-table", "The solved placement beside local and spread")
+
+
+def comparison_frame(data: Report) -> pd.DataFrame:
     """The solved placement beside local and spread."""
     rows = []
     for name in ("nona", "local", "spread"):
@@ -107,18 +147,28 @@ def comparison_table(data: Report) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def price_statement(predicted: Report) -> str:
-    """The price of congestion in words."""
-    price = predicted["congestion_price_s_per_byte"]
-    if price is None:
-        return "The price of congestion has no value here: the link is at its limit."
-    return (
-        f"Price of congestion: one more megabyte on the link costs all queries together "
-        f"{format_time(price * 1e6)} of waiting (modelled)."
+def congestion_section(state: AppState, data: Report) -> None:
+    """The price of congestion: in words, and as predicted JCT over the link's background load."""
+    curve = data["congestion"]
+    st.subheader("The price of congestion")
+    st.markdown(plain(price_text(data["nona"]["predicted"])))
+    finding = congestion_finding(curve)
+    st.markdown(f"**{plain(finding)}**")
+    slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
+    st.plotly_chart(
+        congestion_figure(curve, slos),
+        key="congestion",
+        alt=f"Predicted mean JCT over the link's background load. {finding}",
     )
+    how = "nona is solved anew at every load" if curve["solved"] else "nona keeps the placement of now"
+    st.caption(f"Formula, not simulation; {how}. Where the formula fails near saturation, simulate.")
+    with st.expander("The numbers of this chart"):
+        table(
+            pd.DataFrame(congestion_rows(curve)), "congestion-table", "Predicted JCT over the background load"
+        )
 
 
-def model_table(models: Mapping[str, Report]) -> pd.DataFrame:
+def model_frame(models: Mapping[str, Report]) -> pd.DataFrame:
     """Parallelism of each model, and what it means."""
     return pd.DataFrame(
         [
@@ -142,56 +192,25 @@ def configurations_of(state: AppState, report: Report) -> None:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")
         return
     left, right = st.columns([1, 2])
-    name = left.selectbox("Model", names, key="placed-model", persist_state="session")
-    subgraphs = [s for s in report["models"][name]["subgraphs"] if has_interior(s)]
+    name = left.selectbox(
+        "Model", names, key="placed-model", persist_state="session", help="Whose sub-graphs to look at."
+    )
+    subgraphs = [s for s in report["models"][name or names[0]]["subgraphs"] if has_interior(s)]
     number = right.selectbox(
         "Sub-graph",
         range(len(subgraphs)),
         format_func=lambda i: _title(subgraphs[i], i),
         key=f"placed-subgraph-{name}",
         persist_state="session",
+        help="From its root to its sink; the share is the probability of splitting it.",
     )
-    subgraph = subgraphs[number if number is not None else 0]
-    ordered = sorted(subgraph["configurations"], key=lambda c: -c["probability"])
-    st.plotly_chart(
-        probabilities_figure(ordered[:SHOWN]), key="probabilities", alt="Probability of each configuration"
-    )
-    for i, c in enumerate(ordered[:SHOWN]):
-        st.caption(
-            f"Configuration {i + 1}: {100 * c['probability']:.3g} %{' (local)' if is_local(c) else ''}"
-        )
-        st.plotly_chart(
-            configuration_figure(c, subgraph["root"], subgraph["sink"], ink()),
-            key=f"configuration-{i}",
-            config={"staticPlot": True},
-            alt="Which tasks run on which server",
-        )
-    if len(ordered) > SHOWN:
-        rest = sum(c["probability"] for c in ordered[SHOWN:])
-        st.caption(f"{len(ordered) - SHOWN} more configurations share {100 * rest:.3g} %; see the download.")
-
-
-def ink() -> str:
-    """Colour of text inside pictures, for the theme that the reader sees."""
-    return "#e8eaf6" if st.context.theme.type == "dark" else "#14172b"
-
-
-def download_report(data: Report) -> None:
-    """The whole result as JSON."""
-    st.download_button(
-        "Download JSON",
-        data=lambda: json.dumps(data, indent=2),
-        file_name="placement.json",
-        mime="application/json",
-        icon=":material/download:",
-        on_click="ignore",
-        key="download-placement",
-    )
+    draw("configurations", configuration_list(subgraphs[number if number is not None else 0]))
 
 
 def _title(subgraph: Report, index: int) -> str:
     root, sink = subgraph["root"] or "(start)", subgraph["sink"] or "(end)"
-    return f"{index + 1}: {root} → {sink}"
+    split = sum(c["probability"] for c in subgraph["configurations"] if not is_local(c))
+    return f"{index + 1}: {root} → {sink} · {100 * split:.3g} % split"
 
 
 def _time(value: float | None) -> str:

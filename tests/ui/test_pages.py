@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from app_driver import Open, finish, go, metrics, new_session
 
-from nona.hardware.executor import executor_class
-from nona.samples import load_sample, scenario_path
+from nona.report.placement_text import plain_notes
+from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, parse_scenario
-from nona.study import place, prepare, prepare_model
+from nona.study import place, prepare
 
 DIAMOND = {
     "directed": True,
@@ -24,11 +24,6 @@ DIAMOND = {
 
 def state_of(at: Any) -> Any:
     return at.session_state["nona_state"]
-
-
-def component(at: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(at.get("bidi_component")[0].proto.json)
-    return found
 
 
 def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
@@ -129,9 +124,10 @@ def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     assert data["nona"]["objective_s"] == wanted.objective_s
     assert 0 <= data["nona"]["gap"] <= 1e-4
     assert metrics(at)["Certified gap"] == f"{wanted.gap:.1e}"
-    assert metrics(at)["Gap at any server wait"] == f"{100 * wanted.global_gap:.2f} %"
+    assert metrics(at)["Gap, any server wait"] == f"{100 * wanted.global_gap:.2f} %"
     assert wanted.notes
-    assert set(wanted.notes) <= {c.value.replace("\\", "") for c in at.caption}
+    told = [m.value.replace("\\", "") for m in at.markdown]
+    assert all(f"- {note}" in told for note in plain_notes(wanted.notes))
     assert data["local"]["predicted"]["jct_s"] == pytest.approx(0.022, rel=5e-3)
     assert data["spread"]["predicted"]["jct_s"] == pytest.approx(0.032, rel=5e-3)
     assert not at.warning

@@ -1,0 +1,122 @@
+"""The price of congestion as a curve: predicted JCT against the link's background load. Formula only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from nona.errors import PlacementError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.placement import Placement
+from nona.placement.prediction import predict
+from nona.placement.solve import solve
+from nona.system import Stream, System
+
+MOST = 0.98  # of the capacity; beyond, only waits are left
+SAME = 1e-6  # relative: an optimum this near local splits nothing that counts
+QUICK_S = 0.6  # a placement that was solved faster than this is solved anew at every load
+DEFAULT_SIZE_BYTES = 1e6  # of a background message, where there is no background yet
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionPoint:
+    """Predicted mean JCT (s) at one background utilisation of the link; ``None``: no steady state."""
+
+    background: float
+    nona_s: float | None
+    local_s: float | None
+    spread_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionCurve:
+    """``stops``: the background from which on splitting no longer pays; ``None``: it pays throughout.
+
+    ``solved``: whether nona was solved anew at every load, or its present placement was kept.
+    """
+
+    points: tuple[CongestionPoint, ...]
+    now: float
+    stops: float | None
+    solved: bool
+
+
+def with_background(system: System, utilization: float) -> System:
+    """The system with another background utilisation of the link, messages of the same size."""
+    stream = system.background_network
+    mean = stream.mean if stream.mean > 0 else DEFAULT_SIZE_BYTES
+    rate = utilization * system.capacity / mean
+    return replace(system, background_network=Stream(rate, mean, stream.scv))
+
+
+def background_of(system: System) -> float:
+    """The link's utilisation by background alone."""
+    stream = system.background_network
+    return stream.rate * stream.mean / system.capacity
+
+
+def congestion_curve(
+    system: System, placement: Placement, points: int = 12, progress: Progress | None = None
+) -> CongestionCurve:
+    """Predict nona, local and spread from the present background to saturation.
+
+    nona's placement is solved anew at every load where that is quick (``QUICK_S``), else the present
+    one is kept, which is what happens when traffic grows and nobody solves again. Where splitting
+    stops paying is then found by bisection between two loads.
+    """
+    now, quick = background_of(system), placement.seconds < QUICK_S
+    loads = [now + (max(MOST, now) - now) * i / (points - 1) for i in range(points)] if now < MOST else [now]
+    found = []
+    for i, load in enumerate(loads):
+        found.append(_point(with_background(system, load), load, placement if not quick or i == 0 else None))
+        if progress is not None:
+            progress((i + 1) / (len(loads) + 1))
+    return CongestionCurve(tuple(found), now, _stops(system, found, placement, quick), quick)
+
+
+def _point(system: System, load: float, placement: Placement | None) -> CongestionPoint:
+    return CongestionPoint(
+        load,
+        _jct(lambda: _nona_s(system, placement)),
+        _jct(lambda: local_placement(system).objective_s),
+        _jct(lambda: spread_placement(system).objective_s),
+    )
+
+
+def _nona_s(system: System, placement: Placement | None) -> float:
+    if placement is None:
+        return solve(system, gap=1e-3).objective_s
+    return predict(system, placement.queries).jct_s
+
+
+def _jct(of: Callable[[], float]) -> float | None:
+    try:
+        value = of()
+    except PlacementError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _pays(point: CongestionPoint) -> bool:
+    """Whether nona's placement is better than local there."""
+    if point.nona_s is None or point.local_s is None:
+        return False
+    return point.nona_s < point.local_s * (1 - SAME)
+
+
+def _stops(
+    system: System, points: Sequence[CongestionPoint], placement: Placement, quick: bool
+) -> float | None:
+    last = max((i for i, p in enumerate(points) if _pays(p)), default=-1)
+    if last < 0:
+        return points[0].background
+    if last == len(points) - 1:
+        return None
+    low, high = points[last].background, points[last + 1].background
+    for _ in range(6):
+        middle = (low + high) / 2
+        point = _point(with_background(system, middle), middle, None if quick else placement)
+        low, high = (middle, high) if _pays(point) else (low, middle)
+    return (low + high) / 2
