@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 
 from nona.report.figures import QUIET, figure, text
-from nona.report.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
-from nona.report.sweep_labels import spread_labels
-from nona.report.sweep_text import stability_text
+from nona.report.figures_sweep_ends import add_crosses, add_labels, set_log_range
+from nona.report.scheduler_styles import scheduler_style
+from nona.report.sweep_ends import curve_ends
 from nona.report.sweep_values import axis_scale, by_ratio, value_text
 
 Report = Mapping[str, Any]
@@ -49,7 +48,11 @@ def sweep_figure(report: Report, view: str = "JCT", cursor: float | None = None)
     made.update_yaxes(
         title=drawn.title + (" (log)" if drawn.log else ""), type="log" if drawn.log else "linear"
     )
-    _add_ends(made, report, drawn)
+    ends = curve_ends(report, drawn.get, drawn.scale)
+    add_crosses(made, ends)
+    if drawn.log:
+        set_log_range(made)
+    add_labels(made, ends, report, drawn.log, HEIGHT - TOP - 60)
     _add_marks(made, report, view)
     if cursor is not None:
         made.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})
@@ -122,7 +125,8 @@ def _add_curve(made: go.Figure, name: str, curve: Report, view: View, report: Re
             "array": up,
             "arrayminus": down,
             "thickness": 1,
-            "width": 3,
+            "width": 2,
+            "color": _faint(style.colour),
         },
         customdata=shown,
         hovertemplate=f"{view.hover}<br>{text(report['label'])} %{{customdata}}<extra>{text(name)}</extra>",
@@ -176,57 +180,9 @@ def _add_formula(made: go.Figure, name: str, curve: Report, view: View, report: 
         )
 
 
-def _add_ends(made: go.Figure, report: Report, view: View) -> None:
-    """A cross and a label where a curve ends, the labels moved apart."""
-    factor = axis_scale(report["unit"])[0]
-    ends = []
-    for name, curve in report["schedulers"].items():
-        known = {p["value"]: p for p in _steady(curve, view)}
-        last = next((e for e in curve["edges"] if e["stable"] in known), None)
-        if last is not None:
-            y = view.scale * view.get(known[last["stable"]])["mean"]
-            ends.append((name, factor * last["overloaded"], y, stability_text(curve, report["unit"])))
-    if not ends:
-        return
-    for name, x, y, label in ends:
-        style = scheduler_style(name)
-        made.add_scatter(
-            x=[x],
-            y=[y],
-            name=f"{text(name)}: {label}",
-            legendgroup=name,
-            showlegend=False,
-            mode="markers",
-            marker={"symbol": UNSTABLE_SYMBOL, "size": 11, "color": style.colour},
-            hovertemplate=f"{text(label)}<extra>{text(name)}</extra>",
-        )
-    heights = [_height(y, made, view) for _, _, y, _ in ends]
-    shifts = spread_labels(heights)
-    middle = factor * (report["values"][0] + report["values"][-1]) / 2
-    for (name, x, y, label), shift in zip(ends, shifts, strict=True):
-        left = x > 1.15 * middle
-        made.add_annotation(
-            x=math.log10(x) if by_ratio(report["unit"]) else x,
-            y=math.log10(y) if view.log else y,
-            text=text(label),
-            font={"size": 11, "color": scheduler_style(name).colour},
-            xanchor="right" if left else "left",
-            ax=-14 if left else 14,
-            ay=-shift,
-            arrowwidth=1,
-            arrowhead=0,
-            arrowcolor=scheduler_style(name).colour,
-            standoff=5,
-        )
-
-
-def _height(y: float, made: go.Figure, view: View) -> float:
-    """About how many pixels above the bottom of the plot ``y`` lies."""
-    drawn = [v for trace in made.data for v in trace.y if v is not None and (v > 0 or not view.log)]
-    scaled: Sequence[float] = [math.log10(v) for v in drawn] if view.log else drawn
-    low, high = min(scaled), max(scaled)
-    here = math.log10(y) if view.log else y
-    return (HEIGHT - TOP - 60) * (here - low) / max(high - low, 1e-9)
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},.5)"
 
 
 def _add_marks(made: go.Figure, report: Report, view: str) -> None:

@@ -26,7 +26,7 @@ FIRST = 5  # values of the first wave
 BENDS = 3  # values more per scheduler, at most
 # How far the work is when each stage begins, measured on the shipped scenario of five models.
 STAGES = ("coarse", "replications", "edges", "bends")
-BEGIN = {"coarse": 0.0, "replications": 0.35, "edges": 0.7, "bends": 0.9, "done": 1.0}
+BEGIN = {"coarse": 0.0, "replications": 0.45, "edges": 0.8, "bends": 0.95, "done": 1.0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from nona.report.scheduler_styles import scheduler_style
+from nona.report.sweep_ends import CurveEnd, curve_ends
 from nona.report.sweep_values import axis_scale, by_ratio
 
 HEIGHT = 420
@@ -29,12 +30,13 @@ def live_sweep(report: Mapping[str, Any]) -> None:
 def live_option(report: Mapping[str, Any]) -> dict[str, Any]:
     """The curves as ECharts takes them: lines of the stable points, crosses where a curve ends."""
     factor, unit = axis_scale(report["unit"])
-    series = [s for name, curve in report["schedulers"].items() for s in _series(name, curve, factor)]
+    series = [_line(name, curve, factor) for name, curve in report["schedulers"].items()]
+    series += [_cross(end) for end in curve_ends(report, lambda p: p["jct_s"], 1e3)]
     values = report["values"]
     return {
         "animation": False,
-        "legend": {"type": "scroll", "data": list(report["schedulers"])},
-        "grid": {"left": 8, "right": 24, "top": 48, "bottom": 28, "containLabel": True},
+        "legend": {"type": "scroll", "top": 0, "bottom": "auto", "data": list(report["schedulers"])},
+        "grid": {"left": 8, "right": 24, "top": 72, "bottom": 28, "containLabel": True},
         "tooltip": {"trigger": "item"},
         "xAxis": {
             "type": "log" if by_ratio(report["unit"]) else "value",
@@ -49,19 +51,13 @@ def live_option(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _series(name: str, curve: Mapping[str, Any], factor: float) -> list[dict[str, Any]]:
+def _line(name: str, curve: Mapping[str, Any], factor: float) -> dict[str, Any]:
     style = scheduler_style(name)
     line: list[list[float | str]] = []
     for p in curve["points"]:
         mean = p["jct_s"]["mean"]
         line.append([factor * p["value"], "-" if mean is None else 1e3 * mean])
-    known = {p["value"]: p["jct_s"]["mean"] for p in curve["points"]}
-    ends = [
-        [factor * e["overloaded"], 1e3 * known[e["stable"]]]
-        for e in curve["edges"]
-        if known.get(e["stable"]) is not None
-    ]
-    drawn: dict[str, Any] = {
+    return {
         "name": name,
         "type": "line",
         "data": line,
@@ -69,12 +65,14 @@ def _series(name: str, curve: Mapping[str, Any], factor: float) -> list[dict[str
         "color": style.colour,
         "lineStyle": {"width": 2, "type": _DASHES.get(style.dash, "dotted")},
     }
-    cross = {
-        "name": f"{name} unstable",
+
+
+def _cross(end: CurveEnd) -> dict[str, Any]:
+    return {
+        "name": f"{end.name}: {end.label}",
         "type": "scatter",
-        "data": ends,
+        "data": [[end.x, end.y]],
         "symbol": CROSS,
         "symbolSize": 10,
-        "color": style.colour,
+        "color": scheduler_style(end.name).colour,
     }
-    return [drawn, cross] if ends else [drawn]

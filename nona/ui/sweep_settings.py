@@ -18,7 +18,7 @@ from nona.study.numbers import CAPACITY, COMPUTE, LINK, LOAD
 from nona.ui.state import SIMULATION_PARTS, AppState
 from nona.units import quantity_text
 
-JOBS, REPLICATIONS = 4000, 5
+JOBS, REPLICATIONS = 4000, 4
 _CHOICE = "sweep"
 
 
