@@ -70,11 +70,13 @@ def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
     values = [p[f"{n}_s"] for p in curve["points"] for n in ORDER if p[f"{n}_s"] is not None]
     for name, slo in slos_s.items():
         if values and min(values) / 3 <= slo <= max(values) * 3:
-            made.add_hline(
-                y=1e3 * slo,
+            made.add_scatter(
+                x=[_low(curve), 100],
+                y=[1e3 * slo, 1e3 * slo],
+                name=f"SLO {text(name, 24)}",
+                mode="lines",
                 line={"color": QUIET, "dash": "longdash", "width": 1.5},
-                annotation={"text": f"SLO {text(name, 24)}", "font": {"size": 12}},
-                annotation_position="top right",
+                hovertemplate=f"SLO {text(name, 24)}: %{{y:.4g}} ms<extra></extra>",
             )
 
 

@@ -57,7 +57,8 @@ def congestion_finding(curve: Row) -> str:
     if stops is None:
         return f"Splitting pays from the link's {now:.0%} background now up to saturation"
     if stops <= now:
-        return f"At the link's {now:.0%} background, splitting no longer pays: everything stays local"
+        where = f"from the link's {now:.0%} background now upwards" if now > 0 else "at any background load"
+        return f"Splitting does not pay {where}: all stays local"
     return f"Splitting stops paying when the background fills {stops:.0%} of the link; now it fills {now:.0%}"
 
 

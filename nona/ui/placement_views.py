@@ -35,18 +35,18 @@ def certificate_tiles(report: Report) -> None:
     p, gap, anywhere = report["predicted"], report["gap"], report.get("global_gap")
     with st.grid(6, min_column_width=125):
         st.metric(
-            "Predicted mean JCT",
+            "Predicted JCT",
             format_time(report["objective_s"]),
-            help="Modelled, over the whole mix, waits included.",
+            help="Mean over the whole mix, waits included; modelled, not simulated.",
         )
         st.metric(
             "Certified gap",
-            "no bound" if gap is None else f"{gap:.1e}",
+            "no bound" if gap is None else f"{100 * gap:.2g} %",
             help="(objective − lower bound) / objective, certified at this placement's server wait: with "
             "that wait, no placement can be better than by this share.",
         )
         st.metric(
-            "Gap, any server wait",
+            "Gap anywhere",
             "no bound" if anywhere is None else f"{100 * anywhere:.2f} %",
             help="The same against a bound that holds whatever the servers' wait would be: no placement at "
             "all can be better than by this share. It is usually weaker.",
