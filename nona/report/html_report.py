@@ -132,10 +132,11 @@ def _error(kind: str, sigma: float) -> str:
 
 def scenario_section(told: Row, command: str, *arguments: str) -> str:
     """The scenario in full, and the command that does the same."""
+    files = f" It names files that must lie beside it: {', '.join(told['files'])}." if told["files"] else ""
     line = shlex.join(["nona", command, "scenario.yaml", *arguments])
     return section(
         "The same again",
-        paragraph("Save the scenario below as scenario.yaml; files that it names must lie beside it. Then:"),
+        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
         code(line),
         "<h3>scenario.yaml</h3>",
         code(told["yaml"]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from nona import __version__
 from nona.cost.uncertainty import SIGMA
+from nona.graph.node_link import to_node_link
 from nona.placement.placement import Placement
 from nona.report.differences import all_differences
 from nona.report.models import provenance_shares
@@ -16,12 +18,14 @@ from nona.report.plain import plain
 from nona.report.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulation import simulation_report
 from nona.report.warmup import warmup_series
+from nona.samples import sample_names
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, scenario_hash
 from nona.study.preparation import Study
 from nona.study.run import SimulationResult, compare, predictions
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
+MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
 
 
 def now_text() -> str:
@@ -29,8 +33,14 @@ def now_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def about(scenario: Scenario, made: str) -> dict[str, Any]:
-    """What an export says about where it comes from; ``made`` is its date as text."""
+def about(study: Study, made: str) -> dict[str, Any]:
+    """What an export says about where it comes from; ``made`` is its date as text.
+
+    ``yaml`` is the scenario; model files are inside it up to ``MOST_MODEL_CHARACTERS``. ``files`` are
+    those that it only names, so that they must lie beside it.
+    """
+    scenario = study.scenario
+    whole = with_models(study)
     return {
         "name": scenario.name,
         "description": scenario.description,
@@ -40,8 +50,31 @@ def about(scenario: Scenario, made: str) -> dict[str, Any]:
         "made": made,
         "jobs": scenario.simulation.jobs,
         "replications": scenario.simulation.replications,
-        "yaml": dump_scenario(scenario),
+        "yaml": dump_scenario(whole),
+        "files": files_of(whole),
     }
+
+
+def with_models(study: Study) -> Scenario:
+    """The study's scenario with its model files inside it, the first ones as long as there is room."""
+    scenario, room = study.scenario, MOST_MODEL_CHARACTERS
+    models = dict(scenario.models)
+    for row, prepared in zip(scenario.workload, study.models, strict=True):
+        if row.model in models or row.model in sample_names():
+            continue
+        graph = to_node_link(prepared.graph)
+        size = len(json.dumps(graph))
+        if size <= room:
+            models[row.model], room = graph, room - size
+    return scenario.model_copy(update={"models": models})
+
+
+def files_of(scenario: Scenario) -> list[str]:
+    """Files that a scenario names and does not hold: models, traces, measured times."""
+    held = {*scenario.models, *sample_names()}
+    named = [r.model for r in scenario.workload if r.model not in held]
+    named += [r.arrivals.trace for r in scenario.workload if r.arrivals.trace]
+    return list(dict.fromkeys([*named, *([scenario.cost.measured] if scenario.cost.measured else [])]))
 
 
 def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dict[str, Any]:
@@ -50,7 +83,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
     data: Mapping[str, Any] = {
-        "about": about(study.scenario, made),
+        "about": about(study, made),
         "report": simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
         "differences": all_differences(result.records, slo_s),
         "warmup": warmup_series(result.warmup),
@@ -77,7 +110,7 @@ def placement_outcome(study: Study, placement: Placement, made: str) -> dict[str
 
     outcome: dict[str, Any] = plain(
         {
-            "about": about(study.scenario, made),
+            "about": about(study, made),
             "nona": report(placement),
             "local": report(comparison.local),
             "spread": report(comparison.spread),

@@ -1,0 +1,135 @@
+"""The downloads of a run and of a placement: what each button gives, and that all of them agree."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from app_driver import Open, finish, go, new_session
+from streamlit.testing.v1 import AppTest
+
+from nona.report.summary_table import summary_table
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.ui import downloads
+from nona.ui.state import AppState
+from nona.ui.workspace import jobs
+
+Files = dict[str, downloads.Download]
+
+
+def run_of(at: AppTest, kind: str) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"name": "My <i>run</i> ../x", "schedulers": ["nona", "local"]}
+    data["simulation"] = {"jobs": 120, "replications": 2}
+    state.adopt(scenario_from_mapping(data))
+    at.run()
+    at.button(key=f"run-{kind}").click().run()
+    finish(at, kind)
+    return state
+
+
+def taken(monkeypatch: pytest.MonkeyPatch, show: Any, state: AppState) -> Files:
+    found: Files = {}
+    monkeypatch.setattr(downloads, "_row", lambda _, files: found.update({f.label: f for f in files}))
+    show(state)
+    return found
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Iterator[AppState]:
+    at = go(new_session().run(), "7_simulation")
+    yield run_of(at, "simulate")
+    jobs().close()
+
+
+def test_every_file_of_a_run_says_the_same(simulated: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = taken(monkeypatch, downloads.run_downloads, simulated)
+    assert set(files) == {
+        "HTML report",
+        "Report (JSON)",
+        "Trace (Perfetto)",
+        "Scenario (YAML)",
+        "Summary (CSV)",
+        "Summary (Parquet)",
+        "Jobs (CSV)",
+        "Jobs (Parquet)",
+    }
+    assert not [f.file for f in files.values() if set(f.file) & set("<>/ ")]
+    report = json.loads(files["Report (JSON)"].make())
+    mean = {n: s["jct_s"]["mean"] for n, s in report["schedulers"].items()}
+    table = pd.read_parquet(io.BytesIO(files["Jobs (Parquet)"].make()))
+    pd.testing.assert_frame_equal(
+        table, pd.read_csv(io.BytesIO(files["Jobs (CSV)"].make())), check_dtype=False
+    )
+    assert len(table) == 120 * 2 * 2
+    assert table.groupby("scheduler")["jct_s"].mean().to_dict() == pytest.approx(mean)
+    summary = pd.read_parquet(io.BytesIO(files["Summary (Parquet)"].make()))
+    whole = summary[summary["model"] == "all"].set_index("scheduler")
+    assert whole["jct_s"].to_dict() == mean
+    pd.testing.assert_frame_equal(
+        summary, pd.read_csv(io.BytesIO(files["Summary (CSV)"].make())), check_dtype=False
+    )
+    assert set(json.loads(files["Trace (Perfetto)"].make())["otherData"]["jobs"]) == set(mean)
+    assert parse_scenario(files["Scenario (YAML)"].make().decode()) == simulated.scenario
+    page = files["HTML report"].make().decode()
+    assert page == files["HTML report"].make().decode()
+    assert "My &lt;i&gt;run" in page
+
+
+def test_a_run_whose_folder_is_gone_still_gives_its_reports(
+    simulated: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
+    files = taken(monkeypatch, downloads.run_downloads, simulated)
+    assert set(files) == {
+        "HTML report",
+        "Report (JSON)",
+        "Scenario (YAML)",
+        "Summary (CSV)",
+        "Summary (Parquet)",
+    }
+    assert all(f.make() for f in files.values())
+
+
+def test_a_placement_has_its_files(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = run_of(open_page("6_placement"), "place")
+    files = taken(monkeypatch, downloads.placement_downloads, state)
+    found = json.loads(files["Download JSON"].make())
+    assert found["nona"]["objective_s"] == state.results["place"].data["nona"]["objective_s"]
+    assert f"{found['nona']['gap']:.2e}" in files["HTML report"].make().decode()
+    assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
+
+
+def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page("6_placement")
+    state: AppState = at.session_state["nona_state"]
+    graph = {"nodes": [{"id": "a", "compute_ms": 2.0}, {"id": "b", "compute_ms": 1.0}], "edges": []}
+    state.uploads.add("own.json", json.dumps(graph).encode())
+    state.replace_list(("workload",), [{"model": "own.json", "rate": 1}])
+    at.run()
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    text = taken(monkeypatch, downloads.placement_downloads, state)["Scenario (YAML)"].make().decode()
+    assert parse_scenario(text).models.keys() == {"own.json"}
+    assert state.results["place"].data["about"]["files"] == []
+
+
+def test_nothing_is_offered_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert taken(monkeypatch, downloads.run_downloads, AppState()) == {}
+    assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
+
+
+def test_a_summary_has_a_row_for_every_scheduler_and_model(simulated: AppState) -> None:
+    report = simulated.results["simulate"].data["report"]
+    table = summary_table(report)
+    assert len(table) == sum(1 + len(s["models"]) for s in report["schedulers"].values())
+    row = table[(table["scheduler"] == "local") & (table["model"] != "all")].iloc[0]
+    model = report["schedulers"]["local"]["models"][row["model"]]
+    assert (row["jct_s"], row["jct_low_s"]) == (model["jct_s"], model["jct_ci95"][0])
+    assert table["jct_s"].dtype == "float64"
