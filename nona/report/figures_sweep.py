@@ -15,7 +15,7 @@ from nona.report.sweep_ends import curve_ends
 from nona.report.sweep_values import axis_scale, by_ratio, value_text
 
 Report = Mapping[str, Any]
-HEIGHT, TOP = 470, 96
+HEIGHT, TOP = 470, 48
 FORMULA_DASH = "3px,3px"
 
 
@@ -52,6 +52,8 @@ def sweep_figure(report: Report, view: str = "JCT", cursor: float | None = None)
     add_crosses(made, ends)
     if drawn.log:
         set_log_range(made)
+    else:
+        made.update_yaxes(range=[0, 103])
     add_labels(made, ends, report, drawn.log, HEIGHT - TOP - 60)
     _add_marks(made, report, view)
     if cursor is not None:
@@ -105,7 +107,8 @@ def _add_curve(made: go.Figure, name: str, curve: Report, view: View, report: Re
             continue
         x.append(factor * p["value"])
         y.append(view.scale * value["mean"] if drawn else None)
-        above, below = _reach(value, view) if drawn else (0.0, 0.0)
+        # Beside the swept values lie many more near edges: their bars would hide the curves.
+        above, below = _reach(value, view) if drawn and p["value"] in report["values"] else (0.0, 0.0)
         up.append(above)
         down.append(below)
         backlog = "<br>ended in a backlog" if p["state"] == "backlogged" else ""

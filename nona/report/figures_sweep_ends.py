@@ -14,6 +14,7 @@ from nona.report.sweep_ends import CurveEnd, round_ticks, spread_labels
 from nona.report.sweep_values import axis_scale, by_ratio
 
 Report = Mapping[str, Any]
+ABOVE_PX = 16.0
 ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
 
 
@@ -54,10 +55,12 @@ def add_labels(
     first, last = place(factor * values[0]), place(factor * values[-1])
     low, high = made.layout.yaxis.range or _reach_of(made)
     scaled = [(math.log10(e.y) if log else e.y) for e in ends]
+    shares = [(place(end.x) - first) / max(last - first, 1e-9) for end in ends]
+    full = [s > ROOM if e.rightwards else s < 1 - ROOM for s, e in zip(shares, ends, strict=True)]
+    lifts = [ABOVE_PX if crowded else 0.0 for crowded in full]
     heights = [height_px * (y - low) / max(high - low, 1e-9) for y in scaled]
-    for end, y, shift in zip(ends, scaled, spread_labels(heights), strict=True):
-        share = (place(end.x) - first) / max(last - first, 1e-9)
-        crowded = share > ROOM if end.rightwards else share < 1 - ROOM
+    moved = spread_labels([h + lift for h, lift in zip(heights, lifts, strict=True)])
+    for end, y, crowded, lift, shift in zip(ends, scaled, full, lifts, moved, strict=True):
         colour = scheduler_style(end.name).colour
         made.add_annotation(
             x=place(end.x),
@@ -66,7 +69,7 @@ def add_labels(
             font={"size": 11, "color": colour},
             xanchor="left" if end.rightwards != crowded else "right",
             ax=12 if end.rightwards != crowded else -12,
-            ay=-shift - (16 if crowded else 0),
+            ay=-shift - lift,
             arrowwidth=1,
             arrowhead=0,
             arrowcolor=colour,

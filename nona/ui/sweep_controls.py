@@ -23,11 +23,19 @@ def sweep_controls(state: AppState) -> None:
         _end(state, form, "From", "low", form.low, "First value, with its unit.")
         _end(state, form, "To", "high", form.high, "Last value, with its unit.")
         _whole(state, "Values, about", "count", form.count, MOST_VALUES, "Round values between the two ends.")
-    _schedulers(state, form)
-    with st.grid(4, min_column_width=150):
-        _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, "More jobs see queues near an edge grow.")
+    with st.popover(_size(state, form), icon=":material/tune:", key="sweep-size"):
+        _schedulers(state, form)
+        hint = "More jobs see queues near an edge grow; fewer answer sooner."
+        _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, hint)
         hint = "Independent runs at each value: the intervals come from them."
         _whole(state, "Runs per value", "replications", form.replications, MOST_RUNS, hint)
+
+
+def _size(state: AppState, form: Form) -> str:
+    """The size of the sweep in a few words; they open its fields."""
+    count = len(scenario_schedulers(state.scenario) if form.schedulers is None else form.schedulers)
+    schedulers, runs = "s" * (count != 1), "s" * (form.replications != 1)
+    return f"{count} scheduler{schedulers}, {form.replications} run{runs} of {form.jobs:,} jobs"
 
 
 def _number(state: AppState, form: Form) -> None:

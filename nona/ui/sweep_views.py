@@ -91,7 +91,7 @@ def _show(state: AppState, report: Report, fingerprint: str) -> None:
     st.fragment(_reading)(state, report)
     with st.expander("What is the formula's, what is the simulation's", icon=":material/balance:"):
         for what, text in explanation(report):
-            st.markdown(f"**{what}.** {plain(text)}")
+            st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)
     count = f"{report['replications']} runs of {report['jobs']:,} jobs per point"
     st.caption(plain(f"{count}. {engine_text(_engine(report))} {report['seconds']:.1f} s on the clock."))
@@ -104,7 +104,7 @@ def _reading(state: AppState, report: Report) -> None:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(state, report, values)
-    st.markdown(f"**{plain(headline(report, value))}** {plain(stability_finding(report))}")
+    st.markdown(f"**{_prose(headline(report, value))}** {_prose(stability_finding(report))}")
     names = list(views(report))
     view = st.segmented_control(
         "Show",
@@ -146,6 +146,11 @@ def _slider(state: AppState, report: Report, values: list[float]) -> float:
         help="Reads the sweep at this value; nothing is computed anew.",
     )
     return found
+
+
+def _prose(text: str) -> str:
+    """Text for Markdown, a number and its unit on one line."""
+    return plain(text.replace(" %", "\u00a0%").replace(" ×", "\u00a0×"))
 
 
 def _known(report: Report, value: float) -> bool:
