@@ -7,9 +7,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from nona.report.baseline_text import points
 from nona.report.figures import QUIET, figure, text
-from nona.report.figures_compare import ROW, spread_wide
+from nona.report.figures_compare import ROW, log_axis, rows, scaled, spread_wide, whiskers
 from nona.report.scheduler_styles import scheduler_style
+from nona.report.text import interval_text
+from nona.units import format_time
 
 Row = Mapping[str, Any]
 SCALES = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
@@ -22,71 +25,61 @@ AXES = {
 
 
 def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> go.Figure:
-    """One row per scheduler: hollow and grey the baseline, in its colour the run; an arrow between them.
+    """One row per scheduler: hollow and grey the baseline, in its colour the run, a line between them.
 
     ``changes`` is that of :func:`~nona.report.baseline.changes`. A value that is not there, as the mean
     of an overloaded run, is said in words.
     """
-    made = figure(70 + ROW * len(changes), legend=False)
+    made = figure(74 + ROW * len(changes), legend=False)
     scale = SCALES[measure]
-    values = [r[measure][k]["mean"] for r in changes.values() for k in ("old", "new")]
-    log = measure == "jct_s" and spread_wide(values)
-    for name, row in changes.items():
-        _add(made, name, row[measure], scale)
-    names = [text(n, 24) for n in changes]
-    made.update_yaxes(categoryorder="array", categoryarray=names[::-1], showgrid=False)
-    made.update_xaxes(
-        title=AXES[measure] + (", log" if log else ""), type="log" if log else "linear", nticks=6
-    )
+    of = {name: row[measure] for name, row in changes.items()}
+    values = [scale * r[k]["mean"] for r in of.values() for k in ("old", "new") if r[k]["mean"] is not None]
+    for name, row in of.items():
+        _add(made, name, row, scale)
+    rows(made, list(of), [_label(r, measure) for r in of.values()])
+    if measure == "jct_s" and spread_wide(values):
+        log_axis(made, values, AXES[measure])
+    else:
+        made.update_xaxes(type="linear", title=AXES[measure], nticks=6, rangemode="tozero")
     return made
+
+
+def _label(row: Row, measure: str) -> str:
+    """The change in words: what stands below the scheduler's name."""
+    missing = [w for w, k in (("before", "old"), ("now", "new")) if row[k]["mean"] is None]
+    if missing:
+        return f"no value {' and '.join(missing)}"
+    show = format_time if measure == "jct_s" else points
+    sign = "+" if row["change"]["mean"] is not None and row["change"]["mean"] > 0 else ""
+    return sign + interval_text(row["change"], show)
 
 
 def _add(made: go.Figure, name: str, row: Row, scale: float) -> None:
     style, label = scheduler_style(name), text(name, 24)
-    old, new = row["old"]["mean"], row["new"]["mean"]
-    if old is not None and new is not None:
+    means = [row[k]["mean"] for k in ("old", "new")]
+    if None not in means:
         made.add_scatter(
-            x=[scale * old, scale * new],
+            x=[scale * m for m in means],
             y=[label, label],
             mode="lines",
             line={"color": style.colour, "width": 2},
             hoverinfo="skip",
         )
-    for which, colour, symbol in (
-        ("old", QUIET, "circle-open"),
-        ("new", style.colour, style.symbol),
+    for key, colour, symbol, word in (
+        ("old", QUIET, "circle-open", "baseline"),
+        ("new", style.colour, style.symbol, "this run"),
     ):
-        value = row[which]
-        if value["mean"] is None:
+        mean = row[key]["mean"]
+        if mean is None:
+            made.add_scatter(x=[None], y=[label])
             continue
-        span = value["ci95"] or [value["mean"]] * 2
-        word = "baseline" if which == "old" else "this run"
+        span = scaled(row[key]["ci95"] or [mean, mean], scale) or []
         made.add_scatter(
-            x=[scale * value["mean"]],
+            x=[scale * mean],
             y=[label],
             mode="markers",
+            cliponaxis=False,
             marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [scale * (span[1] - value["mean"])],
-                "arrayminus": [scale * (value["mean"] - span[0])],
-                "color": colour,
-                "thickness": 1.5,
-                "width": 4,
-            },
+            error_x=whiskers(scale * mean, span, colour),
             hovertemplate=f"{label}, {word}: %{{x:.4g}}<extra></extra>",
-        )
-    missing = [w for w, v in (("baseline", old), ("this run", new)) if v is None]
-    if missing:
-        made.add_scatter(x=[None], y=[label])
-        made.add_annotation(
-            x=0,
-            xref="paper",
-            y=label,
-            text=f"no value in {' and '.join(missing)}",
-            showarrow=False,
-            xanchor="left",
-            yshift=-12 if len(missing) == 1 else 0,
-            font={"color": QUIET, "size": 11},
         )

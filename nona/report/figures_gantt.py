@@ -78,7 +78,7 @@ def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
             showlegend=not hatch,
             marker={
                 "color": colour,
-                "line": {"width": 1, "color": "rgba(128,128,128,.5)"},
+                "line": {"width": 1, "color": colour},
                 "pattern": {"shape": hatch, "fgcolor": "rgba(255,255,255,.75)", "size": 6},
             },
             text=["" if hatch else text(r["what"], 14) for r in part],

@@ -24,7 +24,7 @@ def parts_figure(schedulers: Mapping[str, Row], model: str = "all") -> go.Figure
     An overloaded scheduler has no bar and says so.
     """
     made = figure(140 + 34 * len(schedulers))
-    made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
+    made.update_layout(margin={"l": 8, "r": 8, "t": 40, "b": 8})
     of = {n: (s if model == "all" else s["models"][model])["parts_s"] for n, s in schedulers.items()}
     names = [text(n) + (" (overloaded)" if s["state"] == "overloaded" else "") for n, s in schedulers.items()]
     for key, label, colour in LABELS:

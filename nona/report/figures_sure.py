@@ -8,7 +8,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from nona.report.figures import QUIET, figure, text
-from nona.report.figures_compare import ROW, spread_wide
+from nona.report.figures_compare import ROW, log_axis, spread_wide
+from nona.report.figures_compare import rows as name_rows
 from nona.report.scheduler_styles import scheduler_style
 
 Row = Mapping[str, Any]
@@ -23,7 +24,8 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
     made = figure(96 + ROW * len(rows))
     names = [text(r["scheduler"], 24) for r in rows]
     idle = next((r["idle_s"] for r in rows if r["idle_s"]), None)
-    log = spread_wide([idle, *(r[k] for r in rows for k in ("mean_s", "predicted_s"))])
+    known = [idle, *(r[k] for r in rows for k in ("mean_s", "predicted_s"))]
+    values = [1e3 * v for v in known if v is not None]
     _simulated(made, rows, names)
     _marks(made, rows, names, "predicted_s", "predicted by the formula", "diamond-open", 13)
     _marks(made, rows, names, "little_s", "by Little's law from the number of jobs", "line-ns-open", 14)
@@ -36,16 +38,19 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
             line={"color": QUIET, "dash": "dot", "width": 2},
             hovertemplate="idle bound: %{x:.4g} ms<extra></extra>",
         )
-    for row, name in zip(rows, names, strict=True):
-        if row["mean_s"] is None:
-            made.add_annotation(
-                x=0.5, xref="paper", y=name, text=text(row["state"]), showarrow=False, font={"color": QUIET}
-            )
-    made.update_yaxes(categoryorder="array", categoryarray=names[::-1], showgrid=False)
-    made.update_xaxes(
-        title="mean JCT, ms" + (", log" if log else ""), type="log" if log else "linear", nticks=6
-    )
+    name_rows(made, [r["scheduler"] for r in rows], [_label(r) for r in rows])
+    if spread_wide(values):
+        log_axis(made, values, "mean JCT, ms")
+    else:
+        made.update_xaxes(type="linear", title="mean JCT, ms", nticks=6, rangemode="tozero")
     return made
+
+
+def _label(row: Row) -> str:
+    """What stands below a scheduler's name: the error of the prediction, or why there is none."""
+    if row["mean_s"] is None:
+        return str(row["state"])
+    return "no formula" if row["error"] is None else f"formula {100 * row['error']:+.1f} %"
 
 
 def _simulated(made: go.Figure, rows: Sequence[Row], names: Sequence[str]) -> None:

@@ -23,8 +23,8 @@ BINS = PER_OCTAVE * OCTAVES
 Array = NDArray[np.float64]
 
 
-def bin_edge_s(number: int) -> float:
-    """Left end of a bin of completion times, seconds.
+def bin_edge_s(number: float) -> float:
+    """Left end of a bin of completion times, seconds; in between for numbers in between.
 
     >>> bin_edge_s(0), bin_edge_s(PER_OCTAVE) / bin_edge_s(0)
     (1e-06, 2.0)

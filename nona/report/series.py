@@ -88,6 +88,13 @@ def gantt_rows(runs: Runs, system: System) -> dict[str, Any]:
     }
 
 
+def _place(system: System, executor: int) -> str:
+    """The executor's server, and its own number where servers have several."""
+    server = int(system.executor_server[executor])
+    several = len(set(system.executor_server.tolist())) < system.executors
+    return f"server {server} · executor {executor}" if several else f"server {server}"
+
+
 def _gantt(record: Records, system: System) -> list[dict[str, Any]]:
     timeline = record.timeline
     if timeline is None:
@@ -95,7 +102,7 @@ def _gantt(record: Records, system: System) -> list[dict[str, Any]]:
     begin = min(t.ready_s for t in timeline.tasks)
     rows: list[dict[str, Any]] = [
         {
-            "row": f"server {int(system.executor_server[t.executor])} · executor {t.executor}",
+            "row": _place(system, t.executor),
             "job": t.job,
             "model": system.queries[t.query].name,
             "what": system.queries[t.query].tasks.task_ids[t.task],

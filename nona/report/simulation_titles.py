@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.report.figures_compare import Dot, scaled
 from nona.report.findings import shortest
+from nona.report.simulation_text import percentile_text
 from nona.report.text import interval_text
 from nona.units import format_time
 
@@ -61,6 +62,24 @@ def difference_dots(differences: Mapping[str, Row]) -> list[Dot]:
     ]
 
 
+def percentile_rows(schedulers: Mapping[str, Row], model: str) -> list[dict[str, str]]:
+    """One row per scheduler: percentiles of the JCT of one model or of ``"all"``, with their intervals."""
+    return [
+        {
+            "scheduler": name,
+            **{p: percentile_text(v) for p, v in _percentiles(s, model).items()},
+            "withheld": next((v["withheld"] for v in _percentiles(s, model).values() if v["withheld"]), ""),
+        }
+        for name, s in schedulers.items()
+    ]
+
+
+def _percentiles(scheduler: Row, model: str) -> Mapping[str, Row]:
+    of = scheduler["jct_s"] if model == "all" else scheduler["models"][model]
+    found: Mapping[str, Row] = of["percentiles"]
+    return found
+
+
 def jct_title(schedulers: Mapping[str, Row]) -> str:
     """Who has the lowest mean JCT, and how far the highest is.
 
@@ -106,8 +125,7 @@ def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
     whole = model == "all"
     tails = {}
     for name, s in schedulers.items():
-        of = s["jct_s"] if whole else s["models"][model]
-        value = of["percentiles"]["p95"]["value_s"]
+        value = _percentiles(s, model)["p95"]["value_s"]
         if value is not None:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"

@@ -58,7 +58,7 @@ def collect(state: AppState) -> bool:
             state.results[kind] = Result(job.fingerprint, job.result, job_id)
             state.taken[kind] = job_id
             if kind == "simulate":
-                state.history.add(job.fingerprint, job_id, job.result)
+                state.runs.add(job.fingerprint, job_id, job.result)
             fresh = True
     return fresh
 
@@ -84,6 +84,21 @@ def job_panel(
     Work that does not need the scenario starts whatever is wrong with it; ``done`` says that it need not be
     started, and why.
     """
+    running = job_buttons(state, kind, run_label, noun, options, fingerprint, needs_scenario, done)
+    st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+
+
+def job_buttons(
+    state: AppState,
+    kind: str,
+    run_label: str,
+    noun: str,
+    options: Mapping[str, Any] = _NO_OPTIONS,
+    fingerprint: str = "",
+    needs_scenario: bool = True,
+    done: str = "",
+) -> bool:
+    """The buttons that start and cancel one kind of job, and what stands in its way; whether it runs."""
     job = current_job(state, kind)
     running = job is not None and job.running
     problem = state.problem() if needs_scenario else ""
@@ -106,7 +121,7 @@ def job_panel(
         st.warning(plain(problem), icon=":material/edit_note:")
     if state.notice:
         st.warning(plain(state.notice), icon=":material/hourglass_top:")
-    st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+    return running
 
 
 def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Live | None) -> None:

@@ -1,4 +1,4 @@
-"""How sure the answers are: size of a simulation, differences from a baseline, warm-up, what is withheld."""
+"""How sure the answers are: formula, simulation and theory side by side, differences, warm-up."""
 
 from __future__ import annotations
 
@@ -8,75 +8,74 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from nona.report.figures_compare import dots_figure
+from nona.report.figures_sure import forest_figure
 from nona.report.figures_warmup import warmup_figure
-from nona.report.simulation_text import difference_row, precision_lines, warmup_lines, withheld_lines
+from nona.report.simulation_text import difference_row
+from nona.report.simulation_titles import difference_dots, differences_title
+from nona.report.sureness import sureness_headline, sureness_rows
+from nona.report.sureness_text import MEANING, provenance_lines, sureness_table
+from nona.ui.charts import chart
+from nona.ui.link_views import core_alone_note
 from nona.ui.state import AppState
-from nona.ui.widgets import choice, count, plain, quantity
+from nona.ui.tables import table
+from nona.ui.widgets import plain
 
 Report = Mapping[str, Any]
 
 
-def precision_fields(state: AppState) -> None:
-    """Warm-up and stopping rule of the simulation."""
-    with st.expander("Warm-up and precision"):
-        columns = st.columns(3)
-        with columns[0]:
-            choice(
-                state,
-                "Warm-up",
-                ("simulation", "warmup"),
-                {"automatic": "auto", "MSER-5, on pilot runs": "mser"},
-                "Jobs left out at the start, the same for all schedulers. Automatic: a fifth of the jobs, at "
-                "least 1,000; MSER-5 looks where the start-up ends, on five pilot runs of each scheduler.",
-            )
-        with columns[1]:
-            quantity(
-                state,
-                "Precision of the means",
-                ("simulation", "precision"),
-                "Go on until every mean JCT is known to this share of itself, as 2 %. Empty: as many "
-                "replications as stated.",
-                optional=True,
-            )
-        with columns[2]:
-            count(
-                state,
-                "Replications at most",
-                ("simulation", "max_replications"),
-                2,
-                1000,
-                "With a precision: where it ends in any case.",
-            )
-
-
-def statistics_notes(report: Report) -> None:
-    """Why percentiles are withheld, how long the warm-up was, whether the precision was reached."""
-    lines = [*warmup_lines(report["warmup"]), *precision_lines(report["precision"])]
-    lines += withheld_lines(report["schedulers"])
-    if lines:
-        st.caption("  \n".join(plain(line[0].upper() + line[1:] + ".") for line in lines))
-
-
 def differences_panel(differences: Mapping[str, Report]) -> None:
-    """The table of paired differences from a baseline that can be chosen."""
+    """Paired differences from a baseline that can be chosen, as a chart and as a table."""
     if len(differences) < 2:
         return
-    st.subheader("Differences on the same jobs")
     baseline = st.selectbox(
-        "Less what of", list(differences), key="difference-baseline", persist_state="session"
+        "Less what of",
+        list(differences),
+        key="difference-baseline",
+        persist_state="session",
+        help="Each scheduler's mean JCT less that of this one, on the same jobs.",
     )
     if baseline not in differences:
         return
-    rows = [difference_row(name, d) for name, d in differences[baseline].items()]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="differences")
+    rows = differences[baseline]
+    axis = f"mean JCT less that of {baseline}, ms"
+    chart(
+        dots_figure(difference_dots(rows), axis, zero=True),
+        differences_title(baseline, rows),
+        "differences-chart",
+        "Paired difference of each scheduler's mean JCT with its 95 % interval",
+    )
+    frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
+    table(frame, "differences", f"Paired differences from {baseline}", f"differences_from_{baseline}")
     st.caption(
         "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times as "
         "many replications schedulers with random numbers of their own would need for the same interval."
     )
 
 
+def sure_tab(state: AppState, data: Report) -> None:
+    """Prediction, simulation, theory and intervals side by side, and what each of them means."""
+    rows = sureness_rows(data["report"], data["predicted"], data["idle_s"])
+    chart(
+        forest_figure(rows),
+        sureness_headline(rows),
+        "forest",
+        "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
+    )
+    table(pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure")
+    core_alone_note(state)
+    st.markdown("**What the columns mean**")
+    st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
+    st.markdown("**Where the task times come from**")
+    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data["models"])))
+
+
 def warmup_panel(series: Report | None) -> None:
     """The plot of the warm-up, where pilot runs were made for it."""
     if series:
-        with st.expander(f"Warm-up: {series['jobs']:,} jobs by MSER-5", icon=":material/timeline:"):
-            st.plotly_chart(warmup_figure(series), key="warmup", alt="Start-up of pilot runs")
+        chart(
+            warmup_figure(series),
+            f"Warm-up: {series['jobs']:,} jobs by MSER-5",
+            "warmup",
+            "Start-up of pilot runs",
+        )

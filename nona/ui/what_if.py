@@ -46,6 +46,8 @@ def what_if(state: AppState) -> None:
                 args=(state, key),
                 help="Every change asks all schedulers anew: a quick run, which further replications refine.",
             )
+        if problem := state.problem():
+            st.warning(plain(problem), icon=":material/edit_note:")
         st.fragment(_panel)(state, _remarks(state))
 
 
@@ -149,7 +151,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
             with st.container():
                 for name, why in shown.data["failed"].items():
                     st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-                overload_warnings(shown.data["report"]["schedulers"])
+                overload_warnings(shown.data["report"]["schedulers"], state)
             st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
             st.caption(plain(engine_text(shown.data["report"])))
     if was_busy and not live.busy(jobs()):

@@ -13,6 +13,12 @@ def state_of(at: Any) -> Any:
     return at.session_state["nona_state"]
 
 
+def open_tab(at: Any, name: str) -> None:
+    at.session_state["result-tabs"] = name
+    at.run()
+    assert not at.exception, at.exception
+
+
 def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     at = open_page(PAGE)
     state = state_of(at)
@@ -34,7 +40,9 @@ def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     assert "p99 needs 1,000" in notes
     results = next(d.value for d in at.dataframe if "mean JCT" in d.value)
     assert list(results["p99"]) == ["–", "–"]
-    assert any(e.label.startswith("Warm-up: ") for e in at.expander)
+    open_tab(at, "Over time")
+    assert any(m.value.replace("\\", "").startswith("**Warm-up: ") for m in at.markdown)
+    open_tab(at, "Compare")
     table = next(d.value for d in at.dataframe if "pairing saves" in d.value)
     assert list(table["scheduler"]) == ["spread"]
     slower = table["verdict"][0]

@@ -24,6 +24,11 @@ def state_of(at: Any) -> AppState:
     return state
 
 
+def panel(open_page: Open) -> Any:
+    """The Simulation page with the panel on it."""
+    return open_page("7_simulation").segmented_control(key="simulation-view").set_value("What if").run()
+
+
 def small(state: AppState, **changes: Any) -> None:
     """The slides' example, small."""
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
@@ -59,7 +64,7 @@ def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 6
 
 
 def test_sliders_are_the_scenario_s_numbers(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     slider(at, "Link background").set_value(35).run()
     slider(at, "Compute background").set_value(20).run()
     slider(at, "Servers").set_value(11).run()
@@ -112,7 +117,7 @@ def test_the_ends_of_the_sliders_hold_still_while_they_are_moved() -> None:
 
 
 def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     small(state_of(at))
     at.run()
     at.toggle[0].set_value(True).run()
@@ -139,7 +144,7 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page: Open) -
 
 
 def test_a_change_supersedes_what_is_being_asked(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     small(state_of(at))
     at.run()
     at.toggle[0].set_value(True).run()
@@ -160,7 +165,7 @@ def test_a_change_supersedes_what_is_being_asked(open_page: Open) -> None:
 
 
 def test_what_cannot_be_placed_is_said_and_the_others_answer(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
     small(state_of(at), workload=[row | {"rate": "1000/s"}])
     at.run()
@@ -173,7 +178,7 @@ def test_what_cannot_be_placed_is_said_and_the_others_answer(open_page: Open) ->
 
 
 def test_nothing_is_asked_while_the_scenario_is_not_valid(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     small(state_of(at))
     state_of(at).live.on = True
     state_of(at).edit(("cluster", "network", "capacity"), "5 apples")
@@ -184,11 +189,12 @@ def test_nothing_is_asked_while_the_scenario_is_not_valid(open_page: Open) -> No
 
 
 def test_the_button_takes_the_workers_of_the_quick_answer(open_page: Open) -> None:
-    at = open_page("7_simulation")
+    at = panel(open_page)
     small(state_of(at))
     at.run()
     at.toggle[0].set_value(True).run()
     first = state_of(at).live.parts
+    at.segmented_control(key="simulation-view").set_value("Run").run()
     at.button(key="run-simulate").click().run()
     assert [jobs().get(p) for p in first] == [None] * len(first)
     assert jobs().get(state_of(at).jobs["simulate"]) is not None

@@ -78,7 +78,7 @@ class LiveCharts {
     for (const { name, button, swatch, number } of this.buttons) {
       const shown = !this.off.has(name), own = this.data.series[name];
       button.setAttribute("aria-pressed", shown);
-      number.textContent = own ? own.jobs.toLocaleString("en") : "–";
+      number.textContent = !this.data.running ? "" : own ? own.jobs.toLocaleString("en") : "–";
       this.swatch(swatch, this.data.styles[name]);
     }
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,16 @@ _component = st.components.v2.component(
 
 
 def chart_data(
-    live: Mapping[str, Any], running: bool, fraction: float = 1.0, told: str = ""
+    live: Mapping[str, Any],
+    running: bool,
+    fraction: float = 1.0,
+    told: str = "",
+    titles: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What is sent to the browser: a job's ``live``, how each scheduler looks, what the charts say."""
+    """What is sent to the browser: a job's ``live``, how each scheduler looks, what the charts say.
+
+    ``titles`` of the four charts; by default those that follow from ``live``.
+    """
     series = live.get("series", {})
     names = live.get("schedulers", [])
     return {
@@ -38,7 +45,7 @@ def chart_data(
         "running": running,
         "fraction": fraction,
         "told": told,
-        "titles": live_titles(series, running),
+        "titles": list(titles) or live_titles(series, running),
         "alts": live_alts(series),
         "note": "Lines over time: the first replication. All else: all measured jobs so far."
         if running

@@ -80,13 +80,13 @@ function sloLines(f, x, slo, unit) {
   let last = -99;
   for (const [s] of [...by].sort((a, b) => a[0] - b[0])) {
     const at = Math.round(x.at(s / unit.size)) + 0.5;
-    c.strokeStyle = f.ink; c.lineWidth = 1.2; c.setLineDash([4, 3]);
+    c.strokeStyle = f.faint; c.lineWidth = 1.2; c.setLineDash([4, 3]);
     c.beginPath(); c.moveTo(at, PLACE.top); c.lineTo(at, f.h - PLACE.bottom); c.stroke(); c.setLineDash([]);
-    if (at - last < 34) continue;
-    last = at;
-    c.font = `10px ${f.font}`; c.fillStyle = f.ink; c.textAlign = "left"; c.textBaseline = "top";
-    c.fillText("SLO", Math.min(at + 3, f.w - 26), PLACE.top);
+    last = Math.max(last, at);
   }
+  if (!by.size) return;
+  c.font = `11px ${f.font}`; c.fillStyle = f.ink; c.textAlign = "left"; c.textBaseline = "bottom";
+  c.fillText(by.size > 1 ? "SLOs" : "SLO", Math.min(last + 4, f.w - 34), f.h - PLACE.bottom - 4);
 }
 
 // Horizontal bars, one row per scheduler; `parts` gives each row's bars as [share, opacity, word].
@@ -123,7 +123,7 @@ function bars(f, shown, parts, title) {
 
 function hits(f, shown, data) {
   if (!data.slo.length) return waiting(f, "No query has an SLO.");
-  return bars(f, shown, (s) => (s.hit_rate === null ? [] : [[s.hit_rate, 1, "within the SLO"]]), "jobs within their SLO so far, %");
+  return bars(f, shown, (s) => (s.hit_rate === null ? [] : [[s.hit_rate, 1, "within the SLO"]]), `jobs within their SLO${data.running ? " so far" : ""}, %`);
 }
 
 function loads(f, shown) {

@@ -1,0 +1,23 @@
+"""A chart as every page shows one: its finding as a title that wraps, then the figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from nona.ui.widgets import plain
+
+CONFIG: Mapping[str, Any] = MappingProxyType(
+    {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+)
+
+
+def chart(figure: go.Figure, title: str, key: str, alt: str) -> None:
+    """Show ``figure`` under ``title``, the finding; ``alt`` says in words what is drawn."""
+    with st.container(border=True, key=f"chart-{key}"):
+        st.markdown(f"**{plain(title)}**")
+        st.plotly_chart(figure, key=key, alt=f"{title}. {alt}", config=dict(CONFIG))
