@@ -1,0 +1,227 @@
+"""Sweeps: what they simulate, and edges of stability against loads computed in closed form."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.errors import ScenarioError
+from nona.report.sweep import Curves, sweep_report
+from nona.scenario import Scenario
+from nona.scenario_file import scenario_from_mapping
+from nona.simulation.run import Cancelled
+from nona.study import number_named, prepare, simulate
+from nona.study.bisection import bends, middle, near_enough, spread_order
+from nona.study.curves import SweepSettings, curves, swept_scenario
+
+# Two parallel tasks of 4 ms between a first and a last of 1 ms: 10 ms of work, 3 + 3 MB when split.
+GRAPH = {
+    "directed": True,
+    "nodes": [{"id": n, "compute_ms": ms} for n, ms in (("a", 1), ("b", 4), ("c", 4), ("d", 1))],
+    "edges": [
+        {"source": "a", "target": "b", "bytes": 1_000_000, "tensor": "ab"},
+        {"source": "a", "target": "c", "bytes": 2_000_000, "tensor": "ac"},
+        {"source": "b", "target": "d", "bytes": 1_500_000, "tensor": "bd"},
+        {"source": "c", "target": "d", "bytes": 1_500_000, "tensor": "cd"},
+    ],
+}
+WORK_S, BYTES = 10e-3, 6e6
+
+
+def scenario(rate: float = 80.0, servers: int = 4, capacity: float = 2e9, **more: object) -> Scenario:
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "seed": 5,
+            "cluster": {"servers": [{"count": servers}], "network": {"capacity": capacity, "latency": 0}},
+            "workload": [{"model": "split", "rate": rate, "slo": "40 ms"}],
+            "models": {"split": GRAPH},
+            "simulation": {"jobs": 400, "replications": 2},
+            "schedulers": ["local", "spread"],
+        }
+        | more
+    )
+
+
+def swept(
+    given_: Scenario, key: str, values: tuple[float, ...], *names: str, jobs: int = 400, runs: int = 2
+) -> Curves:
+    chosen = SweepSettings(number_named(given_, key), values, names, jobs, runs)
+    *_, last = curves(given_, chosen)
+    return last
+
+
+def edges(found: Curves, name: str) -> list[tuple[float, float]]:
+    curve = sweep_report(found)["schedulers"][name]
+    return [(e["stable"], e["overloaded"]) for e in curve["edges"]]
+
+
+def test_local_gives_up_where_the_executors_are_offered_all_they_can_do() -> None:
+    rate, servers = 80.0, 4
+    truth = servers / (rate * WORK_S)  # the load factor at which rate · work = servers
+    found = swept(scenario(rate, servers), "load", (2.0, 4.0, 6.0, 8.0), "local", jobs=2000)
+    ((stable, overloaded),) = edges(found, "local")
+    assert stable < truth <= overloaded
+    assert overloaded - stable <= 0.01 * overloaded + 1e-9
+    ((formula_stable, formula_over),) = [
+        (e["stable"], e["overloaded"]) for e in sweep_report(found)["schedulers"]["local"]["formula_edges"]
+    ]
+    assert formula_stable < truth <= formula_over
+
+
+def test_spread_gives_up_where_the_link_is_full_of_its_own_messages_and_of_others() -> None:
+    rate, capacity = 100.0, 2e9
+    truth = 1 - rate * BYTES / capacity  # background and messages fill the link
+    found = swept(scenario(rate, 8, capacity), "background.network.utilization", (0.0, 0.5, 0.95), "spread")
+    ((stable, overloaded),) = edges(found, "spread")
+    assert stable < truth <= overloaded
+    assert overloaded - stable <= 0.01
+
+
+def test_more_capacity_and_more_servers_make_it_stable_from_the_other_side() -> None:
+    rate = 100.0
+    given_ = scenario(rate, 8, background={"network": {"utilization": 0.2}})
+    truth = rate * BYTES / 0.8
+    found = swept(given_, "cluster.network.capacity", (3e8, 3e9), "spread")
+    ((stable, overloaded),) = edges(found, "spread")
+    assert overloaded <= truth < stable
+    assert stable / overloaded < 1.02
+
+    found = swept(scenario(250.0), "cluster.servers[0].count", (1.0, 8.0), "local", jobs=2000)
+    assert edges(found, "local") == [(3.0, 2.0)]  # 2.5 servers' worth of work
+    assert all(v == int(v) for v in found.points["local"])
+
+
+def test_unstable_everywhere_and_a_single_value() -> None:
+    over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
+    assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2
+    report = sweep_report(over)
+    assert report["schedulers"]["local"]["edges"] == []
+    assert report["schedulers"]["spread"]["points"][0]["ratio"] == {"mean": None, "ci95": None}
+    one = swept(scenario(), "background.compute.utilization", (0.3,), "local")
+    assert list(one.points["local"]) == [0.3]
+    assert one.fraction == 1
+
+
+def test_its_points_are_those_of_a_simulation_with_the_same_random_numbers() -> None:
+    given_ = scenario(150.0, 4)
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local", "spread"), 300, 3)
+    *_, found = curves(given_, chosen)
+    for value in chosen.values:
+        whole = simulate(prepare(swept_scenario(given_, chosen, value)))
+        for name, summary in whole.summaries.items():
+            point = found.points[name][value]
+            assert point.state == summary.state
+            if summary.state != "overloaded":
+                assert point.summary is not None
+                assert point.summary.jct.mean == summary.jct.mean
+                assert len(point.means_s) == 3
+
+
+def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit() -> None:
+    """Common random numbers over values: local sends nothing, so the link's background is nothing to it."""
+    found = swept(scenario(200.0), "background.network.utilization", (0.0, 0.3, 0.9), "local")
+    assert len({p.means_s for p in found.points["local"].values()}) == 1
+
+
+def test_workers_change_nothing() -> None:
+    given_ = scenario(150.0)
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
+    *_, alone = curves(given_, chosen)
+    *_, shared = curves(given_, chosen, workers=2)
+    for name in chosen.schedulers:
+        assert {v: p.means_s for v, p in alone.points[name].items()} == {
+            v: p.means_s for v, p in shared.points[name].items()
+        }
+
+
+def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_on() -> None:
+    found = swept(scenario(150.0, 2), "load", (1.0, 2.0), "nona", "local")
+    point = found.points["nona"][2.0]
+    assert (point.state, point.summary, point.means_s) == ("overloaded", None, ())
+    assert "must be below 1" in point.reason
+    assert found.points["nona"][1.0].state != "overloaded"
+    assert found.formula["nona"][2.0] is None
+    ((stable, overloaded),) = edges(found, "nona")
+    assert stable < 2 / (150 * WORK_S) <= overloaded
+
+
+def test_it_tells_early_and_never_goes_back() -> None:
+    given_ = scenario()
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 4.0), ("local", "spread"), 100, 2)
+    told = list(curves(given_, chosen))
+    assert len(told[0].points["local"]) == 1
+    fractions = [t.fraction for t in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    for before, after in itertools.pairwise(told):
+        for name in chosen.schedulers:
+            assert before.points[name].keys() <= after.points[name].keys()
+    assert [t.stage for t in told][-1] == "done"
+    assert len(told[0].points["local"]) == 1  # what was told does not change afterwards
+
+
+def test_it_stops_when_nobody_wants_it_any_more() -> None:
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise Cancelled
+
+    given_ = scenario()
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0), ("local",), 400, 2)
+    with pytest.raises(Cancelled):
+        list(curves(given_, chosen, check=check))
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "names", "why"),
+    [
+        ("background.network.utilization", (0.0, 1.0), ("local",), "must be less than 1"),
+        ("load", (0.0, 1.0), ("local",), "rate"),
+        ("load", (1.0,), (), "no scheduler is chosen"),
+        ("load", (1.0,), ("local", "local"), "given twice"),
+        ("load", (), ("local",), "give 1 to"),
+    ],
+)
+def test_what_cannot_be_swept_is_said_before_anything_runs(
+    key: str, values: tuple[float, ...], names: tuple[str, ...], why: str
+) -> None:
+    given_ = scenario()
+    with pytest.raises(ScenarioError, match=why):
+        next(curves(given_, SweepSettings(number_named(given_, key), values, names, 10, 1)))
+
+
+@given(st.integers(1, 60))
+def test_every_value_is_looked_at_once_the_ends_first(count: int) -> None:
+    order = spread_order(count)
+    assert sorted(order) == list(range(count))
+    assert set(order[:2]) == {0, count - 1}
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(["fraction", "count", "bandwidth", "factor"]), st.integers(0, 500), st.integers(1, 500)
+)
+def test_halving_ends_and_stays_between(unit: str, low: int, width: int) -> None:
+    a, b = (float(low), float(low + width)) if unit == "count" else (low / 100, (low + width) / 100)
+    span, steps = b - a, 0
+    while not near_enough(a, b, unit, span):
+        new = middle(a, b, unit)
+        assert a < new < b
+        a, b, steps = (new, b, steps + 1) if steps % 2 else (a, new, steps + 1)
+    assert steps <= 12
+
+
+def test_more_values_go_where_a_curve_bends() -> None:
+    curve = [(x / 10, 1 / (1 - x / 10)) for x in range(10)]
+    new = bends(curve, "fraction", 0.9, 1)
+    assert len(new) == 1
+    assert new[0] > 0.7
+    assert bends([(v, math.exp(3 * v)) for v, _ in curve], "fraction", 0.9, 3) == []
