@@ -103,9 +103,8 @@ def headline(report: Report, value: float) -> str:
     unstable = [n for n, p in found.items() if p["state"] == "overloaded"]
     if base in unstable:
         holding = [n for n in found if n not in unstable]
-        ending = (
-            f"; {listed(holding)} {_verb(holding, 'holds', 'hold')}" if holding else ", nor has any other"
-        )
+        ending = f"; {listed(holding)} {_verb(holding, 'holds', 'hold')}" if holding else ""
+        ending = ", nor has any other" if not holding and len(found) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
     said = [_faster(found, base), _slower(found, base), _alike(found, base)]
     alone = f"{base} takes {or_dash(found[base]['jct_s']['mean'], format_time)} on average"

@@ -1,0 +1,246 @@
+"""What a sweep says: findings, tables and figures from reports whose answers are known."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.errors import ScenarioError
+from nona.report.figures_sweep import sweep_figure, views
+from nona.report.sweep import curve_rows, turns
+from nona.report.sweep_ends import GAP, curve_ends, round_ticks, spread_labels
+from nona.report.sweep_explained import explanation
+from nona.report.sweep_text import (
+    headline,
+    stability_finding,
+    stability_text,
+    sweep_text,
+    unstable_spans,
+    value_rows,
+)
+from nona.report.sweep_values import parse_value, parse_values, spaced, value_text
+
+Report = dict[str, Any]
+
+
+def point(value: float, mean: float | None, ratio: float | None = None, **more: Any) -> Report:
+    """A point; without a mean it is overloaded."""
+    ci = None if mean is None else [0.98 * mean, 1.02 * mean]
+    ratio_ci = None if ratio is None else [0.95 * ratio, 1.05 * ratio]
+    return {
+        "value": value,
+        "state": "overloaded" if mean is None else "stable",
+        "state_reason": "",
+        "replications": 3,
+        "jct_s": {"mean": mean, "ci95": ci},
+        "means_s": [mean],
+        "slo_hit_rate": {"mean": 0.5 if mean is None else 0.99, "ci95": None},
+        "utilization": {"compute": 0.4, "network": 0.8},
+        "predicted_s": None,
+        "has_formula": False,
+        "error": None,
+        "ratio": {"mean": ratio, "ci95": ratio_ci},
+    } | more
+
+
+def curve(*points: Report, formula: list[Report] | None = None) -> Report:
+    flags = [(p["value"], p["state"] != "overloaded") for p in points]
+    ends = [
+        {"stable": a, "overloaded": b} if dict(flags)[a] else {"stable": b, "overloaded": a}
+        for a, b in turns(flags)
+    ]
+    return {"points": list(points), "edges": ends, "formula": formula, "formula_edges": []}
+
+
+def report(**changes: Any) -> Report:
+    """nona holds; slow gives up at 0.71; quick is faster; twin is not told apart."""
+    values = [0.0, 0.5, 0.9]
+    formula = [{"value": v, "jct_s": 9e-3} for v in values]
+    nona = [point(v, 10e-3, 1.0, predicted_s=9e-3, has_formula=True, error=-0.1) for v in values]
+    return {
+        "key": "background.network.utilization",
+        "label": "Link background",
+        "unit": "fraction",
+        "values": values,
+        "jobs": 4000,
+        "replications": 3,
+        "slo_s": 0.04,
+        "reference": "nona",
+        "engine": "compiled",
+        "stage": "done",
+        "complete": True,
+        "seconds": 3.2,
+        "schedulers": {
+            "nona": curve(*nona, formula=formula),
+            "slow": curve(
+                point(0.0, 20e-3, 2.0),
+                point(0.5, 31e-3, 3.1),
+                point(0.7, 90e-3),
+                point(0.71, None),
+                point(0.9, None),
+            ),
+            "quick": curve(*(point(v, 5e-3, 0.5) for v in values)),
+            "twin": curve(*(point(v, 10.1e-3, 1.01) for v in values)),
+        },
+    } | changes
+
+
+def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> None:
+    at_half = headline(report(), 0.5)
+    assert at_half == (
+        "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
+        "twin cannot be told from it (simulated)."
+    )
+    assert headline(report(), 0.9).endswith("slow has no steady state there.")
+    assert "slow" not in headline(report(), 0.9).split("(simulated)")[0]
+
+
+def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
+    told = report()
+    told["schedulers"]["nona"] = curve(point(0.0, 10e-3, 1.0), point(0.9, None))
+    assert headline(told, 0.9) == ("At 90 % link background nona has no steady state; quick and twin hold.")
+    told["schedulers"] = {"nona": curve(point(0.9, None))}
+    assert headline(told, 0.9) == "At 90 % link background nona has no steady state."
+
+
+def test_stability_in_words() -> None:
+    told = report()
+    assert stability_finding(told) == (
+        "Only nona, quick and twin hold from 0 % to 90 %. slow is unstable from 71 %."
+    )
+    del told["schedulers"]["slow"]
+    assert stability_finding(told) == "Every scheduler is stable from 0 % to 90 %."
+    lost = curve(point(1.0, None), point(4.0, None))
+    assert stability_text(lost, "count") == "unstable everywhere"
+    assert stability_finding(report(schedulers={"nona": lost})) == "Nona is unstable everywhere."
+    assert stability_text(curve(point(1.0, None), point(4.0, 1e-3)), "count") == "unstable up to 1"
+    gap = curve(point(1.0, 1e-3), point(2.0, None), point(3.0, None), point(4.0, 1e-3))
+    assert stability_text(gap, "count") == "unstable from 2 to 3"
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=12))
+def test_spans_cover_just_the_unstable_points(flags: list[bool]) -> None:
+    points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]
+    spans = unstable_spans({"points": points})
+    for i, ok in enumerate(flags):
+        inside = any((low is None or low <= i) and (high is None or i <= high) for low, high in spans)
+        assert inside != ok
+
+
+def test_rows_for_people_and_for_files() -> None:
+    told = report()
+    rows = {r["scheduler"]: r for r in value_rows(told, 0.9)}
+    assert rows["slow"]["mean JCT"] == rows["slow"]["times nona"] == "–"
+    assert rows["slow"]["state"] == "overloaded"
+    assert rows["quick"]["times nona"] == "0.5 × (0.475–0.525)"
+    assert rows["nona"]["formula"] == "9 ms"
+    assert rows["nona"]["formula's error"] == "-10.0%"
+    assert rows["quick"]["formula"] == "none"
+    files = curve_rows(told)
+    assert len(files) == sum(len(c["points"]) for c in told["schedulers"].values())
+    assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= files[0].keys()
+    assert "unstable from 71 %" in sweep_text(told)
+
+
+def test_the_explanation_holds_the_sweep_s_own_numbers() -> None:
+    told = report()
+    said = dict(explanation(told))
+    assert "-10.0% (nona at" in said["By formula"]
+    assert "slow is unstable from 71 %" in said["Edges of stability"]
+    assert "slow takes 2 times as long as nona at 0 % and 3.1 times at 50 %" in said["Ratios near an edge"]
+    del told["schedulers"]["slow"]
+    told["schedulers"]["nona"]["formula"] = None
+    assert list(dict(explanation(told))) == ["Simulated"]
+
+
+def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
+    told = report()
+    for view in views(told):
+        figure = sweep_figure(told, view, cursor=0.5)
+        slow = next(t for t in figure.data if t.name == "slow")
+        beyond = [y for x, y in zip(slow.x, slow.y, strict=True) if x > 70.0]
+        assert all(y is None for y in beyond)
+        (cross,) = [t for t in figure.data if t.name == "slow: unstable ≥ 71 %"]
+        assert (cross.x[0], cross.marker.symbol) == (71.0, "x")
+        assert [a.text for a in figure.layout.annotations if "unstable" in (a.text or "")] == [
+            "unstable ≥ 71 %"
+        ]
+        nona = next(t for t in figure.data if t.name == "nona")
+        assert (nona.y[0] is None) == (view == "none")
+    jct = sweep_figure(told, "JCT")
+    assert jct.layout.yaxis.type == "log"
+    assert [t.y[0] for t in jct.data if t.name == "nona by formula"] == [9.0]
+    assert "SLO" in [a.text for a in jct.layout.annotations]
+    assert not [t for t in sweep_figure(told, "SLO hits").data if "formula" in t.name]
+
+
+def test_an_edge_that_is_known_badly_is_not_marked() -> None:
+    told = report()
+    told["schedulers"]["slow"] = curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None))
+    assert curve_ends(told, lambda p: p["jct_s"]) == []
+    assert len(curve_ends(report(), lambda p: p["jct_s"])) == 1
+
+
+def test_an_interval_that_reaches_below_zero_ends_on_the_axis() -> None:
+    told = report()
+    told["schedulers"]["quick"]["points"][1]["jct_s"]["ci95"] = [-1.0, 1.0]
+    figure = sweep_figure(told)
+    quick = next(t for t in figure.data if t.name == "quick")
+    assert all(y - down > 0 for y, down in zip(quick.y, quick.error_y.arrayminus, strict=True))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.floats(0, 400), max_size=12))
+def test_labels_keep_apart_in_their_order(heights: list[float]) -> None:
+    moved = [h + m for h, m in zip(heights, spread_labels(heights), strict=True)]
+    order = sorted(range(len(heights)), key=lambda i: (heights[i], i))
+    placed = [moved[i] for i in order]
+    assert all(b - a >= GAP - 1e-6 for a, b in pairwise(placed))
+    assert sum(moved) == pytest.approx(sum(heights), abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(["fraction", "count", "factor", "bandwidth"]),
+    st.integers(1, 50),
+    st.integers(1, 500),
+    st.integers(2, 30),
+)
+def test_values_lie_between_the_ends_and_are_about_as_many(
+    unit: str, low: int, width: int, count: int
+) -> None:
+    found = spaced(low, low + width, count, unit)
+    assert (found[0], found[-1]) == (low, low + width)
+    assert list(found) == sorted(set(found))
+    assert len(found) <= count + 2
+    if unit == "count":
+        assert all(v == int(v) for v in found)
+
+
+def test_ticks_are_round() -> None:
+    assert round_ticks(0.9, 11) == [1.0, 2.0, 5.0, 10.0]
+    assert round_ticks(1e-3, 1e4) == [10.0**k for k in range(-3, 5)]
+
+
+def test_values_are_read_as_they_are_written() -> None:
+    assert parse_values("0:0.9:0.1", "fraction")[3:5] == (0.3, 0.4)
+    assert parse_values("5 Gbit/s,25 Gbit/s", "bandwidth") == (6.25e8, 3.125e9)
+    assert parse_values("3, 1, 3", "count") == (1.0, 3.0)
+    for unit, value in (("fraction", 0.25), ("bandwidth", 1.25e9), ("count", 12.0), ("factor", 1.5)):
+        assert parse_value(value_text(value, unit), unit, "x") == pytest.approx(value)
+    for text, unit, why in (
+        ("1:2", "count", "FIRST:LAST:STEP"),
+        ("2:1:1", "count", "go up"),
+        ("0:1:0", "factor", "go up"),
+        ("1.5", "count", "whole"),
+        ("inf", "factor", "finite"),
+        ("", "count", "give 1 to"),
+        ("0:1:1e-9", "fraction", "give 1 to"),
+        ("5 apples", "bandwidth", "--values: '5 apples' is not a bandwidth"),
+    ):
+        with pytest.raises(ScenarioError, match=why):
+            parse_values(text, unit)
