@@ -2,31 +2,57 @@
 
 import streamlit as st
 
+from nona.ui.equivalents import equivalent
+from nona.ui.guide_link import guide_link
 from nona.ui.models import model_names
+from nona.ui.trace_views import trace_upload
 from nona.ui.widgets import plain
 from nona.ui.workload_edits import add_model
-from nona.ui.workload_views import row_editor, trace_upload
+from nona.ui.workload_facts import offered
+from nona.ui.workload_views import load_gauges, row_editor
 from nona.ui.workspace import current
 from nona.units import format_time
 
 state = current()
 rows = state.scenario.workload
-total = sum(r.rate for r in rows)
-tiles = st.columns(3)
-tiles[0].metric("Kinds of query", len(rows))
-tiles[1].metric("Queries per second", f"{total:.4g}")
-tightest = min((r.slo for r in rows if r.slo is not None), default=None)
-tiles[2].metric("Tightest SLO", "none" if tightest is None else format_time(tightest))
+load = offered(state)
+with st.grid(4, min_column_width=130):
+    st.metric("Kinds of query", len(rows), help="Rows of the mix below.")
+    st.metric("Queries per second", f"{sum(r.rate for r in rows):.4g}", help="All rows together, on average.")
+    tightest = min((r.slo for r in rows if r.slo is not None), default=None)
+    st.metric(
+        "Tightest SLO",
+        "none" if tightest is None else format_time(tightest),
+        help="The shortest of the rows' latest times.",
+    )
+    st.metric(
+        "Executors full",
+        "–" if load is None else f"{100 * load.total:.3g} %",
+        help="Background and queries on the fullest kind of executor; from 100 % on queues grow without end.",
+    )
+load_gauges(state, load)
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    st.subheader("The mix", width="content")
+    guide_link("words", "What the words mean")
 for index in range(len(rows)):
-    row_editor(state, index)
+    row_editor(state, index, load)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     names = model_names(state)
-    chosen = st.selectbox("Another model", names, key="another-model", width=320)
-    st.button("Add it to the mix", icon=":material/add:", on_click=add_model, args=(state, chosen))
+    chosen = st.selectbox(
+        "Another model", names, key="another-model", width=260, help="A sample, or a model that you uploaded."
+    )
+    st.button(
+        "Add it to the mix",
+        icon=":material/add:",
+        help="As one more row, at 10 queries per second.",
+        on_click=add_model,
+        args=(state, chosen),
+    )
 
-with st.expander("Upload an arrival trace (CSV)"):
+with st.expander("Arrival traces (CSV)", icon=":material/timeline:"):
     trace_upload(state)
+equivalent(state, "place", "--json", key="workload")
