@@ -1,0 +1,61 @@
+"""``nona sweep``: JSON, text, the file of points, and one line for what cannot be swept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from nona.cli import main
+
+SWEEP = ("sweep", "slides_example", "--key", "background.network.utilization")
+SMALL = ("--jobs", "30", "--replications", "2", "--scheduler", "nona", "--scheduler", "spread")
+
+
+def test_json_and_csv_hold_the_same_points(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    status = main([*SWEEP, "--values", "0:0.4:0.2", *SMALL, "--json", "--csv", str(path)])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    told = json.loads(captured.out)
+    assert told["values"] == [0.0, 0.2, 0.4]
+    assert list(told["schedulers"]) == ["nona", "spread"]
+    assert told["complete"]
+    first = told["schedulers"]["spread"]["points"][0]
+    assert first["jct_s"]["mean"] == pytest.approx(32e-3)
+    assert first["ratio"]["mean"] == pytest.approx(32 / 14)
+    assert first["predicted_s"] == pytest.approx(32e-3, rel=0.01)
+    table = pd.read_csv(path)
+    assert len(table) == sum(len(c["points"]) for c in told["schedulers"].values())
+    held = table[(table.scheduler == "spread") & (table.value == 0)]
+    assert held.mean_jct_s.iloc[0] == pytest.approx(first["jct_s"]["mean"])
+
+
+def test_text_says_the_finding_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SWEEP, "--values", "0,10 %", *SMALL, "--values-only", "--seed", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "Every scheduler is stable from 0 % to 10 %." in out
+    assert "At 10 % link background nona is 2." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((*SWEEP, "--values", "0:1:0.5"), "must be less than 1"),
+        ((*SWEEP, "--values", "a:b:c"), "'a' is not a fraction"),
+        ((*SWEEP, "--values", "0.1", "--scheduler", "nobody"), "nobody"),
+        ((*SWEEP, "--values", "0.1", "--jobs", "0"), "--jobs 0 must be at least 1"),
+        (("sweep", "slides_example", "--key", "no.where", "--values", "1"), "no such place"),
+        (("sweep", "slides_example", "--key", "name", "--values", "1"), "is not a number"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert why in captured.err
+    assert len(captured.err.strip().splitlines()) == 1

@@ -1,0 +1,201 @@
+"""The sweep panel: what is asked for, what is shown, what is kept, and what is not run twice."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from app_driver import Open, finish, go
+
+from nona.errors import NonaError
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.ui.state import AppState
+from nona.ui.sweep_live import live_option
+from nona.ui.sweep_settings import (
+    change,
+    form_of,
+    from_plain,
+    is_stale,
+    settings_of,
+    shell_arguments,
+    sweep_fingerprint,
+    to_plain,
+)
+from nona.ui.workspace import jobs
+
+
+def state_of(at: Any) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    return state
+
+
+def small(state: AppState, **changes: Any) -> None:
+    """The slides' example, small."""
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"simulation": {"jobs": 40, "replications": 2}, "schedulers": ["nona", "local", "spread"]}
+    state.adopt(scenario_from_mapping(data | changes))
+
+
+def open_sweep(open_page: Open, **changes: Any) -> Any:
+    at = open_page("7_simulation")
+    small(state_of(at), **changes)
+    state_of(at).choices["simulation-view"] = "Sweep"
+    at.session_state["simulation-view"] = "Sweep"
+    return at.run()
+
+
+def field(at: Any, label: str) -> Any:
+    fields = [*at.text_input, *at.number_input, *at.selectbox, *at.select_slider, *at.multiselect]
+    return next(f for f in fields if f.label == label)
+
+
+def table(at: Any) -> Any:
+    return next(d.value for d in at.dataframe if "stability" in d.value)
+
+
+def run(at: Any) -> Any:
+    at.button(key="run-sweep").click().run()
+    return finish(at, "sweep")
+
+
+def markdown(at: Any) -> str:
+    return " ".join(m.value for m in at.markdown).replace("\\", "").replace("\u00a0", " ")
+
+
+def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    field(at, "To").set_value("60 %").run()
+    field(at, "Values, about").set_value(4).run()
+    run(at)
+    state = state_of(at)
+    told = state.results["sweep"].data
+    assert told["values"] == [0.0, 0.2, 0.4, 0.6]
+    assert "At 40 % link background nona is" in markdown(at)
+    assert list(table(at)["scheduler"]) == ["nona", "local", "spread"]
+    slider = at.select_slider[0]
+    slider.set_value(0.0).run()
+    assert list(table(at)["mean JCT"]) == ["14 ms ± 0 s", "22 ms ± 0 s", "32 ms ± 0 s"]
+    assert next(iter(table(at)["times nona"])) == "1 ×"
+    assert [r.split(" ×")[0] for r in table(at)["times nona"]][1:] == ["1.57", "2.29"]
+    assert at.button(key="run-sweep").disabled  # the same sweep is not run again
+    chart = json.loads(at.get("plotly_chart")[0].proto.spec)
+    assert {"nona", "local", "spread"} <= {t["name"] for t in chart["data"]}
+
+    go(at, "4_cluster")
+    go(at, "7_simulation")
+    assert field(at, "To").value == "60 %"
+    assert field(at, "Values, about").value == 4
+    assert at.select_slider[0].value == 0.0
+    assert state.results["sweep"].data is told
+
+
+def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    field(at, "Values, about").set_value(2).run()
+    run(at)
+    state = state_of(at)
+    state.edit(("background", "network", "utilization"), 0.35)
+    at.run()
+    assert not [w for w in at.warning if "earlier version" in w.value]
+    assert at.button(key="run-sweep").disabled
+    state.edit(("seed",), 99)
+    at.run()
+    assert [w for w in at.warning if "earlier version" in w.value]
+    assert not at.button(key="run-sweep").disabled
+
+
+def test_cancelled_it_shows_what_it_had(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    change(state_of(at), jobs=3000, replications=60)
+    at.run()
+    at.button(key="run-sweep").click().run()
+    job = jobs().get(state_of(at).jobs["sweep"])
+    assert job is not None
+    end = time.monotonic() + 60
+    while not job.live.get("schedulers") and job.running and time.monotonic() < end:
+        job.touch()
+        time.sleep(0.05)
+    assert job.running
+    at.run()  # the live chart
+    assert at.get("echarts_chart")
+    at.button(key="cancel-sweep").click().run()
+    assert not at.exception
+    assert any("ended early" in i.value for i in at.info)
+    assert len(table(at)) >= 1
+    assert not at.button(key="run-sweep").disabled
+    go(at, "4_cluster")
+    go(at, "7_simulation")
+    assert any("ended early" in i.value for i in at.info)
+
+
+def test_what_is_typed_wrong_stays_and_says_why(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    field(at, "To").set_value("120 %").run()
+    assert any("must be less than 1" in e.value.replace("\\", "") for e in at.error)
+    assert not [b for b in at.button if b.key == "run-sweep"]
+    assert field(at, "To").value == "120 %"
+    field(at, "Sweep").set_value("cluster.network.capacity").run()
+    field(at, "From").set_value("5 apples").run()
+    assert any("is not a bandwidth" in e.value for e in at.error)
+    field(at, "From").set_value("1 Gbit/s").run()
+    assert not at.error
+    field(at, "Sweep").set_value("background.network.utilization").run()
+    assert field(at, "To").value == "120 %"
+
+
+def test_settings_are_read_and_named() -> None:
+    state = AppState()
+    small(state)
+    change(state, key="cluster.servers[0].count", low="8", high="2", count=3)
+    settings = settings_of(state)
+    assert settings.values == (2.0, 5.0, 8.0)
+    assert settings.schedulers == ("nona", "local", "spread")
+    assert from_plain(state.scenario, json.loads(json.dumps(to_plain(settings)))) == settings
+    mark = sweep_fingerprint(state.scenario, settings)
+    state.edit(("cluster", "servers", 0, "count"), 7)
+    assert sweep_fingerprint(state.scenario, settings) == mark
+    assert not is_stale(state, mark, to_plain(settings))
+    state.edit(("cluster", "network", "capacity"), "3 Gbit/s")
+    assert is_stale(state, mark, to_plain(settings))
+    state.replace_list(("cluster", "servers"), state.value(("cluster", "servers")))
+    assert is_stale(state, mark, {**to_plain(settings), "number": "cluster.servers[4].count"})
+    words = shell_arguments(settings)
+    assert words[:4] == ["--key", "cluster.servers[0].count", "--values", "2,5,8"]
+    assert words.count("--scheduler") == 3
+
+
+def test_no_scheduler_is_said_and_not_swept() -> None:
+    state = AppState()
+    small(state)
+    change(state, schedulers=())
+    assert form_of(state).schedulers == ()
+    with pytest.raises(NonaError, match="no scheduler is chosen"):
+        settings_of(state)
+
+
+def test_the_shipped_scenario_of_five_models_opens_with_fitting_ends() -> None:
+    state = AppState()
+    state.adopt(load_scenario(scenario_path("five_models_80_servers")))
+    settings = settings_of(state)
+    assert settings.number.key == "background.network.utilization"
+    assert (settings.values[0], settings.values[-1], len(settings.values)) == (0.0, 0.95, 11)
+    assert (settings.jobs, len(settings.schedulers)) == (4000, 8)
+
+
+def test_the_live_chart_draws_a_gap_beyond_an_edge() -> None:
+    mean = {"mean": 0.01, "ci95": None}
+    points = [
+        {"value": 0.5, "state": "stable", "jct_s": mean},
+        {"value": 0.51, "state": "overloaded", "jct_s": {"mean": None, "ci95": None}},
+    ]
+    curve = {"points": points, "edges": [{"stable": 0.5, "overloaded": 0.51}]}
+    told = {"label": "Link background", "unit": "fraction", "values": [0.0, 0.95]}
+    option = live_option(told | {"schedulers": {"spread": curve}})
+    line, cross = option["series"]
+    assert line["data"] == [[50.0, 10.0], [51.0, "-"]]
+    assert cross["data"] == [[51.0, 10.0]]
+    assert option["animation"] is False
+    json.dumps(option)
