@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario import Scenario
+from nona.ui.kept import choices, take_choices
 from nona.ui.models import apart, portable
 from nona.ui.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, pack, unpack
 from nona.ui.state import AppState
@@ -51,11 +52,8 @@ def address(text: str) -> str:
 
 
 def _choices(state: AppState) -> dict[str, Any]:
-    """Small choices, as the one among several; no free text."""
-    small = {
-        k: v for k, v in state.kept.items() if isinstance(v, str | bool | int | float) and k in state.shared
-    }
-    return dict(list(small.items())[:MOST_CHOICES])
+    """The latest small choices."""
+    return dict(list(choices(state).items())[-MOST_CHOICES:])
 
 
 def _whole(state: AppState) -> Scenario:
@@ -130,7 +128,5 @@ def _decline(state: AppState) -> None:
 def _adopt(state: AppState, shared: Shared) -> None:
     state.adopt(shared.scenario)
     state.model = shared.scenario.workload[0].model
-    state.kept.update(shared.choices)
-    for key in shared.choices:  # the page's own memory would win over what the link says
-        st.session_state.pop(key, None)
+    take_choices(state, dict(shared.choices))
     state.offer = None

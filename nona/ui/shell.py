@@ -7,6 +7,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
 from nona.ui.job_panel import collect, current_job
+from nona.ui.kept import remember, restore
 from nona.ui.scenario_bar import scenario_bar
 from nona.ui.share_views import link_notice, take_link
 from nona.ui.state import AppState
@@ -26,6 +27,8 @@ NOUNS = {
 def open_session() -> AppState:
     """The session's state, with a link and the results of finished jobs taken in."""
     state = session_state()
+    remember(state)
+    restore(state)
     take_link(state)
     collect(state)
     return state

@@ -65,7 +65,6 @@ class AppState:
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
-    shared: set[str] = field(default_factory=set)
     offer: Shared | None = None
     history: History = field(default_factory=History)
     live: Live = field(default_factory=Live)

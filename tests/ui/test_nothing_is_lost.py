@@ -1,0 +1,158 @@
+"""What is typed or chosen anywhere is found again: after a walk over all pages, and after a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from app_driver import APP, finish, go, new_session
+from streamlit.testing.v1 import AppTest
+
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.ui.kept import LONGEST, MOST, is_kept, remember
+from nona.ui.share import Shared, pack
+from nona.ui.state import AppState
+from nona.ui.workspace import jobs
+
+PAGES = [p.stem for p in sorted((APP.parent / "pages").glob("*.py"))]
+KINDS = (
+    "text_input",
+    "text_area",
+    "number_input",
+    "selectbox",
+    "multiselect",
+    "slider",
+    "select_slider",
+    "toggle",
+    "checkbox",
+    "radio",
+    "button_group",
+)
+
+
+def state_of(at: AppTest) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    return state
+
+
+def prepared() -> AppTest:
+    """A session in which every page has something to show."""
+    at = new_session().run()
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data["simulation"] = {"jobs": 80, "replications": 2}
+    data["schedulers"] = ["local", "spread", "expert"]
+    state_of(at).adopt(scenario_from_mapping(data))
+    for page, kind in (("6_placement", "place"), ("7_simulation", "simulate")):
+        go(at, page).button(key=f"run-{kind}").click().run()
+        finish(at, kind)
+    return at
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[AppTest]:
+    yield prepared()
+    jobs().close()
+
+
+def widgets(at: AppTest) -> dict[str, Any]:
+    """All fields of the page: by key where it is their own, else by kind and label."""
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        for number, w in enumerate(at.get(kind)):
+            label = f"{kind} {w.label} {number}" if not w.key or any(c.isdigit() for c in w.key) else w.key
+            found[label] = w
+    return found
+
+
+def other_value(w: Any) -> Any:
+    """A valid value that is not the present one; ``None`` if there is none."""
+    kind = w.type
+    if kind in ("selectbox", "radio", "select_slider", "button_group"):
+        options = [o for o in w.options if o != w.value]
+        return options[0] if options and isinstance(options[0], str) else None
+    if kind == "multiselect":
+        return list(w.value)[:-1] or None
+    if kind in ("toggle", "checkbox"):
+        return not w.value
+    if kind in ("slider", "number_input"):
+        step = getattr(w, "step", None) or 1
+        return w.value + step if w.value + step <= w.max else w.value - step
+    return "40 us"
+
+
+def shown(at: AppTest) -> dict[str, Any]:
+    return {name: w.value for name, w in widgets(at).items()}
+
+
+def reloaded(at: AppTest) -> AppTest:
+    fresh = new_session()
+    fresh.query_params["workspace"] = at.query_params["workspace"]
+    return fresh.run()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> None:
+    at = go(session, page)
+    changed = {}
+    for name in list(widgets(at)):
+        w = widgets(at).get(name)
+        value = None if w is None or w.disabled else other_value(w)
+        if value is None:
+            continue
+        w.set_value(value).run()
+        assert not at.exception, (name, value)
+        after = widgets(at).get(name)
+        if after is not None:
+            changed[name] = after.value
+    before = shown(at)
+    assert len(changed) >= 2  # the scenario's name, and something of the page's own
+    for other in (PAGES[0], PAGES[3], page):
+        go(at, other)
+    assert shown(at) == before
+    assert shown(go(reloaded(at), page)) == before
+
+
+def test_tabs_stay_open(session: AppTest) -> None:
+    at = go(session, "2_models")
+    at.session_state["model-tabs"] = "Operators"
+    at.run()
+    go(go(at, "1_overview"), "2_models")
+    assert go(reloaded(at), "2_models").session_state["model-tabs"] == "Operators"
+
+
+def test_a_link_brings_choices_along_and_nothing_else() -> None:
+    scenario = load_scenario(scenario_path("slides_example"))
+    given = {
+        "result-model": "all",
+        "run-simulate": True,
+        "nona_state": "x",
+        "device-name": "typed",
+        "effort": "no",
+    }
+    at = new_session()
+    at.query_params["s"] = pack(Shared(scenario, given))
+    at.run()
+    assert not at.exception
+    assert state_of(at).kept["result-model"] == "all"
+    assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
+    for page in ("7_simulation", "8_validation"):
+        assert not go(at, page).exception  # a choice that is none falls back on the default
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, held = AppState(), {f"symbol:{i}": i for i in range(MOST + 50)}
+    held["guide-find"] = "x" * (LONGEST + 1)
+    monkeypatch.setattr("nona.ui.kept.st", type("Web", (), {"session_state": held}))
+    remember(state)
+    assert len(state.kept) == MOST
+    assert "guide-find" not in state.kept
+
+
+def test_no_button_is_ever_put_back(session: AppTest) -> None:
+    for page in PAGES:
+        at = go(session, page)
+        elements = [e for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
+        assert elements
+        assert not [e.key for e in elements if e.key and is_kept(e.key)]
