@@ -18,9 +18,45 @@ def wait_idle(page: Any, timeout: float = 30_000) -> None:
 
 
 def open_page(page: Any, name: str) -> None:
-    """Go to a page by its link in the side bar, and wait for its title."""
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    """Go to a page by its link in the side bar, opened first where it is folded away; wait for its title."""
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
+    unfold = page.get_by_test_id("stExpandSidebarButton")
+    if unfold.is_visible():
+        unfold.click()
+    link.click()
     page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+    if page.viewport_size["width"] < 768:
+        fold_side_bar(page)
+    wait_idle(page)
+
+
+def fold_side_bar(page: Any) -> None:
+    """Fold the side bar away where it lies over a narrow page."""
+    if page.get_by_test_id("stSidebar").get_attribute("aria-expanded") == "true":
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.get_by_test_id("stExpandSidebarButton").wait_for()
+
+
+def assert_fits(page: Any) -> None:
+    """Nothing is wider than the window, but what scrolls by itself."""
+    wide = page.evaluate(
+        "() => { const m = document.querySelector('[data-testid=\"stMain\"]');"
+        " return [document.documentElement.scrollWidth - innerWidth, m.scrollWidth - m.clientWidth] }"
+    )
+    assert max(wide) <= 1, wide
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Pick an option of a select box."""
+    page.get_by_role("combobox", name=label).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    wait_idle(page)
+
+
+def open_demo(page: Any, title: str) -> None:
+    """Open a demo scenario from the Overview."""
+    choose(page, "Demo scenario", title)
+    page.get_by_role("button", name="Open this scenario").click()
     wait_idle(page)
 
 

@@ -117,14 +117,20 @@ def _is_error(message: Any) -> bool:
 
 @pytest.fixture
 def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A page of the app; fails on console errors and on any request that leaves the machine."""
-    scheme = getattr(request, "param", "light")
+    """A page of the app; fails on console errors and on any request that leaves the machine.
+
+    The parameter is a colour scheme, or a scheme with a width of the window. What happens is recorded,
+    to be replayed with ``playwright show-trace``.
+    """
+    given = getattr(request, "param", "light")
+    scheme, width = (given, 1360) if isinstance(given, str) else given
     context = chromium.new_context(
-        viewport={"width": 1360, "height": 950},
+        viewport={"width": width, "height": 950},
         color_scheme=scheme,
         reduced_motion="reduce",
         accept_downloads=True,
     )
+    context.tracing.start(screenshots=True, title=request.node.name)
     outside: list[str] = []
     own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
 
@@ -142,7 +148,9 @@ def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Ite
     wait_idle(page)
     yield page
     ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"{re.sub('[^a-z0-9]+', '-', request.node.name)}-end.png")
+    name = re.sub("[^a-z0-9]+", "-", request.node.name)
+    page.screenshot(path=ARTIFACTS / f"{name}-end.png")
+    context.tracing.stop(path=ARTIFACTS / f"{name}.zip")
     context.close()
     assert not outside, outside
     assert not problems, problems

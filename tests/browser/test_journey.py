@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import ARTIFACTS, open_page, shot, wait_idle
+from browser_tools import ARTIFACTS, choose, open_demo, open_page, shot, wait_idle
 
 from nona.samples import load_sample, sample_path
 from nona.scenario_file import load_scenario
@@ -97,12 +97,6 @@ def contraction_is_played(page: Any, operators: int) -> int:
     return tasks
 
 
-def choose(page: Any, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=label).first.click()
-    page.get_by_role("option", name=option, exact=True).click()
-    wait_idle(page)
-
-
 def cluster_is_edited(page: Any) -> None:
     open_page(page, "Cluster")
     choose(page, "Shared as", "MIG slices")
@@ -160,9 +154,7 @@ def simulation_is_run(page: Any, folder: Path) -> None:
 
 def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
     page = app_page
-    choose(page, "Demo scenario", "The slides' example")
-    page.get_by_role("button", name="Open this scenario").click()
-    wait_idle(page)
+    open_demo(page, "The slides' example")
     open_page(page, "Simulation")
     field = page.get_by_label("Jobs measured per run", exact=True)
     field.fill("2000000")

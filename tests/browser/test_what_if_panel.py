@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import open_demo, open_page, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
@@ -19,14 +19,6 @@ ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
     && cells && cells !== old }"""
 
 
-def choose_slides(page: Any) -> None:
-    page.get_by_role("combobox", name="Demo scenario").first.click()
-    page.get_by_role("option", name="The slides' example", exact=True).click()
-    wait_idle(page)
-    page.get_by_role("button", name="Open this scenario").click()
-    wait_idle(page)
-
-
 def press(page: Any, label: str, key: str, times: int = 1) -> None:
     slider = page.get_by_role("slider", name=label)
     slider.focus()
@@ -36,7 +28,7 @@ def press(page: Any, label: str, key: str, times: int = 1) -> None:
 
 def test_the_answer_follows_a_slider_and_survives_a_reload(app_page: Any) -> None:
     page = app_page
-    choose_slides(page)
+    open_demo(page, "The slides' example")
     open_page(page, "Simulation")
     field = page.get_by_label("Jobs measured per run", exact=True)
     field.fill("200")

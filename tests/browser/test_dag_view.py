@@ -1,0 +1,157 @@
+"""The DAG view in a real browser: search, keyboard, blocks that open, what Python hears, telephones."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_tools import open_page, shot, wait_idle
+
+from nona.samples import load_sample
+
+pytestmark = pytest.mark.browser
+
+BOX = "e => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }"
+
+
+def drawn(page: Any) -> int:
+    return int(page.locator("g[data-id]:not(.gone)").count())
+
+
+def chosen(page: Any) -> str:
+    return str(page.locator("g.chosen").get_attribute("data-id"))
+
+
+def pick(page: Any, model: str) -> None:
+    """Choose a sample on the page that is shown."""
+    page.get_by_role("combobox", name="Model", exact=True).click()
+    page.get_by_role("option", name=model, exact=True).click()
+    wait_idle(page)
+
+
+def middle(page: Any, what: str) -> tuple[float, float]:
+    x, y, w, h = page.locator(what).first.evaluate(BOX)
+    return x + w / 2, y + h / 2
+
+
+@pytest.fixture
+def models_page(app_page: Any) -> Any:
+    """The Models page with Llama 2, which is drawn by its modules."""
+    open_page(app_page, "Models")
+    pick(app_page, "llama2_7b")
+    app_page.locator('g[data-id="block:model/layers/0/self_attn"]').wait_for()
+    return app_page
+
+
+def test_search_keyboard_and_blocks(models_page: Any, tmp_path: Path) -> None:
+    page = models_page
+    before = drawn(page)
+    canvas = page.locator("svg.canvas")
+
+    # Search: from the canvas by a key; matches inside a shut block count for the block.
+    canvas.focus()
+    page.keyboard.press("/")
+    page.keyboard.type("layers.9.input pow")
+    assert page.locator(".matches").inner_text() == "1 of 1"
+    found = page.locator("g.current")
+    assert found.get_attribute("data-id") == "block:model/layers/9/input_layernorm"
+    stage, place = middle(page, ".stage"), middle(page, "g.current")
+    assert abs(stage[0] - place[0]) < 3
+    assert abs(stage[1] - place[1]) < 3
+    page.keyboard.press("Enter")
+    assert chosen(page) == "block:model/layers/9/input_layernorm"
+    page.get_by_text("Block model.layers.9.input_layernorm").wait_for()  # Python heard of it
+
+    # The block opens in place by Enter on the canvas, and the search goes on in what it held.
+    canvas.focus()
+    page.keyboard.press("Enter")
+    page.locator('g[data-id^="model.layers.9.input_layernorm"]').first.wait_for()
+    graph = load_sample("llama2_7b")
+    inside = {o.id for o in graph.operators if o.scope.startswith("model.layers.9.input_layernorm")}
+    wait_idle(page)
+    assert drawn(page) == before - 1 + len(inside)
+    assert page.locator(".matches").inner_text() == "1 found"
+    page.locator(".finder input").press("Escape")
+    assert page.locator(".matches").inner_text() == ""
+
+    # Arrow keys walk along edges of the graph.
+    page.locator("g.chosen").wait_for()
+    own = chosen(page)
+    assert own in inside
+    page.keyboard.press("ArrowDown")
+    after = chosen(page)
+    assert graph.index[after] in graph.dag.successors[graph.index[own]]
+    page.keyboard.press("ArrowUp")
+    assert graph.index[chosen(page)] in graph.dag.predecessors[graph.index[after]]
+    assert "Inputs" in page.locator(".unseen").inner_text()
+    page.get_by_text("read,").wait_for()  # the panel follows when the keys rest
+
+    # Shut again; the keys' list; the picture.
+    canvas.focus()
+    page.keyboard.press("Backspace")
+    page.locator('g[data-id="block:model/layers/9/input_layernorm"]').wait_for()
+    wait_idle(page)
+    assert drawn(page) == before
+    canvas.focus()
+    page.keyboard.press("?")
+    assert page.locator(".help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator(".help").is_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the picture as SVG").click()
+    file = tmp_path / "graph.svg"
+    download.value.save_as(file)
+    words = {t.text for t in ET.parse(file).getroot().iter("{http://www.w3.org/2000/svg}text")}
+    assert {"self_attn", "Gather"} <= words
+    assert "var(" not in file.read_text()
+    assert "color-mix" not in file.read_text()
+    shot(page, "dag-view-llama")
+
+
+def test_colours_panel_neighbours_and_json(app_page: Any, tmp_path: Path) -> None:
+    page = app_page
+    open_page(page, "Models")
+    pick(page, "googlenet")
+    graph = load_sample("googlenet")
+    page.get_by_role("button", name="Time", exact=True).click()
+    assert page.get_by_role("button", name="Time", exact=True).get_attribute("aria-pressed") == "true"
+    assert "log scale" in page.locator(".legend").inner_text()
+    own = graph.operators[5].id
+    page.locator(f'g[data-id="{own}"]').click()
+    panel = page.locator(".st-key-model-graph-panel")
+    panel.get_by_text(own, exact=True).wait_for()
+    following = graph.operators[graph.dag.successors[5][0]].id
+    panel.get_by_role("button", name=following).click()
+    panel.get_by_text("Outputs to").wait_for()
+    page.locator(f'g.chosen[data-id="{following}"]').wait_for()  # from Python back to the picture
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Graph as JSON").click()
+    file = tmp_path / "graph.json"
+    download.value.save_as(file)
+    assert len(json.loads(file.read_text())["nodes"]) == len(graph.operators)
+
+
+@pytest.mark.parametrize("app_page", ["dark"], indirect=True)
+def test_a_telephone_shows_names_that_can_be_read(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    pick(page, "googlenet")
+    page.set_viewport_size({"width": 400, "height": 850})
+    page.wait_for_function("() => innerWidth === 400")
+    node = page.locator("g[data-id]").first
+    node.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    assert node.locator("rect").first.evaluate(BOX)[2] >= 0.55 * 104  # nodes are 104 wide at full size
+    columns = {round(g[0]) for g in page.locator("g[data-id] > rect").evaluate_all(f"es => es.map({BOX})")}
+    left, _, width, _ = page.locator(".stage").evaluate(BOX)
+    assert left >= 0
+    assert left + width <= 400
+    assert any(left <= x <= left + width for x in columns)
+    for control in page.locator(".dagview button:visible, .dagview input:visible").all():
+        x, _, w, _ = control.evaluate(BOX)
+        assert x >= left - 1
+        assert x + w <= left + width + 1
+    shot(page, "dag-view-400")
