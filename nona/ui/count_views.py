@@ -13,6 +13,13 @@ from nona.ui.models import Loaded
 from nona.ui.state import AppState
 from nona.ui.tables import table
 
+HINTS = {
+    "interior time µs": "All its tasks one after the other.",
+    "longest chain µs": "The least that any split needs, transfers being free.",
+    "best split µs": "The best way to split over this cluster's link with nobody else on it.",
+    "border kB": "Distinct tensors from its root into it, and from it into its sink.",
+}
+
 
 def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
     """The configurations of each sub-graph, if they were counted for this very model."""
@@ -40,12 +47,13 @@ def subgraphs_with_counts(
             options=options,
             fingerprint=loaded.key,
         )
-    st.caption(
-        "Times from the end of the root to the start of the sink: one after the other, the longest chain, "
-        "and the best way to split over this cluster's link with nobody else on it."
-    )
+    st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
     table(
         subgraph_table(loaded, counts, spans),
         "subgraphs",
         "What is left to distribute: every sub-graph with its tasks, times and bytes",
+        column_config={
+            name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
+            for name, hint in HINTS.items()
+        },
     )

@@ -34,7 +34,8 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], hei
         else:
             cuts[key, mark] = cut = wanted
     data = _data(mark, facts, modules, cut)
-    return dag_view(key, data, height, notice, state.choices.get(f"pick:{key}"))
+    answered = int(state.choices.get(f"asked:{key}", ("", "", 0))[2])
+    return dag_view(key, data, height, notice, state.choices.get(f"pick:{key}"), answered)
 
 
 def played(

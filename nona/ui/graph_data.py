@@ -188,7 +188,7 @@ def _categories(
         if OTHER in texts and any(v is not None and colours[v] == OTHER for v in shared)
         else []
     )
-    rest += ["several"] if None in shared else []
+    rest += ["mixed blocks"] if None in shared else []
     if rest:
         legend.append((", ".join(rest), OTHER))
     return Mode(name, tuple(legend)), tones

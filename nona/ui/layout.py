@@ -120,7 +120,7 @@ def _columns(ranks: Sequence[Sequence[tuple[int, float]]], aspect: float) -> int
 
 
 def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, engine: str) -> Layout:
-    per = max(6, math.ceil(len(ranks) / columns))
+    per = max(8, math.ceil(len(ranks) / columns))
     x, y, column = [0.0] * n, [0.0] * n, [0] * n
     left, begin, number = 0.0, 0, 0
     while begin < len(ranks):
@@ -136,7 +136,7 @@ def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, en
 
 def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> int:
     """Where the column that starts at ``begin`` ends: near ``per`` ranks, where few nodes are."""
-    if len(ranks) - begin <= per * 1.15:
+    if len(ranks) - begin <= per * 1.3:
         return len(ranks)
     candidates = range(begin + max(1, per - per // 4), min(len(ranks), begin + per + per // 8) + 1)
     return min(candidates, key=lambda c: (len(ranks[c - 1]) + len(ranks[c]), abs(c - begin - per)))

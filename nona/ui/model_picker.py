@@ -22,7 +22,14 @@ def pick_model(state: AppState) -> None:
     def choose() -> None:
         state.model = st.session_state[key]
 
-    st.selectbox("Model", names, names.index(state.model), key=key, on_change=choose)
+    st.selectbox(
+        "Model",
+        names,
+        names.index(state.model),
+        key=key,
+        on_change=choose,
+        help="Your uploads first, then the samples.",
+    )
 
 
 def pick_device(state: AppState) -> str:
@@ -34,7 +41,14 @@ def pick_device(state: AppState) -> str:
     def choose() -> None:
         state.choices["device"] = st.session_state["device"]
 
-    st.selectbox("Times on device", names, names.index(kept), key="device", on_change=choose)
+    st.selectbox(
+        "Times on device",
+        names,
+        names.index(kept),
+        key="device",
+        on_change=choose,
+        help="The GPU on which times are shown here; the cluster's own are set on its page.",
+    )
     return kept
 
 
@@ -42,7 +56,9 @@ def upload_model(state: AppState) -> None:
     """The upload of a model file; what cannot be kept is said in one line."""
     suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     st.file_uploader(
-        f"Upload a model ({suffixes}; at most 64 MB)",
+        f"Upload a model: ONNX (weights are not needed), node-link JSON, DOT or GraphML ({suffixes})",
+        help="It is read on this machine and goes nowhere else. At most 64 MB: export large networks with "
+        "their weights in files of their own, and leave those out.",
         key="model-file",
         on_change=_take,
         args=(state,),

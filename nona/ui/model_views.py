@@ -52,7 +52,7 @@ def subgraph_table(
         if s in spans:
             row["longest chain µs"] = 1e6 * spans[s].critical_s
             row["best split µs"] = 1e6 * spans[s].best_s
-            row["bytes at its border, kB"] = spans[s].border_bytes / 1e3
+            row["border kB"] = spans[s].border_bytes / 1e3
         if counts is not None:
             row["configurations"] = counts[i]
         rows.append(row)

@@ -92,7 +92,7 @@ def _counted(operators: int) -> str:
 
 def _lines(graph: ModelGraph, operator: Operator, cost: OperatorCost, task: str, size: int) -> str:
     lines = [
-        f"- **Time** is {cost.provenance}; the operator ends in the task **{plain(task)}** ({_counted(size)})",
+        f"- **Time** is {cost.provenance}; it ends in the task **{plain(task)}** ({_counted(size)})",
         f"- **Bytes** {format_size(cost.read_bytes)} read, {format_size(cost.write_bytes)} written, "
         f"{format_size(cost.weight_bytes)} weights",
     ]

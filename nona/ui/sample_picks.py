@@ -30,7 +30,7 @@ def sample_picks(state: AppState) -> None:
 @st.fragment(run_every=1.0)
 def _cards(state: AppState) -> None:
     names = sorted(sample_names(), key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
-    with st.grid("auto", min_column_width=190, gap="small"):
+    with st.grid("auto", min_column_width=230, gap="small"):
         for name in names:
             with st.container(border=True, gap="xxsmall"):
                 st.button(
@@ -42,7 +42,7 @@ def _cards(state: AppState) -> None:
                     type="primary" if state.model == name else "secondary",
                     width="stretch",
                 )
-                st.caption(f"{operators(name):,} operators · {_parallelism(name)}  \n{plain(_about(name))}")
+                st.caption(f"{operators(name):,} operators, {_parallelism(name)}  \n{plain(_about(name))}")
     st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
 
 

@@ -155,7 +155,7 @@ def test_a_clicked_operator_is_described_and_leads_to_its_neighbours(open_page: 
     at.session_state["model-graph"] = {"selected": "2"}
     at.run()
     assert metrics(at)["Time"] == "10 ms"
-    assert "ends in the task **2** (one operator)" in words(at)
+    assert "it ends in the task **2** (one operator)" in words(at)
     at.button(key="model-graph-Out-0-4").click().run()
     assert not at.exception
     assert view(at)["pick"] == ["4", 1]
@@ -260,7 +260,7 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
     frame = tab(at, "contraction-tabs", "Left to distribute").dataframe[0].value
     assert list(frame["interior tasks"]) == [len(s.subgraph.interior) for s in spans]
     assert list(frame["best split µs"]) == pytest.approx([1e6 * s.best_s for s in spans])
-    assert list(frame["bytes at its border, kB"]) == pytest.approx([s.border_bytes / 1e3 for s in spans])
+    assert list(frame["border kB"]) == pytest.approx([s.border_bytes / 1e3 for s in spans])
     steps = tab(at, "contraction-tabs", "All steps").dataframe[0].value
     assert list(steps["why it is allowed"]) == [s.reason for s in model.contracted.steps]
 

@@ -49,9 +49,9 @@ class Camera {
   }
   // The first look: all of it where that can be read, else its beginning.
   begin(first) {
-    const least = READABLE[this.narrow ? "narrow" : "wide"], [x0, y0] = this.box();
+    const least = READABLE[this.narrow ? "narrow" : "wide"], [x0, y0, x1] = this.box();
     if (this.fitting() >= least) { this.fit(); return; }
-    this.k = least;
+    this.k = this.narrow ? Math.max(least, Math.min(1, this.w / (x1 - x0 + 60))) : least;
     this.x = this.narrow && first ? this.w / 2 - first.hx * this.k : 24 - x0 * this.k;
     this.y = 24 - y0 * this.k;
     this.touched = false; this.place();

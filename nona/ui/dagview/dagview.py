@@ -138,14 +138,17 @@ def dag_view(
     height: int = 600,
     notice: str = "",
     pick: tuple[str, int] | None = None,
+    answered: int = 0,
     on_change: Callable[[], None] | None = None,
 ) -> Seen:
     """Draw the graph; returns what is selected and which step is shown.
 
-    ``pick`` selects a node from here: its id, and a number that is new each time.
+    ``pick`` selects a node from here: its id, and a number that is new each time; ``answered`` is when
+    the last request was made that is answered by now, see :func:`asked`.
     """
     react = on_change or (lambda: None)
     sent = {**data, "height": height, "notice": notice, "pick": list(pick) if pick else None}
+    sent["answered"] = answered
     state = _component(
         key=key, data=sent, on_selected_change=react, on_step_change=react, on_ask_change=react
     )

@@ -52,7 +52,7 @@ class View {
     if (data.pick && String(data.pick) !== this.picked) { this.picked = String(data.pick); this.pick(data.pick[0]); }
   }
   load(data) {
-    const first = !this.data || this.data.name !== data.name, kept = this.chosen && this.chosen.id;
+    const first = !this.data || this.data.name !== data.name, kept = this.chosen && this.chosen.id, before = this.scene.byId;
     this.data = data; this.chosen = null;
     this.scene.load(data); this.player.load(data.steps);
     this.chosen = this.scene.byId.get(kept) || null;
@@ -61,6 +61,10 @@ class View {
     this.colours();
     this.camera.measure(); this.arrange();
     this.finder.load(data.inside);
+    // What was opened or shut just now is looked at and selected.
+    const made = this.asked && !first ? this.scene.nodes.find((n) => !before.has(n.id)) : null;
+    this.asked = false;
+    if (made && !this.chosen) this.choose(made);
     if (first || !this.chosen) this.camera.begin(this.scene.nodes[0]);
     else this.camera.centre(this.chosen.hx, this.chosen.hy);
     this.marked();
@@ -101,7 +105,7 @@ class View {
   tellReader(text) { if (text) this.reader.textContent = text; }
   open(node) { if (node.count > 1) this.ask("open", node.id); }
   shut(node) { if (this.data.around[node.i]) this.ask("shut", node.id); }
-  ask(what, id) { this.root.classList.add("busy"); this.say("ask", [what, id, Date.now()]); }
+  ask(what, id) { this.asked = what === "open" || what === "shut"; this.root.classList.add("busy"); this.say("ask", [what, id, Date.now()]); }
   // Python is told at once, or when the keys have come to rest.
   say(what, value, wait = 0) {
     clearTimeout(this.later[what]);
