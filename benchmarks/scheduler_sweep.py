@@ -1,0 +1,91 @@
+"""The sweep of the shipped scenario of five models on 80 servers: how soon its curves are there, what they say.
+
+Link background from 0 to 0.95, every scheduler of the scenario: seconds until every curve has its first
+values, until every value was looked at, and until all is done; each scheduler's edge of stability by
+simulation and by formula; its mean JCT over nona's at three loads.
+``python -m benchmarks.scheduler_sweep [JOBS [REPLICATIONS [WORKERS]]]``
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks.machine import look, verdict
+from nona.report.sweep import Curves, sweep_report
+from nona.report.sweep_explained import explanation
+from nona.report.sweep_text import at_value, ratio_text, stability_text
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario
+from nona.simulation.engines import engine_named
+from nona.sources import Sources
+from nona.study import StudyCache, number_named, with_value
+from nona.study.curves import FIRST, SweepSettings, curves
+
+SCENARIO, KEY = "five_models_80_servers", "background.network.utilization"
+VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+SHOWN = (0.2, 0.5, 0.8)
+
+
+def main(jobs: int = 4000, replications: int = 4, workers: int = 1) -> None:
+    """Sweep once, and print when what was there and what was found."""
+    looks = [look()]
+    path = scenario_path(SCENARIO)
+    scenario, sources = load_scenario(path), Sources(path.parent)
+    names = tuple(s.name for s in scenario.schedulers)
+    _warm(names)
+    settings = SweepSettings(number_named(scenario, KEY), VALUES, names, jobs, replications)
+    when: dict[str, float] = {}
+    begin = time.perf_counter()
+    told: Curves | None = None
+    for told in curves(scenario, settings, sources, workers=workers):
+        for name in _reached(told):
+            when.setdefault(name, time.perf_counter() - begin)
+    looks.append(look())
+    if told is None:
+        return
+    print(f"{SCENARIO}, {KEY} at {len(VALUES)} values, {len(names)} schedulers, {replications} × {jobs} jobs")
+    print(f"engine {engine_named('auto')}, {workers} process(es); {verdict(looks)}")
+    for name, seconds in when.items():
+        print(f"  {name:<34}{seconds:7.1f} s  ({seconds / when['all done']:.0%} of all)")
+    _print_findings(told)
+
+
+def _warm(names: tuple[str, ...]) -> None:
+    """The machine code is loaded once in a process, as in the app's workers that wait."""
+    small = load_scenario(scenario_path("slides_example"))
+    small = with_value(small, "simulation.jobs", 10)
+    chosen = SweepSettings(number_named(small, KEY), (0.0,), names, 10, 1)
+    for _ in curves(small, chosen, cache=StudyCache()):
+        pass
+
+
+def _reached(told: Curves) -> list[str]:
+    least = min(len(found) for found in told.points.values())
+    stages = {
+        f"{FIRST} values of every curve": least >= FIRST,
+        "every value, one run": least >= len(told.values),
+        "all runs at every value": told.stage in ("edges", "bends", "done"),
+        "edges of stability": told.stage in ("bends", "done"),
+        "all done": told.fraction >= 1,
+    }
+    return [name for name, there in stages.items() if there]
+
+
+def _print_findings(told: Curves) -> None:
+    report = sweep_report(told)
+    print(
+        f"{'scheduler':<15}{'edge':<22}{'by formula':<12}" + "".join(f"JCT / nona at {v:<9}" for v in SHOWN)
+    )
+    for name, curve in report["schedulers"].items():
+        formula = curve["formula_edges"]
+        by_formula = f"{formula[0]['overloaded']:.3f}" if formula else "–"
+        ratios = [at_value(report, v)[name]["ratio"] for v in SHOWN]
+        edge = stability_text(curve, report["unit"])
+        print(f"{name:<15}{edge:<22}{by_formula:<12}" + "".join(f"{ratio_text(r):<23}" for r in ratios))
+    for what, text in explanation(report):
+        print(f"{what}: {text}")
+
+
+if __name__ == "__main__":
+    main(*(int(a) for a in sys.argv[1:]))
