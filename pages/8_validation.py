@@ -5,6 +5,10 @@ import streamlit as st
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures_validation import validation_figure
+from nona.ui.check_views import check_section
+from nona.ui.equivalents import equivalent
+from nona.ui.guide_link import guide_link
+from nona.ui.tables import table
 from nona.ui.theory_views import theory_section
 from nona.ui.validation_views import FORMATS, latency_table, slice_table, summary_table, validation_tiles
 from nona.ui.workspace import current
@@ -32,16 +36,13 @@ with right:
     st.markdown(WEAK_POINTS)
 
 st.subheader("Every latency, with its source")
-table = latency_table(report)
-st.dataframe(table, hide_index=True, column_config=FORMATS, height=480, key="latencies")
-st.download_button(
-    "Download CSV",
-    data=lambda: table.to_csv(index=False),
-    file_name="validation.csv",
-    mime="text/csv",
-    icon=":material/download:",
-    on_click="ignore",
-    key="download-validation",
+table(
+    latency_table(report),
+    "latencies",
+    "Every published latency beside the predicted one, with its source",
+    "validation",
+    column_config=FORMATS,
+    height=480,
 )
 st.caption(
     "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves little. "
@@ -51,10 +52,15 @@ st.caption(
 left, right = st.columns([4, 3])
 with left:
     st.subheader("By group")
-    st.dataframe(summary_table(report), hide_index=True, column_config=FORMATS, key="groups")
+    table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
 with right:
     st.subheader("MIG slices")
-    st.dataframe(slice_table(report), hide_index=True, column_config=FORMATS, key="slices")
+    table(
+        slice_table(report),
+        "slices",
+        "Slowdown of MIG slices, published and predicted",
+        column_config=FORMATS,
+    )
     st.caption("How many times slower a slice is than its whole device.")
 
 st.subheader("Theory against simulation")
@@ -65,6 +71,13 @@ st.markdown(
 )
 theory_section(state)
 
+st.subheader("Self-checks", anchor="self-checks")
+st.markdown(
+    "What must hold on any machine is tried on this one: the two engines agree bit for bit, nothing is lost, "
+    "the same seed gives the same bytes, a placement keeps to its bound."
+)
+check_section(state)
+
 st.subheader("Prediction against simulation")
 st.markdown(
     "For a placement of your own scenario the waits at the link and at the servers are predicted by "
@@ -72,3 +85,5 @@ st.markdown(
     "has the column *predicted* beside the simulated mean completion time and its interval."
 )
 st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+guide_link("provenance", "Where times come from")
+equivalent(state, "devices", key="validation", scenario=False)

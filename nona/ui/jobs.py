@@ -23,7 +23,7 @@ from nona.errors import JobError
 from nona.ui.pool import Worker, WorkerPool
 
 Status = Literal["running", "done", "failed", "cancelled"]
-KINDS = ("place", "simulate", "count", "answer", "validate", "story", "sweep")
+KINDS = ("place", "simulate", "count", "answer", "validate", "story", "sweep", "check")
 GRACE_S = 2.0
 
 

@@ -12,6 +12,7 @@ from nona.report.plain import plain
 from nona.scenario_file import scenario_from_mapping
 from nona.sources import Sources
 from nona.ui.answer_task import answer
+from nona.ui.check_task import check_self
 from nona.ui.count_task import count_configurations
 from nona.ui.desk import Desk
 from nona.ui.place_task import place_scenario
@@ -33,7 +34,12 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         For a bad scenario, an infeasible placement, an unknown kind.
     """
     kind = str(spec.get("kind"))
-    alone = {"count": count_configurations, "validate": simulate_known, "story": tell_story}
+    alone = {
+        "count": count_configurations,
+        "validate": simulate_known,
+        "story": tell_story,
+        "check": check_self,
+    }
     kinds = {
         "place": place_scenario,
         "simulate": simulate_scenario,

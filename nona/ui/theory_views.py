@@ -13,6 +13,7 @@ from nona.report.theory import WIDE, theory_rows, theory_summary
 from nona.simulation.known import EFFORTS, known_systems
 from nona.ui.job_panel import current_job, duration, job_panel
 from nona.ui.state import AppState
+from nona.ui.tables import table
 from nona.ui.widgets import plain
 
 KIND = "validate"
@@ -85,15 +86,6 @@ def _result(data: Mapping[str, Any]) -> None:
         alt="Error of each simulated mean against theory with its interval",
     )
     _table(rows, 480)
-    st.download_button(
-        "Download CSV",
-        data=lambda: pd.DataFrame(rows).to_csv(index=False),
-        file_name="theory.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key="download-theory",
-    )
 
 
 def _tiles(summary: Mapping[str, Any]) -> None:
@@ -117,7 +109,7 @@ def _tiles(summary: Mapping[str, Any]) -> None:
 
 def _table(rows: Sequence[Mapping[str, Any]], height: int, key: str = "theory") -> None:
     shown = pd.DataFrame([_shown(r) for r in rows])
-    st.dataframe(shown, hide_index=True, column_config=COLUMNS, height=height, key=key)
+    table(shown, key, "Theory beside simulation, system by system", column_config=COLUMNS, height=height)
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from app_driver import Open, metrics
+from app_driver import Open, finish, metrics
 
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS
+from nona.study.self_checks import SELF_CHECKS
+from nona.ui.state import Result
 
 
 def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:
@@ -36,7 +38,10 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
     ]
     assert groups["MAPE %"].iloc[-1] == pytest.approx(100 * report.overall.mape)
     assert list(slices["predicted ×"]) == [s.predicted for s in report.slices]
-    assert {b.label for b in at.get("download_button")} >= {"Download CSV"}
+    keys = {b.key for b in at.get("download_button")}
+    assert keys >= {
+        f"{kind}-{name}" for kind in ("csv", "parquet") for name in ("latencies", "groups", "slices")
+    }
 
 
 def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
@@ -60,3 +65,30 @@ def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> No
     assert "L40S" in shown
     assert "column *predicted*" in shown
     assert at.get("page_link")[0].proto.page == "simulation"
+
+
+def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
+    at = open_page("8_validation")
+    assert any("Not run yet" in c.value for c in at.caption)
+    at.button(key="run-check").click().run()
+    finish(at, "check")
+    table = next(d.value for d in at.dataframe if "verdict" in d.value and "check" in d.value)
+    assert len(table) == SELF_CHECKS
+    assert not (table["verdict"] == "FAILS").any()
+    assert (table["verdict"] == "holds").sum() >= SELF_CHECKS - 1  # the compiled engine may not be ready
+    assert any("checks hold" in s.value for s in at.success)
+
+
+def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
+    at = open_page("8_validation")
+    rows = [
+        {"name": "Water is dry", "ok": False, "found": "it is wet"},
+        {"name": "x", "ok": None, "found": ""},
+    ]
+    state = at.session_state["nona_state"]
+    state.results["check"] = Result("self-checks", {"rows": rows, "seconds": 1.0, "version": "0"}, "job")
+    at.run()
+    assert "1 of 2 checks fail" in at.error[0].value
+    assert "Water is dry" in at.error[0].value
+    table = next(d.value for d in at.dataframe if "verdict" in d.value and "check" in d.value)
+    assert list(table["verdict"]) == ["FAILS", "not tried"]

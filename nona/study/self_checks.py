@@ -1,0 +1,139 @@
+"""Checks that the program makes of itself on this machine, in seconds: a row each, with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from nona.cost.costing import cost_graph
+from nona.errors import NonaError
+from nona.hardware.executor import executor_class
+from nona.placement.fixed import local_placement
+from nona.samples import load_sample
+from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.schedulers.registry import scheduler_names
+from nona.simulation.compiled import is_ready
+from nona.study.preparation import Study, prepare, prepare_model
+from nona.study.run import SimulationResult, place, simulate
+
+JOBS, SEED = 60, 5
+MODEL = "googlenet"  # a sample with sub-graphs to split
+SMALL: Mapping[str, Any] = MappingProxyType(
+    {
+        "version": 1,
+        "name": "Self-check",
+        "seed": SEED,
+        "cluster": {"servers": [{"count": 3}], "network": {"capacity": "10 Gbit/s"}},
+        "background": {"compute": {"utilization": 0.1}, "network": {"utilization": 0.2}},
+        "workload": [
+            {"model": "slides_example", "rate": "20/s", "service_scv": 0.3},
+            {"model": MODEL, "rate": "200/s", "slo": "4 ms"},
+        ],
+        "simulation": {"jobs": JOBS, "replications": 1, "warmup": 12},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """One check: what must hold, whether it does (``None``: could not be tried here), what was found."""
+
+    name: str
+    ok: bool | None
+    found: str
+
+
+def self_checks() -> Iterator[SelfCheck]:
+    """Every check of this machine, one after the other; an error within one is its finding."""
+    scenario = scenario_from_mapping({**SMALL, "schedulers": list(scheduler_names())})
+    study = prepare(scenario)
+    once = simulate(study, engine="simpy")
+    yield from _runs(once)
+    for check in (
+        lambda: _engines(study, once),
+        lambda: _again(study, once),
+        lambda: _placement(study),
+        _contraction,
+        lambda: _round_trip(study),
+    ):
+        yield _tried(check)
+
+
+SELF_CHECKS = 10  # how many :func:`self_checks` gives
+
+
+def _tried(check: Callable[[], SelfCheck]) -> SelfCheck:
+    try:
+        return check()
+    except NonaError as error:
+        return SelfCheck("A check stopped with an error", False, str(error))
+
+
+def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
+    """What every run checks of itself, over all schedulers."""
+    names = dict.fromkeys(c.name for s in result.summaries.values() for c in s.checks)
+    for name in names:
+        found = {n: next(c for c in s.checks if c.name == name) for n, s in result.summaries.items()}
+        failed = [f"{n}: {c.detail}" for n, c in found.items() if not c.ok]
+        first = next(iter(found.values())).detail
+        yield SelfCheck(
+            f"{name[0].upper()}{name[1:]} in every run",
+            not failed,
+            "; ".join(failed) if failed else f"{len(found)} schedulers; the first: {first}",
+        )
+
+
+def _digests(result: SimulationResult) -> dict[str, tuple[str, ...]]:
+    return {n: tuple(str(r.digest()) for r in runs) for n, runs in result.records.items()}
+
+
+def _engines(study: Study, once: SimulationResult) -> SelfCheck:
+    name = "Both engines give the same records, bit for bit"
+    if not is_ready():
+        return SelfCheck(name, None, "The compiled engine is not ready yet; ask again in a minute.")
+    other = _digests(simulate(study, engine="compiled"))
+    wrong = [n for n, found in _digests(once).items() if found != other[n]]
+    return SelfCheck(
+        name, not wrong, f"they differ for {', '.join(wrong)}" if wrong else f"{len(other)} schedulers"
+    )
+
+
+def _again(study: Study, once: SimulationResult) -> SelfCheck:
+    again = _digests(simulate(study, engine="simpy"))
+    wrong = [n for n, found in _digests(once).items() if found != again[n]]
+    return SelfCheck(
+        "The same seed gives the same bytes again",
+        not wrong,
+        f"they differ for {', '.join(wrong)}" if wrong else f"seed {SEED}, {len(again)} schedulers",
+    )
+
+
+def _placement(study: Study) -> SelfCheck:
+    found, local = place(study), local_placement(study.system)
+    ok = found.lower_bound_s <= found.objective_s <= local.objective_s * (1 + 1e-9)
+    return SelfCheck(
+        "A placement lies between its bound and local",
+        ok,
+        f"{found.lower_bound_s:.6g} s ≤ {found.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
+    )
+
+
+def _contraction() -> SelfCheck:
+    graph, made = load_sample(MODEL), executor_class("a100-40gb")
+    before = cost_graph(graph, made).critical_path_s
+    tasks = prepare_model(graph, (made,)).tasks
+    after = tasks.dag.critical_path(tasks.compute_s[0].tolist())[0]
+    return SelfCheck(
+        "Contraction keeps the critical path",
+        bool(np.isclose(before, after, rtol=1e-9)),
+        f"{MODEL}: {before:.9g} s before, {after:.9g} s after",
+    )
+
+
+def _round_trip(study: Study) -> SelfCheck:
+    again = parse_scenario(dump_scenario(study.scenario))
+    return SelfCheck("A scenario is read back as it was written", again == study.scenario, "YAML, all keys")
