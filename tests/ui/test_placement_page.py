@@ -1,0 +1,100 @@
+"""The Placement page: every figure on it is the solver's own, the working included."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from app_driver import Open, finish, go, metrics
+from streamlit.testing.v1 import AppTest
+
+from nona.report.figures_congestion import congestion_figure
+from nona.report.placement_text import comparison_finding, congestion_finding, plain_notes
+from nona.study import place, prepare
+from nona.ui.configuration_list import FIRST, configuration_list
+from nona.ui.drawing.drawing import texts
+from nona.ui.state import AppState
+from nona.ui.working_views import value_text
+
+
+def state_of(at: Any) -> AppState:
+    found: AppState = at.session_state["nona_state"]
+    return found
+
+
+@pytest.fixture
+def solved(open_page: Open) -> AppTest:
+    """The page with the placement of the slides' example."""
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    return finish(at, "place")
+
+
+def test_before_solving_the_page_says_what_to_do(open_page: Open) -> None:
+    at = open_page("6_placement")
+    assert "No placement yet" in at.info[0].value
+    assert not at.metric
+
+
+def test_findings_configurations_and_curve_are_the_results(solved: AppTest) -> None:
+    at, state = solved, state_of(solved)
+    data = state.results["place"].data
+    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    assert comparison_finding(data) in shown
+    assert congestion_finding(data["congestion"]) in shown
+    assert data["congestion"]["now"] == 0
+    assert data["congestion"]["stops"] > 0.5
+    tree = json.loads(at.get("bidi_component")[0].proto.json)["tree"]
+    subgraph = next(iter(data["nona"]["models"].values()))["subgraphs"][0]
+    assert tree == [configuration_list(subgraph)]
+    assert "root's server" in texts(tree[0])
+    charts = {json.dumps(json.loads(c.proto.spec)["data"], sort_keys=True) for c in at.get("plotly_chart")}
+    wanted = congestion_figure(data["congestion"], {"slides_example": state.scenario.workload[0].slo or 0})
+    names = {t["name"] for c in charts for t in json.loads(c) if "name" in t}
+    assert {t.name for t in wanted.data} <= names
+
+
+def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest) -> None:
+    at = solved
+    assert not at.latex
+    at.toggle(key="working-on").set_value(True).run()
+    assert not at.exception
+    placement = place(prepare(state_of(at).scenario))
+    labels = [e.label.replace("\\", "") for e in at.expander]
+    lines = {x["key"]: x for x in state_of(at).results["place"].data["working"]["lines"]}
+    assert lines["objective"]["value"] == pytest.approx(placement.objective_s)
+    for line in lines.values():
+        assert f"{line['title']}: **{value_text(line)}**" in labels
+    formulas = "".join(x.value for x in at.latex)
+    for line in lines.values():
+        assert line["formula"] in formulas
+        assert line["filled"] in formulas
+    table = next(d.value for d in at.dataframe if "g ms" in d.value)
+    assert table["x, %"].sum() == pytest.approx(100)
+    assert metrics(at)["Predicted JCT"] == "14 ms"
+
+
+def test_many_configurations_are_folded() -> None:
+    many = [
+        {"parts": [["a"], ["b"]], "root_part": 0, "sink_part": -1, "probability": p}
+        for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)
+    ]
+    tree = configuration_list({"root": "r", "sink": None, "configurations": many})
+    shown = texts(tree)
+    assert f"Show {len(many) - FIRST} more, which share 15 %" in shown
+    assert shown.count("(end)") == len(many)
+    shares = [t for t in shown if t.endswith(" %") and t[0].isdigit()]
+    assert shares == ["40 %", "20 %", "15 %", "10 %", "10 %", "5 %"]
+
+
+def test_repeated_notes_are_told_once() -> None:
+    notes = ["Restricted: interior of 10 tasks, 9 listed; the bounds hold for all configurations."] * 2 + [
+        "Other."
+    ]
+    told = plain_notes(notes)
+    assert told[0] == "Other."
+    assert len(told) == 2

@@ -1,0 +1,97 @@
+"""The Workload page: its gauges, shares, pictures and verdicts are what theory says of the scenario."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from app_driver import Open, metrics
+
+from nona.placement.feasibility import executor_utilization
+from nona.study import prepare
+from nona.ui.drawing.drawing import texts
+from nona.ui.state import AppState
+from nona.ui.workload_facts import fastest, offered, sample_of
+from nona.ui.workload_picture import arrivals_picture, gauge, shares_picture
+
+
+def state_of(at: Any) -> AppState:
+    found: AppState = at.session_state["nona_state"]
+    return found
+
+
+def trees(at: Any) -> list[list[Any]]:
+    data = [json.loads(b.proto.json) for b in at.get("bidi_component")]
+    return [d["tree"] for d in data if "tree" in d]
+
+
+def plain_text(value: str) -> str:
+    return value.replace("\\", "")
+
+
+def test_load_and_shares_are_those_of_the_prepared_system(open_page: Open) -> None:
+    at = open_page("5_workload")
+    state = state_of(at)
+    state.replace_list(
+        ("workload",), [{"model": "resnet18", "rate": "300/s"}, {"model": "gpt2", "rate": "50/s"}]
+    )
+    state.edit(("background", "compute", "utilization"), 0.2)
+    at.run()
+    system = prepare(state.scenario).system
+    background, queries = executor_utilization(system)
+    load = offered(state)
+    assert load is not None
+    assert (load.background, load.queries) == (pytest.approx(background), pytest.approx(max(queries)))
+    assert metrics(at)["Executors full"] == f"{100 * (background + max(queries)):.3g} %"
+    shown = trees(at)
+    assert shown[0][0][2][0] == gauge("Executors", "executors", 0.2, load.queries)
+    for index, rate in enumerate((300 / 350, 50 / 350)):
+        assert shown[1 + index] == [
+            shares_picture(rate, load.shares[index], index),
+            arrivals_picture(sample_of(state, index), index),
+        ]
+    told = " ".join(t for tree in shown[:1] for node in tree for t in texts(node))
+    assert f"{(1 - background) / max(queries):.3g} times the rate fills them" in told
+
+
+def test_an_slo_that_cannot_be_met_is_told_plainly(open_page: Open) -> None:
+    at = open_page("5_workload")
+    state = state_of(at)
+    cost = fastest(state, 0)
+    state.edit(("workload", 0, "slo"), cost.critical_s * 0.9)
+    at.run()
+    assert any("can never be met" in plain_text(e.value) for e in at.error)
+    state.edit(("workload", 0, "slo"), (cost.critical_s + cost.total_s) / 2)
+    at.run()
+    assert not at.error
+    assert any("only a query that is split can meet it" in plain_text(w.value) for w in at.warning)
+    state.edit(("workload", 0, "slo"), cost.total_s * 2)
+    at.run()
+    assert not at.error
+    assert not at.warning
+    assert any("for waits on one server" in plain_text(c.value) for c in at.caption)
+
+
+def test_overload_is_told_with_what_to_do(open_page: Open) -> None:
+    at = open_page("5_workload")
+    state_of(at).edit(("workload", 0, "rate"), "1000000/s")
+    at.run()
+    assert any("Add servers on the Cluster page" in e.value for e in at.error)
+    assert float(metrics(at)["Executors full"].split()[0]) > 100
+
+
+def test_a_trace_is_previewed_with_what_was_read(open_page: Open) -> None:
+    at = open_page("5_workload")
+    at.file_uploader(key="trace-file").upload("t.csv", b"timestamp\n0\n0.5\n2\n").run()
+    assert any(
+        "3 arrivals over 2 s, 1/s on average, longest gap 1.5 s" in plain_text(m.value) for m in at.markdown
+    )
+    at.file_uploader(key="trace-file").upload("bad.csv", b"when\nsoon\n").run()
+    assert any("soon" in plain_text(e.value) for e in at.error)
+
+
+def test_the_link_gauge_knows_the_placement_only_while_it_is_fresh(open_page: Open) -> None:
+    at = open_page("5_workload")
+    told = [t for tree in trees(at) for node in tree for t in texts(node)]
+    assert any("depends on the placement" in t for t in told)
