@@ -12,6 +12,7 @@ NIGHTLY = {"fuzz_readers"}  # `make fuzz`
 LIBRARY = {  # parts of benchmarks
     "__init__",
     "__main__",
+    "app_server",
     "c_loop",
     "ciw_queues",
     "decisions",

@@ -11,29 +11,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from benchmarks.app_server import FLAGS, IDLE, server
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 
-ROOT = Path(__file__).resolve().parents[1]
 SCENARIO = "five_models_80_servers"
 CHANGES = 10
-FLAGS = (
-    "--no-sandbox",
-    "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)
 # Resolves, with milliseconds since the key press, when the answer is no longer dimmed as the former one and
 # a frame has been drawn since. (The cells in the document are the grid's copy for screen readers; it lags.)
 NEW_TABLE = """() => new Promise((resolve, reject) => { let asked = false; const look = () => {
@@ -46,41 +32,7 @@ DONE = """() => { const t = document.querySelector('.st-key-what-if').textConten
   const a = document.querySelector('[data-testid="stApp"]');
   const asked = t.includes('Asking');
   return /, 8 replications/.test(t) && !asked && a.dataset.testScriptState === 'notRunning' }"""
-IDLE = """() => { const a = document.querySelector('[data-testid="stApp"]');
-  return a && a.dataset.testScriptState === 'notRunning' && a.dataset.testConnectionState === 'CONNECTED'
-    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]') }"""
 CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """The address of a server that runs the app."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            [*command, "--server.headless", "true"], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
-        )
-        url = f"http://127.0.0.1:{port}"
-        try:
-            while not _healthy(url):
-                if process.poll() is not None:
-                    raise RuntimeError("the server ended before it answered")
-                time.sleep(0.1)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(20)
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url + "/_stcore/health", timeout=1) as answer:
-            return bool(answer.read() == b"ok")
-    except OSError:
-        return False
 
 
 def open_panel(page: Any, url: str) -> None:
@@ -94,6 +46,7 @@ def open_panel(page: Any, url: str) -> None:
     page.get_by_role("button", name="Open this scenario").click()
     page.get_by_test_id("stSidebar").get_by_text(title).wait_for()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
+    page.get_by_role("radio", name="What if").or_(page.get_by_role("button", name="What if")).first.click()
     page.get_by_text("Answer as I change").click()
     page.wait_for_function(DONE, timeout=120_000)
 
@@ -123,7 +76,7 @@ def main() -> None:
         print("Slider latency: skipped, as Playwright is not installed.")
         return
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with server() as url, sync_playwright() as playwright:
+    with server() as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 950})
         page.set_default_timeout(60_000)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nona.report.headline import REFERENCE
-from nona.report.text import interval_text
+from nona.report.text import interval_text, share_text
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -40,7 +41,7 @@ def _jct(name: str, row: Row) -> str:
     change, old, new = row["change"], row["old"]["mean"], row["new"]
     if change["mean"] is None:
         return f"{name} has a mean JCT of {interval_text(new, format_time)} now, and had none before"
-    share = f" ({change['mean'] / old:+.0%})" if old else ""
+    share = f" ({share_text(change['mean'] / old, sign='+')})" if old else ""
     if change["ci95"] is None:
         return f"the mean JCT of {name} changes by {format_time(change['mean'])}{share}, without an interval"
     if not row["clear"]:
@@ -70,7 +71,7 @@ def _loads(row: Mapping[str, Row]) -> str:
     for word, of in (("executors", executors), ("link", link)):
         old, new = of["old"]["mean"], of["new"]["mean"]
         if old is not None and new is not None:
-            told.append(f"{word} {old:.0%} → {new:.0%} busy")
+            told.append(f"{word} {share_text(old)} → {share_text(new)} busy")
     return f"; {', '.join(told)}" if told else ""
 
 
@@ -86,9 +87,9 @@ def baseline_rows(changes: Changes) -> list[dict[str, str]]:
         shown = {"scheduler": name}
         for measure, word, value, change in (
             ("jct_s", "mean JCT", format_time, format_time),
-            ("slo_hit_rate", "SLO hits", "{:.2%}".format, points),
-            ("compute", "executors", "{:.1%}".format, points),
-            ("network", "link", "{:.1%}".format, points),
+            ("slo_hit_rate", "SLO hits", partial(share_text, digits=2), points),
+            ("compute", "executors", partial(share_text, digits=1), points),
+            ("network", "link", partial(share_text, digits=1), points),
         ):
             of = row[measure]
             shown[f"{word}, baseline"] = interval_text(of["old"], value)

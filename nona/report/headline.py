@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.report.findings import shortest
-from nona.report.text import interval_text
+from nona.report.text import interval_text, share_text
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -59,7 +59,7 @@ def _against(best: str, other: str | None, differences: Mapping[str, Mapping[str
         return ""
     size = interval_text(_negated(row["jct_s"]), format_time)
     kind = "paired difference" if row["jct_s"]["ci95"] is not None else "difference"
-    return f", {abs(row['relative']):.0%} below {other} ({kind} {size})"
+    return f", {share_text(abs(row['relative']))} below {other} ({kind} {size})"
 
 
 def _negated(value: Row) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.report.live_series import bin_edge_s
+from nona.report.text import share_text
 from nona.units import format_time
 
 Series = Mapping[str, Mapping[str, Any]]
@@ -34,10 +35,10 @@ def live_titles(series: Series, running: bool) -> list[str]:
     ]
     if rates:
         most = max(rates, key=lambda n: rates[n])
-        titles[2] = f"{most} keeps most SLOs{so_far}: {rates[most]:.1%}"
+        titles[2] = f"{most} keeps most SLOs{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
-        titles[3] = f"{link} needs the link most{so_far}: busy {busy[link][1]:.0%}"
+        titles[3] = f"{link} needs the link most{so_far}: busy {share_text(busy[link][1])}"
     return titles
 
 
@@ -60,8 +61,14 @@ def live_alts(series: Series) -> list[str]:
     names = list(series)
     means = ", ".join(f"{n} {format_time(series[n]['mean_s'])}" for n in names)
     tails = ", ".join(f"{n} {format_time(quantile_s(series[n], 0.95))}" for n in names)
-    rates = ", ".join(f"{n} {series[n]['hit_rate']:.1%}" for n in names if series[n]["hit_rate"] is not None)
-    busy = ", ".join(f"{n} {s['busy'][0]:.0%} and {s['busy'][1]:.0%}" for n, s in series.items() if s["busy"])
+    rates = ", ".join(
+        f"{n} {share_text(series[n]['hit_rate'], 1)}" for n in names if series[n]["hit_rate"] is not None
+    )
+    busy = ", ".join(
+        f"{n} {share_text(s['busy'][0])} and {share_text(s['busy'][1])}"
+        for n, s in series.items()
+        if s["busy"]
+    )
     return [
         f"JCT over arrival time. Means: {means or 'none yet'}.",
         f"Distribution of the JCT. 95 % of the jobs within: {tails or 'none yet'}.",

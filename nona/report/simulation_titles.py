@@ -8,7 +8,7 @@ from typing import Any
 from nona.report.figures_compare import Dot, scaled
 from nona.report.findings import shortest
 from nona.report.simulation_text import percentile_text
-from nona.report.text import interval_text
+from nona.report.text import interval_text, share_text
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -34,6 +34,10 @@ def jct_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
     ]
 
 
+def _tenths(share: float) -> str:
+    return share_text(share, 1)
+
+
 def hit_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
     """SLO hit rate of each scheduler, in per cent, with its interval."""
     return [
@@ -41,7 +45,7 @@ def hit_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
             name,
             None if s["slo_hit_rate"]["mean"] is None else 100 * s["slo_hit_rate"]["mean"],
             scaled(s["slo_hit_rate"]["ci95"], 100),
-            interval_text(s["slo_hit_rate"], "{:.1%}".format),
+            interval_text(s["slo_hit_rate"], _tenths),
             "no SLO",
         )
         for name, s in schedulers.items()
@@ -105,8 +109,8 @@ def hits_title(schedulers: Mapping[str, Row]) -> str:
         return "No query has an SLO"
     low, high = min(rates, key=lambda n: rates[n]), max(rates, key=lambda n: rates[n])
     if rates[low] == rates[high]:
-        return f"All keep {rates[high]:.1%} of their SLOs"
-    return f"{high} keeps {rates[high]:.1%} of the SLOs, {low} {rates[low]:.1%}"
+        return f"All keep {share_text(rates[high], 1)} of their SLOs"
+    return f"{high} keeps {share_text(rates[high], 1)} of the SLOs, {low} {share_text(rates[low], 1)}"
 
 
 def differences_title(baseline: str, differences: Mapping[str, Row]) -> str:
@@ -146,7 +150,7 @@ def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
     if total <= 0:
         return f"{best}: no job took any time"
     most = max(parts, key=lambda k: parts[k])
-    return f"{best}: {parts[most] / total:.0%} of the time is {WORDS[most]}"
+    return f"{best}: {share_text(parts[most] / total)} of the time is {WORDS[most]}"
 
 
 def utilisation_title(schedulers: Mapping[str, Row]) -> str:
@@ -160,7 +164,7 @@ def utilisation_title(schedulers: Mapping[str, Row]) -> str:
     if not found:
         return "No load was measured"
     share, name, word = max(found)
-    return f"The busiest resource is the {word} under {name}: {share:.0%}"
+    return f"The busiest resource is the {word} under {name}: {share_text(share)}"
 
 
 def executors_title(executors: Sequence[float]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
-from nona.report.text import interval_text, or_dash
+from nona.report.text import interval_text, or_dash, share_text
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -35,12 +36,12 @@ def sureness_table(rows: Sequence[Row]) -> list[dict[str, str]]:
             "state": r["state"],
             "predicted": _prediction(r),
             "simulated": interval_text({"mean": r["mean_s"], "ci95": r["ci95"]}, format_time),
-            "± of mean": or_dash(r["relative_half_width"], "{:.2%}".format),
+            "± of mean": or_dash(r["relative_half_width"], partial(share_text, digits=2)),
             "predicted / simulated": _error(r),
             "by Little's law": or_dash(r["little_s"], format_time) if r["state"] != "overloaded" else "–",
             "idle bound": or_dash(r["idle_s"], format_time),
             "× idle bound": or_dash(r["over_idle"], "{:.3g} ×".format),
-            "load": f"{or_dash(r['load'], '{:.0%}'.format)} {r['bottleneck']}",
+            "load": f"{or_dash(r['load'], share_text)} {r['bottleneck']}",
             "why": r["reason"],
         }
         for r in rows
@@ -57,7 +58,7 @@ def _error(row: Row) -> str:
     if row["error"] is None:
         return "–"
     inside = {True: ", within the interval", False: "", None: ""}[row["explained"]]
-    return f"{row['error']:+.1%}{inside}"
+    return f"{share_text(row['error'], 1, '+')}{inside}"
 
 
 def provenance_lines(models: Mapping[str, Row]) -> list[str]:
@@ -69,7 +70,7 @@ def provenance_lines(models: Mapping[str, Row]) -> list[str]:
     lines = []
     for name, facts in models.items():
         parts = [
-            f"{share:.0%} {kind} ({_stated(facts['sigma'].get(kind, 0.0))})".replace("%", " %", 1)
+            f"{share_text(share)} {kind} ({_stated(facts['sigma'].get(kind, 0.0))})"
             for kind, share in sorted(facts["provenance"].items(), key=lambda item: -item[1])
         ]
         lines.append(f"{name} on {facts['device']}: {', '.join(parts)}.")
@@ -80,4 +81,4 @@ def _stated(sigma: float) -> str:
     if sigma == 0:
         return "taken as stated"
     factor = math.exp(NormalDist().inv_cdf((1 + LEVEL) / 2) * sigma)
-    return f"with {LEVEL:.0%} between {1 / factor:.2f} and {factor:.2f} times".replace("%", " %")
+    return f"with {share_text(LEVEL)} between {1 / factor:.2f} and {factor:.2f} times"

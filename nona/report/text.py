@@ -112,3 +112,12 @@ def interval_text(value: Row, show: Any) -> str:
         return str(show(mean))
     half = (value["ci95"][1] - value["ci95"][0]) / 2
     return f"{show(mean)} ± {show(half if half > 1e-9 * abs(mean) else 0.0)}"  # below it is rounding
+
+
+def share_text(share: float, digits: int = 0, sign: str = "") -> str:
+    """A share in per cent, with a space as SI has it.
+
+    >>> share_text(0.125, 1), share_text(-0.5, sign="+")
+    ('12.5 %', '-50 %')
+    """
+    return f"{100 * share:{sign}.{digits}f} %"

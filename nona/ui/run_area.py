@@ -60,7 +60,7 @@ def _area(state: AppState, was_running: bool) -> None:
 
 
 def _draw(finding: str, data: Mapping[str, Any]) -> None:
-    st.subheader(plain(finding), anchor=False)
+    st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
     live_charts("live-charts", data)
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 from nona.scenario_file import scenario_from_mapping
 from nona.ui.runs import Kept
 from nona.ui.state import AppState, Result
-from nona.ui.widgets import plain
 
 KIND = "simulate"
 
@@ -74,7 +73,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
 
     def title(number: Any) -> str:
         mark = " (baseline)" if number == state.runs.pinned else ""
-        return plain(f"{runs[number].title}{mark}, {runs[number].made[-9:]}")
+        return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
 
     def choose() -> None:
         show_run(state, st.session_state[key])

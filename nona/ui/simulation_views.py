@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from nona.report.simulation_text import (
     warmup_lines,
     withheld_lines,
 )
-from nona.report.text import interval_text
+from nona.report.text import interval_text, share_text
 from nona.ui.engine_views import engine_text
 from nona.ui.state import AppState
 from nona.ui.tiles import tiles
@@ -89,7 +90,7 @@ def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | N
                 "state": s["state"],
                 "mean JCT": interval_text(s["jct_s"], format_time),
                 "predicted": _prediction(name, predicted),
-                "SLO hits": interval_text(s["slo_hit_rate"], "{:.2%}".format),
+                "SLO hits": interval_text(s["slo_hit_rate"], partial(share_text, digits=2)),
                 "executors": _percent(s["utilization"]["compute"]),
                 "link": _percent(s["utilization"]["network"]),
                 **{p: percentile_text(v) for p, v in s["jct_s"]["percentiles"].items()},
@@ -137,4 +138,4 @@ def checks_panel(report: Report) -> None:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
+    return "–" if value is None else share_text(value, 1)

@@ -85,8 +85,9 @@ function sloLines(f, x, slo, unit) {
     last = Math.max(last, at);
   }
   if (!by.size) return;
-  c.font = `11px ${f.font}`; c.fillStyle = f.ink; c.textAlign = "left"; c.textBaseline = "bottom";
-  c.fillText(by.size > 1 ? "SLOs" : "SLO", Math.min(last + 4, f.w - 34), f.h - PLACE.bottom - 4);
+  const left = last + 40 > f.w;
+  c.font = `11px ${f.font}`; c.fillStyle = f.ink; c.textAlign = left ? "right" : "left"; c.textBaseline = "bottom";
+  c.fillText(by.size > 1 ? "SLOs" : "SLO", left ? last - 4 : last + 4, f.h - PLACE.bottom - 4);
 }
 
 // Horizontal bars, one row per scheduler; `parts` gives each row's bars as [share, opacity, word].
