@@ -1,0 +1,74 @@
+"""The MIG layout editor in a real browser: by mouse, by keyboard, at two widths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_tools import open_page, shot, wait_idle
+
+pytestmark = pytest.mark.browser
+# Where each instance begins, and its profile; null while the editor is not drawn.
+INSTANCES = """() => {
+  const root = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+    .find(r => r.querySelector('.migview'));
+  return root ? [...root.querySelectorAll('.board .placed')].map(b => [+b.dataset.start,
+    b.title.split(':')[0]]) : null }"""
+FITS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+  .every(e => e.scrollWidth <= e.clientWidth)"""
+
+
+def until(page: Any, wanted: list[tuple[int, str]]) -> None:
+    """Wait until the board holds these instances, as Python has confirmed them."""
+    page.wait_for_function(
+        f"wanted => JSON.stringify(({INSTANCES})()) === JSON.stringify(wanted)", arg=[list(w) for w in wanted]
+    )
+    wait_idle(page)
+
+
+def slice_at(page: Any, start: int) -> Any:
+    return page.get_by_test_id("migview").locator(f".board button[data-start='{start}']")
+
+
+def test_a_layout_is_edited_by_mouse_and_by_keyboard(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 900})
+    open_page(page, "Cluster")
+    page.get_by_role("combobox", name="Shared as").first.click()
+    page.get_by_role("option", name="MIG slices", exact=True).click()
+    until(page, [(0, "3g.20gb"), (4, "3g.20gb")])
+    assert page.evaluate(FITS)
+
+    slice_at(page, 4).click()  # a click removes
+    until(page, [(0, "3g.20gb")])
+    slice_at(page, 4).click()  # a click on an empty slice tells what may start there
+    editor = page.get_by_test_id("migview")
+    legal = editor.locator(".options button b").all_inner_texts()
+    assert legal == ["3g.20gb", "2g.10gb", "1g.10gb", "1g.5gb", "1g.5gb+me"]
+    editor.get_by_text("Why not the other 2").click()
+    assert "it may start at memory slice 0 only" in editor.locator(".panel ul").inner_text()
+    editor.locator("button[data-profile='2g.10gb']").click()
+    until(page, [(0, "3g.20gb"), (4, "2g.10gb")])
+
+    slice_at(page, 4).focus()
+    page.keyboard.press("ArrowRight")  # to slice 6, empty
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")  # the second profile that may start there
+    page.keyboard.press("Enter")
+    until(page, [(0, "3g.20gb"), (4, "2g.10gb"), (6, "1g.5gb")])
+    page.keyboard.press("Home")
+    page.keyboard.press("Delete")
+    until(page, [(4, "2g.10gb"), (6, "1g.5gb")])
+    assert page.get_by_test_id("stMetric").filter(has_text="Executors").inner_text().split()[-1] == "16"
+    names = [b.get_attribute("aria-label") for b in editor.locator(".board button").all()]
+    assert all(names)
+    assert "2g.10gb on memory slices 4 to 5" in " ".join(n or "" for n in names)
+    shot(page, "cluster-editor-1280")
+
+    page.set_viewport_size({"width": 400, "height": 850})
+    wait_idle(page)
+    page.wait_for_function(FITS)
+    slice_at(page, 6).scroll_into_view_if_needed()
+    shot(page, "cluster-editor-400")
+    page.reload()
+    until(page, [(4, "2g.10gb"), (6, "1g.5gb")])  # the places are kept
