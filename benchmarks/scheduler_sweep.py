@@ -1,4 +1,4 @@
-"""The sweep of the shipped scenario of five models on 80 servers: how soon its curves are there, what they say.
+"""The sweep of the shipped scenario of five models on 80 servers: how soon it is there, and what it says.
 
 Link background from 0 to 0.95, every scheduler of the scenario: seconds until every curve has its first
 values, until every value was looked at, and until all is done; each scheduler's edge of stability by
@@ -14,7 +14,8 @@ import time
 from benchmarks.machine import look, verdict
 from nona.report.sweep import Curves, sweep_report
 from nona.report.sweep_explained import explanation
-from nona.report.sweep_text import at_value, ratio_text, stability_text
+from nona.report.sweep_stability import stability_text
+from nona.report.sweep_text import at_value, ratio_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.simulation.engines import engine_named
@@ -35,19 +36,20 @@ def main(jobs: int = 4000, replications: int = 4, workers: int = 1) -> None:
     names = tuple(s.name for s in scenario.schedulers)
     _warm(names)
     settings = SweepSettings(number_named(scenario, KEY), VALUES, names, jobs, replications)
-    when: dict[str, float] = {}
-    begin = time.perf_counter()
+    when: dict[str, tuple[float, float]] = {}
+    begin, used = time.perf_counter(), time.process_time()
     told: Curves | None = None
     for told in curves(scenario, settings, sources, workers=workers):
         for name in _reached(told):
-            when.setdefault(name, time.perf_counter() - begin)
+            when.setdefault(name, (time.perf_counter() - begin, time.process_time() - used))
     looks.append(look())
     if told is None:
         return
     print(f"{SCENARIO}, {KEY} at {len(VALUES)} values, {len(names)} schedulers, {replications} × {jobs} jobs")
     print(f"engine {engine_named('auto')}, {workers} process(es); {verdict(looks)}")
-    for name, seconds in when.items():
-        print(f"  {name:<34}{seconds:7.1f} s  ({seconds / when['all done']:.0%} of all)")
+    whole = when["all done"][1]
+    for name, (seconds, busy) in when.items():
+        print(f"  {name:<28}{seconds:7.1f} s, {busy:5.1f} s of this processor ({busy / whole:.0%} of all)")
     _print_findings(told)
 
 
@@ -74,9 +76,8 @@ def _reached(told: Curves) -> list[str]:
 
 def _print_findings(told: Curves) -> None:
     report = sweep_report(told)
-    print(
-        f"{'scheduler':<15}{'edge':<22}{'by formula':<12}" + "".join(f"JCT / nona at {v:<9}" for v in SHOWN)
-    )
+    heads = "".join(f"JCT / nona at {v:<9}" for v in SHOWN)
+    print(f"{'scheduler':<15}{'edge':<22}{'by formula':<12}{heads}")
     for name, curve in report["schedulers"].items():
         formula = curve["formula_edges"]
         by_formula = f"{formula[0]['overloaded']:.3f}" if formula else "–"

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.report.sweep_text import unstable_spans
+from nona.report.sweep_stability import NEAR, merged_spans
 from nona.report.sweep_values import axis_scale, value_text
 
 Report = Mapping[str, Any]
-NEAR = 0.03  # of the swept span: an edge that is known less well is not marked
 GAP = 16.0  # pixels between the middles of two lines of small text
 
 
@@ -33,46 +32,53 @@ def curve_ends(report: Report, get: Callable[[Report], Report], scale: float = 1
     """
     factor = axis_scale(report["unit"])[0]
     span = report["values"][-1] - report["values"][0]
+    close = max(NEAR * span, 1.0 if report["unit"] == "count" else 0.0)
     found = []
     for name, curve in report["schedulers"].items():
-        for edge in curve["edges"]:
-            stable, beyond = edge["stable"], edge["overloaded"]
-            if abs(beyond - stable) > max(NEAR * span, 1.0 if report["unit"] == "count" else 0.0):
-                continue
-            last = _nearest(curve, stable, beyond > stable, get)
-            if last is not None:
-                label = edge_label(curve, report["unit"], beyond)
-                found.append(CurveEnd(name, factor * beyond, scale * last, label, beyond > stable))
+        for low, high in merged_spans(curve):
+            label = edge_label(low, high, report["unit"])
+            for beyond, rightwards in ((low, True), (high, False)):
+                last = None if beyond is None else _nearest(curve, beyond, rightwards)
+                if beyond is None or last is None or abs(beyond - last["value"]) > close:
+                    continue
+                drawn = _drawn(curve, last["value"], rightwards, get)
+                if drawn is not None:
+                    found.append(CurveEnd(name, factor * beyond, scale * drawn, label, rightwards))
     return found
 
 
-def _nearest(curve: Report, stable: float, before: bool, get: Callable[[Report], Report]) -> float | None:
-    """The height of the drawn point that is nearest to ``stable``, on its side of the edge."""
-    drawn = [
-        (abs(p["value"] - stable), get(p)["mean"])
+def _nearest(curve: Report, beyond: float, before: bool) -> Report | None:
+    """The stable point next to ``beyond``, before or after it."""
+    stable = [
+        p
+        for p in curve["points"]
+        if p["state"] != "overloaded" and (p["value"] < beyond if before else p["value"] > beyond)
+    ]
+    return (stable[-1] if before else stable[0]) if stable else None
+
+
+def _drawn(curve: Report, value: float, before: bool, get: Callable[[Report], Report]) -> float | None:
+    """The height of the drawn point at ``value``, or of the next one away from the edge."""
+    heights = [
+        (abs(p["value"] - value), get(p)["mean"])
         for p in curve["points"]
         if p["state"] != "overloaded"
         and get(p)["mean"] is not None
-        and (p["value"] <= stable if before else p["value"] >= stable)
+        and (p["value"] <= value if before else p["value"] >= value)
     ]
-    return float(min(drawn)[1]) if drawn else None
+    return float(min(heights)[1]) if heights else None
 
 
-def edge_label(curve: Report, unit: str, beyond: float) -> str:
-    """What stands beside a cross.
+def edge_label(low: float | None, high: float | None, unit: str) -> str:
+    """What stands beside the crosses of a stretch without a steady state; ``None``: it has no end there.
 
-    >>> points = [{"value": v, "state": s} for v, s in [(0.1, "stable"), (0.6, "overloaded")]]
-    >>> edge_label({"points": points}, "fraction", 0.6)
-    'unstable ≥ 60 %'
+    >>> edge_label(0.6, None, "fraction"), edge_label(None, 12.0, "count")
+    ('unstable ≥ 60 %', 'unstable ≤ 12')
     """
-    for low, high in unstable_spans(curve):
-        if low == beyond and high is None:
-            return f"unstable ≥ {value_text(low, unit)}"
-        if high == beyond and low is None:
-            return f"unstable ≤ {value_text(high, unit)}"
-        if beyond in (low, high) and low is not None and high is not None:
-            return f"unstable {value_text(low, unit)} to {value_text(high, unit)}"
-    return f"unstable at {value_text(beyond, unit)}"
+    if low is None or high is None:
+        end = value_text(low if low is not None else high or 0.0, unit)
+        return f"unstable {'≤' if low is None else '≥'} {end}"
+    return f"unstable {value_text(low, unit)} to {value_text(high, unit)}"
 
 
 def round_ticks(low: float, high: float) -> list[float]:

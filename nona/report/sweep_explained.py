@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.report.sweep_text import listed, stability_text, unstable_spans
+from nona.report.sweep_stability import listed, stability_text, unstable_spans
 from nona.report.sweep_values import value_text
 
 Report = Mapping[str, Any]

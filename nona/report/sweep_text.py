@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from nona.report.sweep_stability import listed, stability_finding, stability_text, verb
 from nona.report.sweep_values import value_text
 from nona.report.text import interval_text, or_dash, table
 from nona.units import format_time
@@ -35,49 +36,6 @@ def at_value(report: Report, value: float) -> dict[str, Report]:
     return found
 
 
-def unstable_spans(curve: Report) -> list[tuple[float | None, float | None]]:
-    """Where a scheduler has no steady state: (first, last) value of each stretch, ``None``: to the end.
-
-    >>> points = [{"value": v, "state": s} for v, s in [(0, "stable"), (1, "overloaded"), (2, "overloaded")]]
-    >>> unstable_spans({"points": points})
-    [(1, None)]
-    """
-    spans: list[tuple[float | None, float | None]] = []
-    first = last = None
-    points = curve["points"]
-    for i, p in enumerate(points):
-        if p["state"] == "overloaded":
-            first, last = (p["value"], p["value"]) if last is None else (first, p["value"])
-        if last is not None and (p["state"] != "overloaded" or i == len(points) - 1):
-            begins, ends = first == points[0]["value"], p["state"] == "overloaded"
-            spans.append((None if begins else first, None if ends else last))
-            first = last = None
-    return spans
-
-
-def stability_text(curve: Report, unit: str) -> str:
-    """Where a scheduler has no steady state, in words.
-
-    >>> points = [{"value": v, "state": s} for v, s in [(0.1, "stable"), (0.6, "overloaded")]]
-    >>> stability_text({"points": points}, "fraction")
-    'unstable from 60 %'
-    """
-    spans = unstable_spans(curve)
-    if not spans:
-        return "stable throughout"
-    if spans == [(None, None)]:
-        return "unstable everywhere"
-    words = []
-    for low, high in spans:
-        if high is None:
-            words.append(f"from {value_text(low or 0.0, unit)}")
-        elif low is None:
-            words.append(f"up to {value_text(high, unit)}")
-        else:
-            words.append(f"from {value_text(low, unit)} to {value_text(high, unit)}")
-    return "unstable " + " and ".join(words)
-
-
 def place_text(report: Report, value: float) -> str:
     """A value of the swept number as the beginning of a sentence.
 
@@ -103,27 +61,14 @@ def headline(report: Report, value: float) -> str:
     unstable = [n for n, p in found.items() if p["state"] == "overloaded"]
     if base in unstable:
         holding = [n for n in found if n not in unstable]
-        ending = f"; {listed(holding)} {_verb(holding, 'holds', 'hold')}" if holding else ""
+        ending = f"; {listed(holding)} {verb(holding, 'holds', 'hold')}" if holding else ""
         ending = ", nor has any other" if not holding and len(found) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
     said = [_faster(found, base), _slower(found, base), _alike(found, base)]
     alone = f"{base} takes {or_dash(found[base]['jct_s']['mean'], format_time)} on average"
     sentence = "; ".join(s for s in said if s) or alone
-    ends = f" {listed(unstable)} {_verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
+    ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
     return f"{where} {sentence} (simulated).{ends}"
-
-
-def _verb(names: Sequence[str], one: str, many: str) -> str:
-    return one if len(names) == 1 else many
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
 
 
 def _compared(found: Mapping[str, Report], base: str, wanted: Callable[[float, float], bool]) -> list[str]:
@@ -168,28 +113,6 @@ def _few(names: Sequence[str]) -> list[tuple[int, str]]:
 
 def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-
-
-def stability_finding(report: Report) -> str:
-    """Who holds over all values, and who gives up where: one or two sentences."""
-    curves, unit = report["schedulers"], report["unit"]
-    by_text: dict[str, list[str]] = {}
-    for name, curve in curves.items():
-        by_text.setdefault(stability_text(curve, unit), []).append(name)
-    holding = by_text.pop("stable throughout", [])
-    span = _span(report)
-    if not by_text:
-        return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
-    ends = "; ".join(f"{listed(names)} {_verb(names, 'is', 'are')} {text}" for text, names in by_text.items())
-    held = f"Only {listed(holding)} {_verb(holding, 'holds', 'hold')} {span}. " if holding else ""
-    return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
-
-
-def _span(report: Report) -> str:
-    values = report["values"]
-    if len(values) == 1:
-        return f"at {value_text(values[0], report['unit'])}"
-    return f"from {value_text(values[0], report['unit'])} to {value_text(values[-1], report['unit'])}"
 
 
 def value_rows(report: Report, value: float) -> list[dict[str, Any]]:

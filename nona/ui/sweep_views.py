@@ -13,7 +13,8 @@ from nona.errors import NonaError
 from nona.report.figures_sweep import sweep_figure, views
 from nona.report.sweep import curve_rows
 from nona.report.sweep_explained import explanation
-from nona.report.sweep_text import headline, stability_finding, value_rows
+from nona.report.sweep_stability import stability_finding
+from nona.report.sweep_text import headline, value_rows
 from nona.report.sweep_values import value_text
 from nona.study.curves import SweepSettings
 from nona.ui.engine_views import engine_text
@@ -52,8 +53,9 @@ def sweep_panel(state: AppState) -> None:
             fingerprint,
             done="This sweep has been run: its result is below." if done else "",
         )
-        equivalent(state, "sweep", *shell_arguments(settings), key=KIND)
     _result(state)
+    if settings is not None:
+        equivalent(state, "sweep", *shell_arguments(settings), key=KIND)
 
 
 def _settings(state: AppState) -> SweepSettings | None:

@@ -14,14 +14,8 @@ from nona.report.figures_sweep import sweep_figure, views
 from nona.report.sweep import curve_rows, turns
 from nona.report.sweep_ends import GAP, curve_ends, round_ticks, spread_labels
 from nona.report.sweep_explained import explanation
-from nona.report.sweep_text import (
-    headline,
-    stability_finding,
-    stability_text,
-    sweep_text,
-    unstable_spans,
-    value_rows,
-)
+from nona.report.sweep_stability import stability_finding, stability_text, unstable_spans
+from nona.report.sweep_text import headline, sweep_text, value_rows
 from nona.report.sweep_values import parse_value, parse_values, spaced, value_text
 
 Report = dict[str, Any]
@@ -129,6 +123,17 @@ def test_spans_cover_just_the_unstable_points(flags: list[bool]) -> None:
     for i, ok in enumerate(flags):
         inside = any((low is None or low <= i) and (high is None or i <= high) for low, high in spans)
         assert inside != ok
+
+
+def test_near_an_edge_luck_does_not_make_three_edges_of_one() -> None:
+    told = report()
+    flags = [(0.0, True), (0.5, True), (0.69, True), (0.7, False), (0.705, True), (0.71, False), (0.9, False)]
+    told["schedulers"]["slow"] = curve(*(point(v, 20e-3 if ok else None) for v, ok in flags))
+    assert stability_text(told["schedulers"]["slow"], "fraction") == "unstable from 70 %"
+    (end,) = curve_ends(told, lambda p: p["jct_s"])
+    assert (end.x, end.rightwards, end.label) == (70.0, True, "unstable ≥ 70 %")
+    far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
+    assert stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
 
 
 def test_rows_for_people_and_for_files() -> None:
