@@ -19,6 +19,11 @@ ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
     && cells && cells !== old }"""
 
 
+def ask_by(page: Any, view: str) -> None:
+    page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
+    wait_idle(page)
+
+
 def press(page: Any, label: str, key: str, times: int = 1) -> None:
     slider = page.get_by_role("slider", name=label)
     slider.focus()
@@ -34,6 +39,7 @@ def test_the_answer_follows_a_slider_and_survives_a_reload(app_page: Any) -> Non
     field.fill("200")
     field.press("Enter")
     wait_idle(page)
+    ask_by(page, "What if")
     page.get_by_text("Answer as I change").click()
     page.wait_for_function(ANSWERED, arg="", timeout=90_000)
     old = page.evaluate(CELLS)
@@ -59,6 +65,7 @@ def test_the_page_lives_while_an_answer_is_made(app_page: Any) -> None:
     """Sliders move, other pages open, and the button still works while all schedulers are asked."""
     page = app_page
     open_page(page, "Simulation")
+    ask_by(page, "What if")
     page.get_by_text("Answer as I change").click()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"):
         press(page, "Compute background", key)
@@ -72,4 +79,5 @@ def test_the_page_lives_while_an_answer_is_made(app_page: Any) -> None:
     page.locator(".st-key-what-if-answer").wait_for(state="detached")
     assert page.get_by_role("slider", name="Compute background").get_attribute("value") == "2"
     assert page.get_by_role("slider", name="Servers").get_attribute("value") == "7"
+    ask_by(page, "Run")
     assert page.get_by_role("button", name="Run the simulation").is_enabled()

@@ -1,0 +1,126 @@
+"""Figures of the Simulation page: drawn equals given; what has no value says so; jobs that are rare."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from nona.report.baseline import MEASURES, changes
+from nona.report.figures_baseline import dumbbell_figure
+from nona.report.figures_compare import Dot, dots_figure
+from nona.report.figures_gantt import gantt_figure, gantt_title
+from nona.report.figures_sure import forest_figure
+
+NASTY = "<b>x</b>"
+
+
+def drawn(figure: go.Figure) -> str:
+    return json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
+
+
+def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_lie() -> None:
+    dots = [
+        Dot("a", 90.0, [70.0, 110.0], "90 %"),
+        Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
+        Dot("c", None, None, "", "no SLO"),
+    ]
+    made = dots_figure(dots, "SLO hits, %", most=100.0)
+    first, second, third = made.data
+    assert (list(first.x), list(second.x), list(third.x)) == ([90.0], [10.0], [None])
+    assert (first.error_x.array[0], first.error_x.arrayminus[0]) == (10.0, 20.0)
+    assert (second.error_x.array[0], second.error_x.arrayminus[0]) == (20.0, 10.0)
+    assert "no SLO" in made.layout.yaxis.ticktext[2]
+    assert "<b>x" not in drawn(made)
+    assert list(made.layout.yaxis.categoryarray)[::-1] == list(made.layout.yaxis.tickvals)
+
+
+def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis() -> None:
+    signed = dots_figure([Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
+    assert signed.layout.shapes[0].x0 == 0
+    assert (signed.data[0].error_x.arrayminus[0], signed.layout.xaxis.type) == (1.0, "linear")
+    assert dots_figure([Dot("a", 1.0, None, ""), Dot("b", 90.0, None, "")], "ms").layout.xaxis.type == "log"
+
+
+def test_a_dumbbell_joins_the_old_value_and_the_new_one() -> None:
+    def of(jct: list[float | None]) -> dict[str, list[float | None]]:
+        return dict.fromkeys(MEASURES, [0.5] * len(jct)) | {"jct_s": jct}
+
+    found = changes(
+        {"a": of([0.01, 0.03]), "b": of([None, None])}, {"a": of([0.01, 0.01]), "b": of([0.02, 0.02])}, True
+    )
+    made = dumbbell_figure(found, "jct_s")
+    join, old, new = made.data[:3]
+    assert list(join.x) == pytest.approx([20.0, 10.0])
+    assert (list(old.x), list(new.x)) == ([pytest.approx(20.0)], [pytest.approx(10.0)])
+    assert old.marker.symbol == "circle-open"
+    assert "−10 ms" in made.layout.yaxis.ticktext[0]
+    assert "no value before" in made.layout.yaxis.ticktext[1]
+    assert list(dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
+
+
+def test_the_forest_has_prediction_simulation_and_bound() -> None:
+    row: dict[str, Any] = {
+        "scheduler": "nona",
+        "state": "stable",
+        "mean_s": 0.02,
+        "ci95": [0.018, 0.022],
+        "predicted_s": 0.019,
+        "little_s": 0.0201,
+        "idle_s": 0.01,
+        "error": -0.05,
+    }
+    over = {**row, "scheduler": "spread", "state": "overloaded", "mean_s": None, "ci95": None, "error": None}
+    made = forest_figure([row, over])
+    simulated, predicted, little, idle = made.data
+    assert list(simulated.x) == [20.0, None]
+    assert list(simulated.error_x.array) == pytest.approx([2.0, 0.0])
+    assert list(predicted.x) == [19.0, 19.0]
+    assert list(little.x) == [pytest.approx(20.1), None]  # of a queue that grows it says nothing
+    assert list(idle.x) == [10.0, 10.0]
+    assert "formula −5.0 %" in made.layout.yaxis.ticktext[0]
+    assert "overloaded" in made.layout.yaxis.ticktext[1]
+
+
+def interval(row: str, job: int, start: float, length: float = 0.002) -> dict[str, Any]:
+    return {
+        "row": row,
+        "job": job,
+        "model": NASTY,
+        "what": "w",
+        "start_s": start,
+        "end_s": start + length,
+        "wait_s": 0.001,
+    }
+
+
+def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:
+    rows = [interval("server 10", 5, 0.001), interval("link", 5, 0.0), interval("server 2", 6, 0.0)]
+    made = gantt_figure(rows)
+    assert list(made.layout.yaxis.categoryarray)[::-1] == ["link", "server 2", "server 10"]
+    bars = {bar.y[0]: bar for bar in made.data}
+    assert (list(bars["server 10"].base), list(bars["server 10"].x)) == ([1.0], [pytest.approx(2.0)])
+    assert bars["link"].marker.pattern.shape == "/"
+    assert not bars["server 2"].marker.pattern.shape
+    assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
+    assert "<b>x" not in drawn(made)
+    assert gantt_title(rows) == "In the first 2 jobs, tasks and messages wait for 33 % of their time"
+
+
+def test_rare_jobs_stand_below_each_other_each_from_its_own_start() -> None:
+    made = gantt_figure(
+        [interval("server 0", 1, 3.0), interval("link", 1, 3.001), interval("server 0", 2, 900.0)]
+    )
+    assert list(made.layout.yaxis.categoryarray)[::-1] == [
+        "job 1 · link",
+        "job 1 · server 0",
+        "job 2 · server 0",
+    ]
+    starts = {bar.y[0]: bar.base[0] for bar in made.data}
+    assert starts == {
+        "job 1 · server 0": 0.0,
+        "job 1 · link": pytest.approx(1.0),
+        "job 2 · server 0": 0.0,
+    }

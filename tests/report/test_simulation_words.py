@@ -1,0 +1,200 @@
+"""What the Simulation page says: headlines, remedies, what changed, how sure; words equal numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.report.headline import headline, live_headline
+from nona.report.live_series import LiveSeries, bin_edge_s
+from nona.report.live_text import live_alts, live_titles, quantile_s
+from nona.report.remedies import TARGET, advice, remedies
+from nona.report.scenario_diff import change_text, scenario_changes
+from nona.report.simulation_titles import (
+    differences_title,
+    ecdf_title,
+    hits_title,
+    jct_title,
+    over_time_title,
+    parts_title,
+    percentile_rows,
+    utilisation_title,
+)
+from nona.report.sureness import idle_bound_s, sureness_headline, sureness_rows
+from nona.report.sureness_text import provenance_lines, sureness_table
+from nona.samples import scenario_names, scenario_path
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.simulation.run import Progress
+from nona.sources import Sources
+from nona.study import prepare
+from nona.study.outcome import simulation_outcome
+from nona.study.run import simulate
+
+
+def scheduler(mean: float | None, state: str = "stable") -> dict[str, Any]:
+    percentiles = {"p95": {"value_s": None if mean is None else 2 * mean, "ci95": None, "withheld": None}}
+    return {
+        "state": state,
+        "state_reason": "" if state == "stable" else "Because.",
+        "jct_s": {
+            "mean": mean,
+            "ci95": None if mean is None else [0.9 * mean, 1.1 * mean],
+            "percentiles": percentiles,
+        },
+        "parts_s": {"compute": None if mean is None else 0.75 * mean, "transfer": 0.0},
+        "slo_hit_rate": {"mean": 0.5 if mean is None else 0.9, "ci95": None},
+        "utilization": {"compute": 0.25, "network": 0.5},
+        "offered": {"compute": 0.25, "network": 1.25 if mean is None else 0.5},
+        "little_s": mean,
+        "replications": 5,
+    }
+
+
+def difference(mean: float, relative: float, verdict: str) -> dict[str, Any]:
+    return {
+        "jct_s": {"mean": mean, "ci95": [mean - 0.001, mean + 0.001]},
+        "relative": relative,
+        "verdict": verdict,
+    }
+
+
+def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() -> None:
+    found = {"local": scheduler(0.03), "nona": scheduler(0.015), "spread": scheduler(None, "overloaded")}
+    differences = {"local": {"nona": difference(-0.0164, -0.52, "faster")}, "nona": {}}
+    assert headline(found, differences) == (
+        "nona is shortest: 15 ms ± 1.5 ms (95 %), 52 % below local (paired difference 16.4 ms ± 1 ms); "
+        "spread is overloaded."
+    )
+    alike = {"nona": {"local": difference(0.001, 0.01, "not told apart")}}
+    assert "nona is lowest at 15 ms ± 1.5 ms, not told apart from local (95 %)" in headline(found, alike)
+    assert headline({"a": scheduler(None, "overloaded")}, {}).startswith("a is overloaded: no mean")
+    late = {"a": scheduler(0.01, "backlogged")}
+    assert headline(late, {}).endswith("; a ended in a backlog.")
+
+
+def test_titles_say_what_the_rows_hold() -> None:
+    found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
+    assert jct_title(found) == "Mean JCT runs from 10 ms (a) to 30 ms (b)"
+    assert hits_title(found) == "a keeps 90.0 % of the SLOs, c 50.0 %"
+    assert ecdf_title(found, "all") == "a has the shortest tail: 95 % of its jobs are done within 20 ms"
+    assert parts_title(found, "all") == "a: 100 % of the time is compute"
+    assert utilisation_title(found) == "The busiest resource is the link under c: 50 %"
+    assert over_time_title(found) == "JCT keeps growing under c"
+    assert percentile_rows(found, "all")[0]["p95"] == "20 ms"
+    assert differences_title("a", {"b": difference(0.1, 1.0, "slower")}).endswith(
+        "1 clearly slower, 0 not told apart"
+    )
+    assert jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(st.floats(1.0, 5.0), st.floats(0.0, 0.9))
+def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) -> None:
+    (found,) = remedies({"compute": load, "network": 0.3}, {"compute": background, "network": 0.0})
+    assert found.resource == "executors"
+    assert found.rate is not None
+    assert found.size is not None
+    queries = load - background
+    assert background + found.rate * queries == pytest.approx(TARGET)
+    assert background + queries / found.size == pytest.approx(TARGET)
+
+
+def test_advice_where_background_alone_is_too_much_and_where_nothing_is() -> None:
+    row = {"offered": {"compute": 1.2, "network": 0.1}}
+    assert "Background alone" in advice("a", row, {"compute": 0.96, "network": 0.0}, 4)
+    assert "6 servers instead of 4" in advice("a", row, {"compute": 0.2, "network": 0.0}, 4)
+    assert "On average nothing" in advice("a", {"offered": {"compute": 0.9, "network": None}}, {}, 4)
+
+
+def dumped(**parts: Any) -> dict[str, Any]:
+    data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
+    return scenario_from_mapping({**data, **parts}).model_dump(mode="json")
+
+
+def test_what_changed_is_said_in_words() -> None:
+    before = dumped()
+    group = before["cluster"]["servers"][0] | {"count": 12, "gpu": "h100-sxm"}
+    after = {**before, "cluster": {**before["cluster"], "servers": [group]}}
+    assert scenario_changes(before, after) == ["servers 8 → 12", "GPU a100-40gb → h100-sxm"]
+    assert change_text(before, dumped(schedulers=["nona", "local", "random"])) == (
+        "scheduler + random, schedulers − spread, opportunistic, spark-fair, expert"
+    )
+    background = {**before["background"], "network": before["background"]["network"] | {"utilization": 0.5}}
+    assert change_text(before, {**before, "background": background}) == "link background 20 % → 50 %"
+    rows = [dict(r) for r in before["workload"]]
+    rows[0]["rate"] = "400/s"
+    assert change_text(before, {**before, "workload": rows}) == "resnet18 rate 300/s → 400/s"
+    assert change_text(before, {**before, "workload": rows[1:]}) == "query − resnet18"
+    assert change_text(before, {**before, "name": "other"}) == ""
+    many = {**before, "seed": 9, "simulation": {"jobs": 1, "replications": 1, "warmup": 1, "precision": 1}}
+    assert change_text(before, many).endswith("more")
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_no_model_can_be_done_before_its_longest_chain(name: str) -> None:
+    """The bound is the mix of each model's critical path, and below its local time on the same device."""
+    path = scenario_path(name)
+    system = prepare(load_scenario(path), Sources(path.parent)).system
+    bound = idle_bound_s(system)
+    rates = np.array([q.rate for q in system.queries])
+    total = np.array([q.tasks.compute_s.min(axis=0).sum() for q in system.queries])
+    assert 0 < bound <= float(rates @ total / rates.sum()) * (1 + 1e-9)
+
+
+def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 100, "replications": 3}}
+    study = prepare(scenario_from_mapping(data))
+    outcome = simulation_outcome(study, simulate(study, engine="simpy"), "now")
+    rows = sureness_rows(outcome["report"], outcome["predicted"], idle_bound_s(study.system))
+    local, spread = rows
+    assert (local["idle_s"], local["mean_s"]) == (pytest.approx(0.014), pytest.approx(0.022))
+    assert local["over_idle"] == pytest.approx(22 / 14)
+    assert abs(local["error"]) < 1e-3
+    assert local["little_s"] == pytest.approx(0.022, rel=0.02)
+    assert spread["mean_s"] == pytest.approx(0.032)
+    assert "within 0.1 %" in sureness_headline(rows)
+    table = sureness_table(rows)
+    assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
+    assert provenance_lines(outcome["models"]) == [
+        "slides_example on a100-40gb: 100 % given (taken as stated)."
+    ]
+
+
+def test_how_sure_without_formula_or_steady_state() -> None:
+    report = {"schedulers": {"a": scheduler(0.01), "b": scheduler(None, "overloaded")}}
+    rows = sureness_rows(report, {"b": None}, 0.005)
+    assert [r["prediction"] for r in rows] == ["none", "overloaded"]
+    assert (rows[1]["load"], rows[1]["bottleneck"]) == (1.25, "link")
+    assert sureness_table(rows)[0]["predicted"] == "no formula"
+    assert sureness_headline(rows).startswith("There is no formula")
+    assert sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.floats(1e-4, 10.0), min_size=1, max_size=60), st.floats(0.05, 1.0))
+def test_a_live_quantile_is_right_to_a_bin(times: list[float], share: float) -> None:
+    live = LiveSeries()
+    at = np.zeros(len(times))
+    live.add("a", 0, Progress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times)))
+    exact = sorted(times)[max(0, int(np.ceil(share * len(times) - 1e-9)) - 1)]
+    width = bin_edge_s(1) / bin_edge_s(0) * (1 + 1e-6)
+    assert exact / width <= quantile_s(live.snapshot()["a"], share) <= exact * width
+
+
+def test_live_words() -> None:
+    series = {
+        "a": {"mean_s": 0.01, "first": 100, "counts": [4], "jobs": 4, "hit_rate": 0.5, "busy": [0.4, 0.8]},
+        "b": {"mean_s": 0.02, "first": 120, "counts": [4], "jobs": 4, "hit_rate": None, "busy": None},
+    }
+    titles = live_titles(series, True)
+    assert titles[0] == "a has the lowest mean so far: 10 ms"
+    assert titles[2:] == ["a keeps most SLOs so far: 50.0 %", "a needs the link most so far: busy 80 %"]
+    assert "a 40 % and 80 %" in live_alts(series)[3]
+    assert live_titles({}, False)[2] == "SLO hits"
+    assert "b is at 20 ms" in live_headline({"series": series})
+    assert live_headline({}) == "The first jobs are on their way."

@@ -1,0 +1,166 @@
+"""The Simulation page: its finding equals its numbers, tabs, runs and baseline, what to do about trouble."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app_driver import Open, finish, metrics
+
+from nona.report.baseline import changes
+from nona.report.headline import headline
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.ui.livechart.livechart import chart_data
+from nona.ui.runs import Runs
+
+PAGE = "7_simulation"
+TABS = ["Compare", "Distribution", "Where time goes", "Over time", "First jobs", "How sure"]
+
+
+def state_of(at: Any) -> Any:
+    return at.session_state["nona_state"]
+
+
+def said(elements: Any) -> list[str]:
+    return [e.value.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ") for e in elements]
+
+
+def small(at: Any, **changes: Any) -> None:
+    """The slides' example, small."""
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"simulation": {"jobs": 60, "replications": 3}, "schedulers": ["nona", "local", "spread"]}
+    state_of(at).adopt(scenario_from_mapping(data | changes))
+    at.run()
+
+
+def run(at: Any) -> dict[str, Any]:
+    at.button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    found: dict[str, Any] = state_of(at).results["simulate"].data
+    return found
+
+
+def live_data(at: Any) -> dict[str, Any]:
+    found = [json.loads(c.proto.json) for c in at.get("bidi_component")]
+    return next(d for d in found if "titles" in d)
+
+
+def test_the_finding_and_the_tiles_are_those_of_the_report(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at)
+    data = run(at)
+    found = data["report"]["schedulers"]
+    assert headline(found, data["differences"]) in said(at.subheader)
+    assert said(at.subheader)[0].startswith("nona is shortest: 14 ms")
+    assert metrics(at)["Lowest mean JCT"] == "14 ms"
+    assert metrics(at)["Self-checks"] == "passed"
+    drawn = live_data(at)
+    assert drawn["series"] == data["live"]["series"]
+    assert [drawn["series"][n]["jobs"] for n in drawn["schedulers"]] == [180] * 3
+    assert drawn["running"] is False
+    assert "nona" in drawn["alts"][0]
+
+
+def test_only_the_open_tab_is_drawn_each_with_charts_and_words(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at, simulation={"jobs": 30, "replications": 2})
+    run(at)
+    for tab in TABS:
+        at.session_state["result-tabs"] = tab
+        at.run()
+        assert not at.exception, at.exception
+        charts = at.get("plotly_chart")
+        assert charts, tab
+        assert all(c.proto.alt for c in charts)
+        assert [t.label for t in at.tabs if t.children] == [tab]
+
+
+def test_a_pinned_run_stands_beside_the_next_one(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at)
+    old = run(at)
+    at.button(key="pin-run").click().run()
+    assert any("This run is the baseline" in c for c in said(at.caption))
+    state = state_of(at)
+    state.edit(("background", "network", "utilization"), 0.5)
+    at.run()
+    new = run(at)
+    assert [k.name for k in state.runs.kept] == ["The slides' example", "link background 0 % → 50 %"]
+    found = changes(old["means"], new["means"], paired=True)
+    told = next(m for m in said(at.markdown) if m.startswith("##### Link background 0 % → 50 %"))
+    assert "link" in told
+    table = next(d.value for d in at.dataframe if "mean JCT, change" in d.value)
+    assert list(table["scheduler"]) == list(found) == ["nona", "local", "spread"]
+    assert table["mean JCT, baseline"][1].startswith("22 ms")
+    assert any("Paired by replication" in c for c in said(at.caption))
+    assert found["spread"]["jct_s"]["change"]["mean"] > 0
+    state.edit(("seed",), 99)
+    at.run()
+    run(at)
+    assert any("Not paired (another seed)" in c for c in said(at.caption))
+
+
+def test_a_former_run_is_shown_again_and_its_scenario_restored(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at, schedulers=["local"])
+    first = run(at)
+    state = state_of(at)
+    state.edit(("seed",), 5)
+    at.run()
+    run(at)
+    chooser = next(s for s in at.selectbox if s.label == "Run shown")
+    chooser.select_index(1).run()
+    assert state.results["simulate"].data is first
+    assert state.is_stale("simulate")
+    at.run()  # what was taken in once is not taken in again
+    assert state.results["simulate"].data is first
+    at.button(key="restore-run").click().run()
+    assert state.scenario.seed == 1
+    assert not state.is_stale("simulate")
+
+
+def test_an_overloaded_result_says_what_would_help(open_page: Open) -> None:
+    at = open_page(PAGE)
+    row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
+    small(at, schedulers=["spread"], workload=[row | {"rate": "90/s", "arrivals": {"process": "poisson"}}])
+    run(at)
+    told = said(at.error)[0].replace("*", "")
+    assert "spread is overloaded" in told
+    assert "all rates ×" in told
+    assert said(at.subheader)[0].startswith("spread is overloaded")
+
+
+def test_a_failed_run_says_why_and_keeps_what_was_there(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at, schedulers=["nona"])
+    before = run(at)
+    state_of(at).edit(("workload", 0, "rate"), "100000/s")
+    at.run()
+    at.button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    assert any("servers" in e for e in said(at.error))
+    assert state_of(at).results["simulate"].data is before
+
+
+def test_the_oldest_run_is_forgotten_but_never_the_baseline() -> None:
+    runs = Runs(most=3)
+    for seed in range(6):
+        runs.add(f"f{seed}", f"j{seed}", {"about": {"name": "n", "made": ""}, "scenario": {"seed": seed}})
+        if seed == 1:
+            runs.pinned = 2
+    assert [k.number for k in runs.kept] == [2, 5, 6]
+    assert runs.baseline is not None
+    assert runs.kept[-1].name == "seed 4 → 5"
+    assert (
+        runs.add("f", "j", {"about": {"name": "n", "made": ""}, "scenario": {"seed": 5}}).name
+        == "the same again"
+    )
+
+
+def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None:
+    data = chart_data({"schedulers": ["nona", "<b>"]}, running=True, fraction=0.0)
+    assert data["series"] == {}
+    assert data["styles"]["nona"]["colour"].startswith("#")
+    assert set(data["styles"]) == {"nona", "<b>"}
+    assert len(data["titles"]) == len(data["alts"]) == 4
