@@ -54,7 +54,14 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
     def choose() -> None:
         set_mode(state, label, st.session_state[key])
 
-    st.selectbox(plain(label), options, options.index(mode), key=key, on_change=choose)
+    st.selectbox(
+        plain(label),
+        options,
+        options.index(mode),
+        key=key,
+        on_change=choose,
+        help="Where expert puts this model's tasks, in every query alike.",
+    )
     if mode not in MODES:
         st.error(plain(f"{mode} is no preset; choose one of the list."), icon=":material/error:")
     if mode == OWN_PARTS:

@@ -30,7 +30,12 @@ def measured_times(state: AppState, device: str) -> None:
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
         st.file_uploader(
-            "Table (CSV)", key="measured-file", on_change=_take, args=(state,), max_upload_size=64
+            "Table (CSV)",
+            key="measured-file",
+            on_change=_take,
+            args=(state,),
+            max_upload_size=64,
+            help="Its times replace the modelled ones wherever it has them.",
         )
         if state.choices.get("measured-error"):
             st.error(plain(state.choices["measured-error"]), icon=":material/error:")

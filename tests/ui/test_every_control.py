@@ -1,0 +1,113 @@
+"""Every control says its effect, every chart and table says in words what it shows; on every page.
+
+Buttons are excepted where they have a label: it is the effect. Text, tiles and links are no controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_driver import APP, finish, go, new_session
+from streamlit.testing.v1 import AppTest
+
+from nona.ui.workspace import jobs
+
+PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))
+TEXT = {"title", "header", "subheader", "caption", "markdown", "metric", "page_link", "latex", "heading"}
+BUTTONS = {"button", "download_button", "link_button"}
+
+
+def elements(block: Any) -> Iterator[Any]:
+    """Every element of a page, in order."""
+    for child in block.children.values():
+        if getattr(child, "children", None):
+            yield from elements(child)
+        elif getattr(child, "proto", None) is not None:
+            yield child
+
+
+def fields(element: Any) -> set[str]:
+    descriptor = getattr(element.proto, "DESCRIPTOR", None)
+    return {f.name for f in descriptor.fields} if descriptor else set()
+
+
+def silent(at: AppTest) -> list[str]:
+    """Controls without help, and charts or tables without words."""
+    found = []
+    for element in [*elements(at.main), *elements(at.sidebar)]:
+        known, label = fields(element), str(getattr(element.proto, "label", ""))
+        says = element.type in TEXT or (element.type in BUTTONS and bool(label.strip()))
+        if "help" in known and not says and not element.proto.help:
+            found.append(f"no help: {element.type} {label!r}")
+        if "alt" in known and not element.proto.alt:
+            found.append(f"no alt: {element.type} {getattr(element.proto, 'id', '')[-60:]}")
+    return found
+
+
+def fill(at: AppTest) -> None:
+    """Bring out what pages show only in some scenarios: slices, racks, bursts, drawn services, devices."""
+    state = at.session_state["nona_state"]
+    assert state.edit(("cluster", "devices"), {"mine": {"base": "t4"}})
+    groups = [{"count": 4, "mig": "3g.20gb, 3g.20gb"}, {"count": 4, "mps": 2}]
+    state.replace_list(("cluster", "servers"), groups)
+    network = {"capacity": "40 Gbit/s", "nic": "10 Gbit/s", "racks": {"size": 4, "uplink": "20 Gbit/s"}}
+    assert state.edit(("cluster", "network"), network)
+    rows = [
+        {"model": "googlenet", "rate": "100/s", "slo": "8 ms", "arrivals": {"process": process}}
+        for process in ("gamma", "mmpp")
+    ]
+    state.replace_list(("workload",), rows)
+    state.replace_list(("schedulers",), ["nona", "local", "expert"])
+    assert state.edit(("simulation", "jobs"), 60)
+    assert state.edit(("simulation", "replications"), 2)
+    state.choices["working"] = True
+
+
+@pytest.fixture(scope="module")
+def filled() -> Iterator[AppTest]:
+    """A session with a scenario that uses everything, and the results of all its jobs."""
+    at = new_session().run()
+    fill(at)
+    for page, kind in (("6_placement", "place"), ("7_simulation", "simulate")):
+        go(at, page)
+        at.button(key=f"run-{kind}").click().run()
+        finish(at, kind)
+        assert kind in at.session_state["nona_state"].results
+    yield at
+    jobs().close()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_control_and_chart_of_a_fresh_session_explains_itself(page: str) -> None:
+    at = go(new_session().run(), page)
+    seen = [e.type for e in elements(at.main)]
+    assert seen
+    assert silent(at) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_control_and_chart_explains_itself_with_results(filled: AppTest, page: str) -> None:
+    at = go(filled, page)
+    assert silent(at) == []
+    if page in ("6_placement", "7_simulation"):
+        assert [e for e in elements(at.main) if "alt" in fields(e)]
+
+
+def test_the_walk_sees_what_is_missing(tmp_path: Path) -> None:
+    page = tmp_path / "page.py"
+    page.write_text(
+        "import streamlit as st\n"
+        "with st.container(), st.expander('x'):\n"
+        "    st.slider('bare', 0, 1)\n"
+        "    st.slider('told', 0, 1, help='moves')\n"
+        "    st.dataframe({'a': [1]})\n"
+        "    st.button('Go')\n",
+        encoding="utf-8",
+    )
+    found = silent(AppTest.from_file(str(page)).run())
+    assert len(found) == 2
+    assert found[0] == "no help: slider 'bare'"
+    assert found[1].startswith("no alt: ")
