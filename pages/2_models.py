@@ -36,9 +36,10 @@ with columns[3]:
     choice(
         state, "Precision", ("cost", "precision"), precisions, "Fewer bits: fewer bytes, faster arithmetic."
     )
-measured_times(state, device)
-
-loaded = loaded_model(state, device)
+above = st.container()
+loaded = loaded_model(state, device)  # first, so that a page that waits says so in the open
+with above:
+    measured_times(state, device)
 if loaded is None:
     st.stop()
 costed = loaded.prepared.costed[0]

@@ -70,6 +70,8 @@ def graph_data(
     ways = (_by_kind, _by_time, _by_provenance, _by_part)
     if facts.what == "tasks" or steps:
         ways = (_by_part, *ways[:-1])
+    elif 2 * sum(_common(facts.kinds, b) is None for b in graph.blocks) > len(graph.blocks):
+        ways = (_by_time, _by_kind, *ways[2:])  # most boxes hold several kinds: times tell more
     columns = [way(facts, graph) for way in ways]
     modes = [mode for mode, _ in columns]
     searched = len(facts.ids) <= SEARCHED

@@ -76,8 +76,8 @@ def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) ->
     here = sum(s.local_s - s.best_s for s in idle)
     places = "place is" if len(idle) == 1 else "places are"
     first = (
-        f"{became}; {len(idle)} {places} left where work could run side by side; splitting can save at most "
-        f"{_percent(most)} of the computing time on {costed.device}."
+        f"{became}; {len(idle):,} {places} left where work could run side by side; splitting can save at "
+        f"most {_percent(most)} of the computing time on {costed.device}."
     )
     if total <= 0 or here <= 1e-9 * total:
         second = f"Over {link}, even with nobody else on it, nothing of that is left: transfers take longer."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from functools import partial
 
 import streamlit as st
@@ -24,11 +25,13 @@ def sample_picks(state: AppState) -> None:
     )
     if box.open:
         with box:
-            _cards(state)
+            waiting = any(not _asked(name).done() for name in sample_names())
+            st.fragment(_cards, run_every=1.0 if waiting else None)(state, waiting)
 
 
-@st.fragment(run_every=1.0)
-def _cards(state: AppState) -> None:
+def _cards(state: AppState, waiting: bool) -> None:
+    if waiting and all(_asked(name).done() for name in sample_names()):
+        st.rerun()  # without the timer
     names = sorted(sample_names(), key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
     with st.grid("auto", min_column_width=230, gap="small"):
         for name in names:
@@ -67,6 +70,10 @@ def parallelism(name: str) -> float:
     return prepare_model(load_sample(name), (executor_class(DEVICE),)).costed[0].parallelism
 
 
+def _asked(name: str) -> Future[float]:
+    return shelf().ask(("parallelism", name), partial(parallelism, name))
+
+
 def _parallelism(name: str) -> str:
-    found = shelf().ask(("parallelism", name), partial(parallelism, name))
+    found = _asked(name)
     return f"parallelism {found.result():.2f}" if found.done() and not found.exception() else "parallelism …"

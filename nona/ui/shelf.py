@@ -15,8 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -84,16 +83,13 @@ def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
     future: Future[T] = shelf().ask(key, make)
     if get_script_run_ctx() is None:
         return future.result()
-    try:
-        return future.result(QUIET_S)
-    except NotYet:
-        if future.done():
-            raise
-    _wait(future, doing)
+    wait([future], QUIET_S)
+    if not future.done():
+        _show_until(future, doing)
     return future.result()
 
 
-def _wait(future: Future[Any], doing: str) -> None:
+def _show_until(future: Future[Any], doing: str) -> None:
     place, begin = st.empty(), time.monotonic()
     with place.container():
         line = st.empty()
@@ -101,8 +97,5 @@ def _wait(future: Future[Any], doing: str) -> None:
     while not future.done():
         seconds = time.monotonic() - begin
         line.caption(f"{doing} … {seconds:.0f} s" if seconds >= 1 else f"{doing} …")  # the run may end here
-        try:
-            future.exception(BEAT_S)
-        except NotYet:
-            continue
+        wait([future], BEAT_S)
     place.empty()

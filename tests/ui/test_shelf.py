@@ -1,0 +1,114 @@
+"""The shelf: work is done once for each key, failures are tried again later, a page waits and shows it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from nona.errors import GraphError
+from nona.ui.shelf import Shelf, fetch, shelf
+
+
+def test_work_is_done_once_for_each_key_however_many_ask() -> None:
+    kept, begin, calls = Shelf(at_once=4), threading.Event(), []
+
+    def make() -> int:
+        calls.append(1)
+        begin.wait(5)
+        return len(calls)
+
+    asked = [kept.ask("one", make) for _ in range(5)]
+    assert not asked[0].done()
+    begin.set()
+    assert [f.result(5) for f in asked] == [1] * 5
+    assert kept.ask("other", make).result(5) == 2
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    kept, calls = Shelf(most=2), []
+
+    def ask(key: str) -> None:
+        kept.ask(key, lambda: calls.append(key)).result(5)
+
+    for key in ("a", "b", "a", "c", "a", "b"):
+        ask(key)
+    assert calls == ["a", "b", "c", "b"]
+
+
+def test_a_failure_is_kept_for_a_moment_only() -> None:
+    calls: list[int] = []
+
+    def fail() -> None:
+        calls.append(1)
+        raise GraphError("no")
+
+    patient, hasty = Shelf(retry_s=60), Shelf(retry_s=0.0)
+    for kept in (patient, patient, hasty, hasty):
+        with pytest.raises(GraphError, match="no"):
+            kept.ask("x", fail).result(5)
+        time.sleep(0.01)
+    assert len(calls) == 3
+
+
+def test_no_more_threads_work_than_allowed() -> None:
+    kept, lock, now, most = Shelf(at_once=2), threading.Lock(), [0], [0]
+
+    def make() -> None:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        with lock:
+            now[0] -= 1
+
+    for future in [kept.ask(i, make) for i in range(8)]:
+        future.result(5)
+    assert most[0] == 2
+
+
+def test_outside_a_page_it_simply_waits() -> None:
+    shelf.clear()
+    assert fetch("plain", lambda: 42, "Counting") == 42
+    with pytest.raises(GraphError, match="refused"):
+        fetch("bad", _refuse, "Reading")
+
+
+def _refuse() -> None:
+    raise GraphError("refused")
+
+
+def page() -> None:
+    import time
+
+    import streamlit as st
+
+    from nona.ui.shelf import fetch
+
+    def slow() -> str:
+        time.sleep(0.6)
+        return "made"
+
+    st.text(fetch("slow", slow, "Reading the model"))
+
+
+def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    import streamlit as st
+
+    told: list[str] = []
+    caption = st.delta_generator.DeltaGenerator.caption
+
+    def listen(self: Any, body: Any, *rest: Any, **more: Any) -> Any:
+        told.append(str(body))
+        return caption(self, body, *rest, **more)
+
+    monkeypatch.setattr(st.delta_generator.DeltaGenerator, "caption", listen)
+    shelf.clear()
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    assert [t.value for t in at.text] == ["made"]
+    assert not at.caption
+    assert any(t.startswith("Reading the model …") for t in told)
