@@ -24,6 +24,11 @@ NOUNS = {
 }
 
 
+# Streamlit only moves a collapsed side bar out of sight: its links would still take the focus.
+_CLOSED = "[data-testid=stSidebar][data-collapsed=true]"
+STYLE = f"<style>{_CLOSED}, {_CLOSED} * {{ visibility: hidden !important; transition: none }}</style>"
+
+
 def open_session() -> AppState:
     """The session's state, with a link and the results of finished jobs taken in."""
     state = session_state()
@@ -57,6 +62,7 @@ def icon_path() -> str:
 
 def side_bar(state: AppState) -> None:
     """The scenario with its file and its link, and what is running; above the page what a link brought."""
+    st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)
         running = [kind for kind in NOUNS if _running(state, kind)]

@@ -1,0 +1,147 @@
+"""In a real browser: links open elsewhere, sessions are apart, nothing typed is lost, reports stand alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_tools import open_page, shot, wait_idle
+
+pytestmark = pytest.mark.browser
+NAME = "[data-testid=stSidebar] input[aria-label=Scenario]"
+
+
+def scenario_field(page: Any) -> Any:
+    return page.get_by_role("textbox", name="Scenario", exact=True)
+
+
+def type_in(page: Any, label: str, text: str) -> None:
+    field = page.get_by_role("textbox", name=label, exact=True)
+    field.fill(text)
+    field.press("Enter")
+    wait_idle(page)
+
+
+def share_link(page: Any) -> str:
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    code = page.get_by_test_id("stCode").filter(has_text="s=1.")
+    code.wait_for()
+    page.wait_for_function("e => /s=1\\.[\\w-]{40,}/.test(e.textContent)", arg=code.element_handle())
+    return str(code.inner_text()).replace("\n", "").strip()
+
+
+def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any, app_url: str) -> None:
+    page = app_page
+    type_in(page, "Scenario", "Sent <b>by</b> link")
+    open_page(page, "Cluster")
+    type_in(page, "Capacity", "40 Gbit/s")
+    link = share_link(page)
+    shot(page, "share-popover")
+    assert link.startswith(f"{app_url}/cluster/?s=1.")
+    assert "workspace" not in link
+    context = page.context.browser.new_context(viewport={"width": 1280, "height": 900})
+    other = context.new_page()
+    other.goto(link)
+    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
+    wait_idle(other)
+    assert scenario_field(other).input_value() == "Sent <b>by</b> link"
+    assert other.get_by_role("textbox", name="Capacity", exact=True).input_value() == "40 Gbit/s"
+    assert "s=1." not in other.url
+    # They are two sessions: what one changes the other does not see.
+    type_in(other, "Scenario", "Mine now")
+    page.keyboard.press("Escape")
+    page.reload()
+    wait_idle(page)
+    assert scenario_field(page).input_value() == "Sent <b>by</b> link"
+    own, foreign = (re.search(r"workspace=([\w-]+)", p.url) for p in (page, other))
+    assert own is not None
+    assert foreign is not None
+    assert own[1] != foreign[1]
+    # Own work is only replaced when that is wanted, and comes back.
+    other.goto(f"{link}&workspace={foreign[1]}")
+    for button, name in (("Open it", "Sent <b>by</b> link"), ("Undo", "Mine now")):
+        other.get_by_role("button", name=button).click()
+        other.wait_for_function(f"() => document.querySelector('{NAME}').value === {json.dumps(name)}")
+    context.close()
+
+
+def test_what_was_typed_and_chosen_is_there_after_a_reload(app_page: Any, app_url: str) -> None:
+    page = app_page
+    open_page(page, "Cluster")
+    type_in(page, "Latency", "5 apples")
+    page.get_by_text("is not a time").wait_for()
+    open_page(page, "Guide")
+    type_in(page, "Find in the guide", "SLO")
+    open_page(page, "Models")
+    page.get_by_role("tab", name="Operators").click()
+    wait_idle(page)
+    page.reload()
+    wait_idle(page)
+    assert page.get_by_role("tab", name="Operators").get_attribute("aria-selected") == "true"
+    open_page(page, "Guide")
+    assert page.get_by_role("textbox", name="Find in the guide").input_value() == "SLO"
+    open_page(page, "Cluster")
+    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "5 apples"
+    page.get_by_text("is not a time").wait_for()
+    # The first page can be reached by its name, too.
+    page.goto(f"{app_url}/overview")
+    page.get_by_role("heading", name="Overview", exact=True, level=1).wait_for()
+    wait_idle(page)
+    assert page.get_by_text("Page not found").count() == 0
+
+
+def test_the_report_opens_by_itself(app_page: Any, tmp_path: Path) -> None:
+    page = app_page
+    open_page(page, "Simulation")
+    for label, value in (("Jobs measured per run", "200"), ("Replications", "2")):
+        field = page.get_by_label(label, exact=True)
+        field.fill(value)
+        field.press("Enter")
+        wait_idle(page)
+    page.get_by_role("button", name="Run the simulation").click()
+    page.get_by_role("tab", name="Checks and downloads").click(timeout=90_000)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML report").click()
+    path = tmp_path / "report.html"
+    download.value.save_as(path)
+    wait_idle(page)
+    context = page.context.browser.new_context(java_script_enabled=False, offline=True, color_scheme="dark")
+    alone = context.new_page()
+    asked: list[str] = []
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(path.as_uri())
+    assert asked == [path.as_uri()]
+    assert alone.get_by_role("heading", level=1).inner_text() == "My scenario"
+    assert alone.get_by_role("img").count() >= 5
+    assert alone.get_by_role("row", name=re.compile("^nona")).count() >= 1
+    alone.set_viewport_size({"width": 400, "height": 800})
+    for place in ("main", "header", "section >> nth=0", "figure >> nth=0"):
+        box = alone.locator(place).bounding_box()
+        assert box["x"] + box["width"] <= 400, place
+    context.close()
+
+
+def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.reload()
+    wait_idle(page)
+    bar = page.get_by_test_id("stSidebar")
+    field = scenario_field(page)
+    field.wait_for(state="hidden")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        focused = page.evaluate("() => document.activeElement.closest('[data-testid]')?.dataset.testid")
+        assert bar.locator(":focus").count() == 0, "the focus is where nobody sees it"
+        if focused == "stExpandSidebarButton":
+            break
+    page.keyboard.press("Enter")
+    field.wait_for(state="visible")
+    wait_idle(page)
+    shot(page, "side-bar-400")
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    field.wait_for(state="hidden")
