@@ -122,7 +122,7 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page: Open) -> None:
     assert other.error
     upload(other, "times.measured.csv", WHOLE)
     assert not other.error
-    assert other.dataframe[0].value["time µs"].sum() == pytest.approx(7500.0)
+    assert operators(other)["time µs"].sum() == pytest.approx(7500.0)
 
 
 def test_a_table_is_no_trace(open_page: Open) -> None:
