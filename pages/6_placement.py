@@ -1,9 +1,8 @@
 """Placement: which parts of a query run where, the certificate, the prediction, and what it is against."""
 
-import json
-
 import streamlit as st
 
+from nona.ui.downloads import placement_downloads
 from nona.ui.equivalents import equivalent
 from nona.ui.job_panel import job_panel, result_of
 from nona.ui.placement_views import (
@@ -54,15 +53,5 @@ st.caption(
     "splitting one query could save if transfers and waits cost nothing."
 )
 table(model_frame(data["models"]), "gain", "Parallelism of each model")
-with st.container(horizontal=True):
-    st.download_button(
-        "Download JSON",
-        data=lambda: json.dumps(data, indent=2),
-        file_name="placement.json",
-        mime="application/json",
-        icon=":material/download:",
-        help="Everything on this page, the working included.",
-        on_click="ignore",
-        key="download-placement",
-    )
-    equivalent(state, "place", "--json", key="place")
+placement_downloads(state)
+equivalent(state, "place", "--json", key="place")

@@ -33,7 +33,7 @@ def share_popover(state: AppState) -> None:
             st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
             st.caption("Take *Download YAML*: whoever opens it there has the same scenario.")
             return
-        st.code(link := address(text), language=None, wrap_lines=True)
+        st.code(link := address(text), language=None, wrap_lines=True, height=150)
         st.caption(
             plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page.")
         )
@@ -48,7 +48,8 @@ def address(text: str) -> str:
     """The address of this page with what it shows, and nothing that leads to this session."""
     shown = {k: st.query_params.get_all(k) for k in st.query_params if k not in (WORKSPACE, PARAMETER)}
     base = (st.context.url or "http://localhost:8501").rstrip("/")
-    return f"{base}/?{urlencode({**shown, PARAMETER: text}, doseq=True)}"
+    base += "" if urlsplit(base).path else "/"
+    return f"{base}?{urlencode({**shown, PARAMETER: text}, doseq=True)}"
 
 
 def _choices(state: AppState) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any
     type_in(page, "Capacity", "40 Gbit/s")
     link = share_link(page)
     shot(page, "share-popover")
-    assert link.startswith(f"{app_url}/cluster/?s=1.")
+    assert link.startswith(f"{app_url}/cluster?s=1.")
     assert "workspace" not in link
     context = page.context.browser.new_context(viewport={"width": 1280, "height": 900})
     other = context.new_page()
