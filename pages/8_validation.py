@@ -6,11 +6,18 @@ from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures_validation import validation_figure
 from nona.ui.check_views import check_section
-from nona.ui.equivalents import equivalent
 from nona.ui.guide_link import guide_link
 from nona.ui.tables import table
 from nona.ui.theory_views import theory_section
-from nona.ui.validation_views import FORMATS, latency_table, slice_table, summary_table, validation_tiles
+from nona.ui.validation_views import (
+    FORMATS,
+    latency_table,
+    slice_table,
+    summary_table,
+    validation_finding,
+    validation_tiles,
+)
+from nona.ui.widgets import plain
 from nona.ui.workspace import current
 
 state = current()
@@ -26,10 +33,11 @@ st.markdown(reading())
 left, right = st.columns([3, 2])
 with left:
     st.subheader("Predicted against published")
+    st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
     st.plotly_chart(
         validation_figure(report.rows),
         key="validation",
-        alt="Predicted over published latency on logarithmic axes, with the line where they are equal",
+        alt=f"Predicted over published latency, logarithmic, with the line where they are equal. {finding}",
     )
 with right:
     st.subheader("Where it is weak")
@@ -49,19 +57,11 @@ st.caption(
     "shown: not comparable, for the reason in its note."
 )
 
-left, right = st.columns([4, 3])
-with left:
-    st.subheader("By group")
-    table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
-with right:
-    st.subheader("MIG slices")
-    table(
-        slice_table(report),
-        "slices",
-        "Slowdown of MIG slices, published and predicted",
-        column_config=FORMATS,
-    )
-    st.caption("How many times slower a slice is than its whole device.")
+st.subheader("By group")
+table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
+st.subheader("MIG slices")
+st.caption("How many times slower a slice is than its whole device.")
+table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
 
 st.subheader("Theory against simulation")
 st.markdown(
@@ -86,4 +86,3 @@ st.markdown(
 )
 st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 guide_link("provenance", "Where times come from")
-equivalent(state, "devices", key="validation", scenario=False)

@@ -1,4 +1,4 @@
-"""Figures of models and hardware: what splitting can gain, where the time goes, MIG slices."""
+"""Figures of models and hardware: what splitting can gain, where the time goes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from nona.hardware.mig import MigLayout
-from nona.report.figures import PALETTE, QUIET, figure, text
+from nona.report.figures import PALETTE, figure, text
 from nona.units import format_time
 
 
@@ -45,45 +44,6 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
     )
     made.update_xaxes(title="ms")
     return made
-
-
-def mig_figure(layout: MigLayout) -> go.Figure:
-    """The slices of one GPU on its memory axis; grey cells belong to no slice."""
-    cells = layout.memory_map
-    made = figure(110, legend=False)
-    for i, owner in enumerate(cells):
-        if owner < 0:
-            _box(made, i, i + 1, QUIET, 0.18)
-    for number, (piece, profile) in enumerate(zip(layout.slices, layout.profiles, strict=True)):
-        end = piece.start + profile.memory_slices
-        _box(made, piece.start, end, PALETTE[number % len(PALETTE)], 0.75)
-        made.add_annotation(
-            x=(piece.start + end) / 2, y=0.5, text=text(piece.profile), showarrow=False, font_color="white"
-        )
-    made.update_xaxes(
-        range=[0, len(cells)],
-        tickvals=list(range(len(cells) + 1)),
-        title="memory slices",
-        showgrid=False,
-        fixedrange=True,
-    )
-    made.update_yaxes(range=[0, 1], visible=False, fixedrange=True)
-    made.update_layout(margin={"l": 8, "r": 8, "t": 4, "b": 8})
-    return made
-
-
-def _box(made: go.Figure, x0: float, x1: float, colour: str, opacity: float) -> None:
-    made.add_shape(
-        type="rect",
-        x0=x0 + 0.04,
-        x1=x1 - 0.04,
-        y0=0.08,
-        y1=0.92,
-        fillcolor=colour,
-        opacity=opacity,
-        line={"width": 0},
-        layer="below",
-    )
 
 
 def provenance_text(shares: Mapping[str, float]) -> str:

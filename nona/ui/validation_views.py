@@ -20,19 +20,35 @@ FORMATS = {name: st.column_config.NumberColumn(format=digits) for name, digits i
 
 def validation_tiles(summary: ValidationSummary) -> None:
     """The summary of all counted latencies."""
-    tiles = st.columns(5)
-    tiles[0].metric(
-        "Published latencies", summary.rows, help="Those that count: no constant was read off them."
+    with st.grid(5, min_column_width=125):
+        st.metric(
+            "Published latencies", summary.rows, help="Those that count: no constant was read off them."
+        )
+        st.metric("MAPE", f"{summary.mape:.1%}", help="Mean of |predicted − published| / published.")
+        st.metric("Bias", f"{summary.bias:.2f}", help="Mean of published / predicted; above 1: too fast.")
+        st.metric(
+            "Spearman",
+            f"{summary.spearman:.3f}",
+            help="Rank correlation: whether slower things are predicted slower.",
+        )
+        st.metric(
+            "log σ", f"{summary.log_sigma:.2f}", help="Standard deviation of ln(published / predicted)."
+        )
+
+
+def validation_finding(summary: ValidationSummary) -> str:
+    """What the published latencies say of the formula, in a sentence.
+
+    >>> validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
+    'Off by 26% on average, too fast by 18%; the order is right (rank correlation 0.97)'
+    """
+    side = "too fast" if summary.bias > 1 else "too slow"
+    order = (
+        "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
     )
-    tiles[1].metric("MAPE", f"{summary.mape:.1%}", help="Mean of |predicted − published| / published.")
-    tiles[2].metric("Bias", f"{summary.bias:.2f}", help="Mean of published / predicted; above 1: too fast.")
-    tiles[3].metric(
-        "Spearman",
-        f"{summary.spearman:.3f}",
-        help="Rank correlation: whether slower things are predicted slower.",
-    )
-    tiles[4].metric(
-        "log σ", f"{summary.log_sigma:.2f}", help="Standard deviation of ln(published / predicted)."
+    return (
+        f"Off by {summary.mape:.0%} on average, {side} by {abs(summary.bias - 1):.0%}; the order {order} "
+        f"(rank correlation {summary.spearman:.2f})"
     )
 
 

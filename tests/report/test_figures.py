@@ -11,15 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.hardware.mig import maximal_layouts
 from nona.report.figures import text
-from nona.report.figures_models import mig_figure, parallelism_figure, time_by_kind_figure
+from nona.report.figures_models import parallelism_figure, time_by_kind_figure
 from nona.report.figures_parts import parts_figure
 from nona.report.figures_placement import (
     comparison_figure,
-    configuration_figure,
     jct_split_figure,
-    probabilities_figure,
     servers_of,
 )
 from nona.report.figures_simulation import (
@@ -121,15 +118,6 @@ def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
     assert (where["sink"] == "root's server") == (sink in (-1, root))
     for part in parts:
         assert len({where[t] for t in part}) == 1
-    assert len(configuration_figure(configuration, NASTY, None).layout.shapes) == len(servers)
-    assert "<b>x" not in drawn(configuration_figure(configuration, NASTY, None))
-
-
-def test_mig_picture_covers_the_memory_axis_once() -> None:
-    for layout in maximal_layouts("a100-40gb"):
-        shapes = mig_figure(layout).layout.shapes
-        cells = sorted(i for s in shapes for i in range(round(s.x0), round(s.x1)))
-        assert cells == list(range(8))
 
 
 def test_small_figures_show_what_they_are_given() -> None:
@@ -138,8 +126,6 @@ def test_small_figures_show_what_they_are_given() -> None:
     made = time_by_kind_figure(kinds)
     assert sum(made.data[0].x) == pytest.approx(1e3 * sum(kinds.values()))
     assert made.data[0].y[0] == "all others"
-    made = probabilities_figure([{"probability": 0.25}, {"probability": 0.75}])
-    assert list(made.data[0].x) == [25.0, 75.0]
     assert text("<b>" * 100, 10).startswith("&lt;b&gt;")
 
 
