@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from nona.errors import ScenarioError
 from nona.report.sweep import Curves, sweep_report
 from nona.scenario import Scenario
 from nona.scenario_file import scenario_from_mapping
+from nona.simulation.pool import ThisProcess
 from nona.simulation.run import Cancelled
 from nona.study import number_named, prepare, simulate
 from nona.study.bisection import bends, middle, near_enough, spread_order
@@ -128,11 +130,32 @@ def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit() -> None:
     assert len({p.means_s for p in found.points["local"].values()}) == 1
 
 
-def test_workers_change_nothing() -> None:
+def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That processes give the same records is tested where they are made; here, that they are asked."""
+    asked: list[int] = []
+
+    class Counted(ThisProcess):
+        def __init__(self, workers: int) -> None:
+            asked.append(workers)
+
+        def __enter__(self) -> Counted:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            asked.append(0)
+
+        def run(self, work: Any, keys: Any, report: Any) -> Any:
+            asked.append(-len(keys))
+            return super().run(work, keys, report)
+
+    monkeypatch.setattr("nona.study.curve_points.ProcessPool", Counted)
     given_ = scenario(150.0)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)
+    assert asked == []
     *_, shared = curves(given_, chosen, workers=2)
+    assert (asked[0], asked[-1]) == (2, 0)
+    assert -sum(asked[1:-1]) == 8  # two values, two schedulers, two runs
     for name in chosen.schedulers:
         assert {v: p.means_s for v, p in alone.points[name].items()} == {
             v: p.means_s for v, p in shared.points[name].items()

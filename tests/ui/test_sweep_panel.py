@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from app_driver import Open, finish, go
 
+from nona.cli import main
 from nona.errors import NonaError
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -90,6 +92,20 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     assert field(at, "Values, about").value == 4
     assert at.select_slider[0].value == 0.0
     assert state.results["sweep"].data is told
+
+
+def test_the_shell_gives_the_same_to_the_last_digit(
+    open_page: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = open_sweep(open_page)
+    change(state_of(at), low="10 %", high="60 %", count=2)
+    run(at.run())
+    state = state_of(at)
+    file = tmp_path / "scenario.yaml"
+    file.write_text(state.dump(), encoding="utf-8")
+    assert main(["sweep", str(file), *shell_arguments(settings_of(state)), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["schedulers"] == state.results["sweep"].data["schedulers"]
 
 
 def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open_page: Open) -> None:
