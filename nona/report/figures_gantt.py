@@ -79,7 +79,7 @@ def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
             marker={
                 "color": colour,
                 "line": {"width": 1, "color": colour},
-                "pattern": {"shape": hatch, "fgcolor": "rgba(255,255,255,.75)", "size": 6},
+                "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 6},
             },
             text=["" if hatch else text(r["what"], 14) for r in part],
             textposition="inside",

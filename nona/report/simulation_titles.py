@@ -164,7 +164,7 @@ def utilisation_title(schedulers: Mapping[str, Row]) -> str:
     if not found:
         return "No load was measured"
     share, name, word = max(found)
-    return f"The busiest resource is the {word} under {name}: {share_text(share)}"
+    return f"The busiest resource is the {word} under {name}: {share_text(share, int(share < 0.1))}"
 
 
 def executors_title(executors: Sequence[float]) -> str:

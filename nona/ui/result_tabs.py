@@ -114,7 +114,10 @@ def _first_jobs(state: AppState, data: Report) -> None:
     rows = data["gantt"][_scheduler(list(data["gantt"]))]
     alt = "Tasks on executors and hatched messages on the link, one colour per job"
     chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
-    st.caption("Hatched: messages. Drag to move, use the wheel of the tool bar's zoom to look closer.")
+    st.caption(
+        "Hatched: messages. Drag to move; the tool bar zooms. Where jobs are rare the first six are drawn, "
+        "each from its own start."
+    )
 
 
 def _scheduler(names: list[str]) -> str:

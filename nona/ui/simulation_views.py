@@ -61,10 +61,11 @@ def result_tiles(report: Report) -> None:
     s = found[best]
     p95 = s["jct_s"]["percentiles"]["p95"]
     failed = len(report["failed_checks"])
+    st.caption(plain(f"{best}, the scheduler with the lowest mean JCT:"))
     tiles(
         [
             (
-                "Lowest mean JCT",
+                "Mean JCT",
                 format_time(s["jct_s"]["mean"]),
                 f"{best}: {interval_text(s['jct_s'], format_time)}",
             ),

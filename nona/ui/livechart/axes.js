@@ -24,6 +24,7 @@ function linearTicks(low, high, wanted) {
 }
 
 function logTicks(low, high, wanted) {
+  if (high < 8 * low) return linearTicks(low, high, wanted);
   for (const heads of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = [];
     for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); p++) {
