@@ -2,7 +2,8 @@
 
 A widget's value lives as long as its page is shown, or at most as the browser's connection.
 ``AppState.kept`` outlives both: what stands in the widgets named below is noted at every run of the
-script, and put back where it has gone. Buttons and uploads cannot be put back, so that only what is named here is.
+script, and put back where it has gone. Buttons and uploads cannot be put back, so that only what is
+named here is.
 """
 
 from __future__ import annotations

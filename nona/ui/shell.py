@@ -52,7 +52,7 @@ def hidden_home(home: StreamlitPage) -> StreamlitPage:
     def overview() -> None:
         st.switch_page(home)
 
-    return st.Page(overview, title=home.title, url_path="overview", visibility="hidden")
+    return st.Page(overview, title="Overview", url_path="overview", visibility="hidden")
 
 
 def icon_path() -> str:

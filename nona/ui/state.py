@@ -164,6 +164,8 @@ class AppState:
     def _become(self, scenario: Scenario, place: str) -> None:
         if scenario != self.scenario:
             self.history.note(self._moment(), place)
+            if scenario.models == self.scenario.models:  # large, and the history would hold every copy
+                scenario = scenario.model_copy(update={"models": self.scenario.models})
             self.scenario = scenario
 
     def _moment(self) -> Moment:

@@ -227,6 +227,16 @@ def test_history_is_bounded_and_a_drag_is_one_step() -> None:
     assert state.scenario.seed == 399 - steps
 
 
+def test_the_history_holds_a_large_model_once() -> None:
+    state = AppState()
+    held = {"net": {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}}
+    state.adopt(state.scenario.model_copy(update={"models": held}))
+    before = state.scenario.models
+    assert state.edit(("seed",), 3)
+    assert state.scenario.models is before
+    assert state.scenario.seed == 3
+
+
 def test_two_sessions_do_not_see_each_other(open_page: Open) -> None:
     one, two = open_page("1_overview"), open_page("1_overview")
     one.sidebar.text_input[0].set_value("Secret of one").run()
