@@ -82,12 +82,7 @@ def verdict(data: Report) -> str:
 
 def split_share(report: Report) -> float:
     """Mean probability of splitting over the sub-graphs that have an interior."""
-    shares = [
-        sum(c["probability"] for c in s["configurations"] if not is_local(c))
-        for m in report["models"].values()
-        for s in m["subgraphs"]
-        if has_interior(s)
-    ]
+    shares = [_split(s) for m in report["models"].values() for s in m["subgraphs"] if has_interior(s)]
     return sum(shares) / len(shares) if shares else 0.0
 
 
@@ -192,13 +187,20 @@ def configurations_of(state: AppState, report: Report) -> None:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")
         return
     left, right = st.columns([1, 2])
+    most = max(names, key=lambda n: max(_split(s) for s in report["models"][n]["subgraphs"]))
     name = left.selectbox(
-        "Model", names, key="placed-model", persist_state="session", help="Whose sub-graphs to look at."
+        "Model",
+        names,
+        names.index(most),
+        key="placed-model",
+        persist_state="session",
+        help="Whose sub-graphs to look at; first the one that is split most.",
     )
     subgraphs = [s for s in report["models"][name or names[0]]["subgraphs"] if has_interior(s)]
     number = right.selectbox(
         "Sub-graph",
         range(len(subgraphs)),
+        max(range(len(subgraphs)), key=lambda i: _split(subgraphs[i])),
         format_func=lambda i: _title(subgraphs[i], i),
         key=f"placed-subgraph-{name}",
         persist_state="session",
@@ -209,8 +211,12 @@ def configurations_of(state: AppState, report: Report) -> None:
 
 def _title(subgraph: Report, index: int) -> str:
     root, sink = subgraph["root"] or "(start)", subgraph["sink"] or "(end)"
-    split = sum(c["probability"] for c in subgraph["configurations"] if not is_local(c))
-    return f"{index + 1}: {root} → {sink} · {100 * split:.3g} % split"
+    return f"{index + 1}: {root} → {sink} · {100 * _split(subgraph):.3g} % split"
+
+
+def _split(subgraph: Report) -> float:
+    """Probability that the sub-graph does not stay on one server."""
+    return float(sum(c["probability"] for c in subgraph["configurations"] if not is_local(c)))
 
 
 def _time(value: float | None) -> str:
