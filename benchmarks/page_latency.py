@@ -18,8 +18,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from benchmarks.app_server import FLAGS, IDLE, server
 from benchmarks.import_growth import model
-from benchmarks.slider_latency import FLAGS, IDLE, server
 
 OPERATORS, REPEATS, COLD = 1000, 7, 3
 COLD_S, CLICK_S = 3.0, 0.3
@@ -164,7 +164,7 @@ def main() -> None:
     operators = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATORS
     data = model(operators)
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with server() as url, sync_playwright() as playwright:
+    with server() as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 950}, reduced_motion="reduce")
         page.set_default_timeout(30_000)
