@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
+from nona.placement.prediction import predict
+from nona.report.placement_text import congestion_finding
 from nona.report.working import working
 from nona.samples import scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping
 from nona.study import place, prepare
-from nona.study.congestion import background_of, congestion_curve, with_background
+from nona.study.congestion import QUICK_S, background_of, congestion_curve, with_background
 from nona.system import System
 
 MIX = {
@@ -113,3 +116,18 @@ def test_a_system_that_never_splits_says_so_at_once() -> None:
     study = prepare(scenario)
     curve = congestion_curve(study.system, place(study), points=3)
     assert curve.stops == curve.now
+
+
+def test_a_kept_placement_is_not_said_to_show_where_splitting_stops() -> None:
+    found = {"points": [], "now": 0.3, "stops": 0.96}
+    assert "Splitting stops paying" in congestion_finding({**found, "solved": True})
+    assert "Kept as it is" in congestion_finding({**found, "solved": False})
+    assert "up to saturation" in congestion_finding({**found, "stops": None, "solved": False})
+    study = prepare(systems()["slides"])
+    slow = replace(place(study), seconds=QUICK_S * 2)
+    curve = congestion_curve(study.system, slow, points=4)
+    assert not curve.solved
+    for point in curve.points:
+        again = with_background(study.system, point.background)
+        kept = predict(again, slow.queries).jct_s
+        assert point.nona_s == (pytest.approx(kept) if np.isfinite(kept) else None)
