@@ -46,7 +46,7 @@ def open_panel(page: Any, url: str) -> None:
     page.get_by_role("button", name="Open this scenario").click()
     page.get_by_test_id("stSidebar").get_by_text(title).wait_for()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
-    page.get_by_role("radio", name="What if").or_(page.get_by_role("button", name="What if")).first.click()
+    page.get_by_test_id("stButtonGroup").get_by_text("What if", exact=True).click()
     page.get_by_text("Answer as I change").click()
     page.wait_for_function(DONE, timeout=120_000)
 

@@ -12,6 +12,7 @@ from nona.ui.engine_views import engine_text
 from nona.ui.live import Live, Shown
 from nona.ui.simulation_views import overload_warnings, results_table
 from nona.ui.state import AppState
+from nona.ui.tables import table
 from nona.ui.what_if_edits import (
     GROUP,
     LINK,
@@ -108,16 +109,17 @@ def _servers(state: AppState) -> None:
 
     group = state.scenario.cluster.servers[0]
     label = "Servers" if len(state.scenario.cluster.servers) == 1 else f"Servers with {plain(group.gpu)}"
-    st.slider(label, 1, most_servers(state), group.count, 1, **_tied(state, "servers", commit))
+    hint = "How many servers this group has; all of them alike."
+    st.slider(label, 1, most_servers(state), group.count, 1, help=hint, **_tied(state, "servers", commit))
 
 
 def _capacity(state: AppState) -> None:
     def commit(key: str) -> None:
         state.edit(LINK, str(st.session_state[key]))
 
-    st.select_slider(
-        "Link capacity", capacities(state), str(state.value(LINK)), **_tied(state, "capacity", commit)
-    )
+    hint = "What the link that all servers share can carry."
+    now = str(state.value(LINK))
+    st.select_slider("Link capacity", capacities(state), now, help=hint, **_tied(state, "capacity", commit))
 
 
 def _tied(state: AppState, name: str, commit: Callable[[str], None]) -> dict[str, Any]:
@@ -152,7 +154,8 @@ def _answer(state: AppState, was_busy: bool) -> None:
                 for name, why in shown.data["failed"].items():
                     st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
                 overload_warnings(shown.data["report"]["schedulers"], state)
-            st.dataframe(_table(shown, live.before), hide_index=True, key="what-if-table")
+            alt = "Every scheduler's times, SLO hits and loads for the numbers above"
+            table(_table(shown, live.before), "what-if-table", alt, "what_if")
             st.caption(plain(engine_text(shown.data["report"])))
     if was_busy and not live.busy(jobs()):
         st.rerun()  # ends the polling
@@ -173,10 +176,10 @@ def _status(live: Live, old: bool) -> str:
 def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
     """The table of results, with the mean JCT that stood there before the last change."""
     found = shown.data["report"]["schedulers"]
-    table = results_table(found, shown.data["predicted"]).drop(columns=["p50", "completed", "in flight"])
+    rows = results_table(found, shown.data["predicted"]).drop(columns=["p50", "completed", "in flight"])
     if before is not None:
         earlier = before.data["report"]["schedulers"]
         means = [earlier.get(name, {}).get("jct_s", {}).get("mean") for name in found]
         column = ["–" if mean is None else format_time(mean) for mean in means]
-        table.insert(3, "before the change", column)
-    return table
+        rows.insert(3, "before the change", column)
+    return rows
