@@ -14,7 +14,7 @@ from nona.ui.workspace import current
 
 state = current()
 controls(state)
-view = view_switch(state)
+view = view_switch()
 if view == "What if":
     what_if(state)
 elif view == "Sweep":

@@ -16,6 +16,7 @@ from nona.scenario import Scenario
 from nona.scenario_file import load_scenario
 from nona.study import with_value
 from nona.study.network_story import LINK_LOAD
+from nona.ui.kept import choose
 from nona.ui.state import AppState
 from nona.ui.story.story import chosen_load
 from nona.ui.story_task import SCENARIO
@@ -28,7 +29,7 @@ NOTHING: Mapping[str, float | str] = MappingProxyType({})
 class Question:
     """Something that a person wants to know: where the answer is, and the scenario to start from.
 
-    Without a ``scenario`` the present one is kept.
+    Without a ``scenario`` the present one is kept; ``choices`` are (widget, value) on that page.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Question:
     icon: str
     page: str
     scenario: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 QUESTIONS = (
@@ -56,6 +58,7 @@ QUESTIONS = (
         ":material/dns:",
         "pages/7_simulation.py",
         "vision_language_8_servers",
+        (("simulation-view", "Run"),),
     ),
     Question(
         "Which scheduler, and until what load?",
@@ -65,6 +68,7 @@ QUESTIONS = (
         ":material/stacked_line_chart:",
         "pages/7_simulation.py",
         "five_models_80_servers",
+        (("simulation-view", "Sweep"),),
     ),
     Question(
         "How sure is all this?",
@@ -105,6 +109,8 @@ def open_demo(state: AppState, key: str) -> None:
 def answer(state: AppState, question: Question) -> None:
     """Open the question's scenario, if it has one, and go to its page."""
     if not question.scenario or open_scenario(state, question.scenario):
+        for key, value in question.choices:
+            choose(state, key, value)
         state.go_to = question.page
 
 

@@ -69,7 +69,12 @@ def take_choices(state: AppState, given: dict[str, Any]) -> None:
     """Take the choices of a link; whatever else it names is left alone."""
     for key, value in given.items():
         if is_choice(key) and _is_plain(value):
-            state.kept[key] = st.session_state[key] = value
+            choose(state, key, value)
+
+
+def choose(state: AppState, key: str, value: Any) -> None:
+    """Set a choice from a callback, also one whose widget is on another page."""
+    state.kept[key] = st.session_state[key] = value
 
 
 def is_choice(key: str) -> bool:

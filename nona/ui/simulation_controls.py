@@ -6,11 +6,12 @@ import streamlit as st
 
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.expert_views import expert_table
+from nona.ui.kept import kept
 from nona.ui.state import AppState
 from nona.ui.widgets import choice, count, plain, quantity
 
 MOST_JOBS = 100_000_000
-VIEWS = ("Run", "What if", "Sweep")
+VIEW, VIEWS = "simulation-view", ("Run", "What if", "Sweep")
 
 
 def controls(state: AppState) -> None:
@@ -91,16 +92,15 @@ def _notes(state: AppState) -> None:
 
 def view_switch(state: AppState) -> str:
     """Which of the three ways to ask is open; found again after a reload."""
-    before = state.choices.get("simulation-view", VIEWS[0])
+    state.kept.setdefault(VIEW, VIEWS[0])
     chosen = st.segmented_control(
         "Ask by",
         VIEWS,
-        default=before,
-        key="simulation-view",
         required=True,
         label_visibility="collapsed",
         help="Run: a full simulation. What if: quick answers while you move sliders. Sweep: one number, "
         "many values.",
+        **kept(state, VIEW, VIEWS),
     )
-    state.choices["simulation-view"] = chosen
+    state.kept[VIEW] = chosen
     return str(chosen)

@@ -32,8 +32,7 @@ def open_page(page: Any, name: str) -> None:
 
 def fold_side_bar(page: Any) -> None:
     """Fold the side bar away where it lies over a narrow page."""
-    if page.get_by_test_id("stSidebar").get_attribute("aria-expanded") == "true":
-        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     page.get_by_test_id("stExpandSidebarButton").wait_for()
 
 

@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, shot, wait_idle
+from browser_tools import assert_fits, open_page, shot, wait_idle
+
+from nona.samples import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
 WINDOWS = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
@@ -48,3 +50,104 @@ def test_why_the_network_matters(app_page: Any) -> None:
     page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()
     wait_idle(page)
     assert_fits(page)
+
+
+def title_is(page: Any, name: str) -> None:
+    page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+    wait_idle(page)
+    assert_fits(page)
+
+
+def fill(page: Any, label: str, value: str) -> None:
+    field = page.get_by_role("spinbutton", name=label, exact=True).first
+    field.fill(value)
+    field.press("Enter")
+    wait_idle(page)
+
+
+def open_tab(page: Any, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+    wait_idle(page)
+    assert_fits(page)
+
+
+@everywhere
+def test_what_my_model_could_gain(app_page: Any) -> None:
+    page = app_page
+    page.get_by_role("button", name="Look at a model").click()
+    title_is(page, "Models")
+    model = sample_path("googlenet")
+    assert model is not None
+    upload = {"name": "mine.onnx", "mimeType": "application/octet-stream", "buffer": model.read_bytes()}
+    field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
+    field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(upload)
+    wanted = str(len(load_sample("googlenet").operators))
+    page.get_by_test_id("stMetricValue").get_by_text(wanted, exact=True).wait_for()
+    page.get_by_text(re.compile(r"can shorten its computing by at most \d")).wait_for()
+    page.locator("g[data-id]").first.wait_for()
+    wait_idle(page)
+    assert_fits(page)
+    shot(page, f"question-2-{window(page)}-model")
+    page.get_by_role("link", name="See what contracts").click()
+    title_is(page, "Contraction")
+    page.get_by_text(re.compile(r"\d+ operators become \d+ tasks; .* at most")).wait_for()
+    page.locator("g[data-id]").first.wait_for()
+    page.get_by_role("button", name="Step forward").click()
+    assert page.locator(".why").first.inner_text().strip()
+    wait_idle(page)
+    shot(page, f"question-2-{window(page)}-contraction")
+    open_tab(page, "Left to distribute")
+    page.get_by_test_id("stDataFrame").first.wait_for()
+    wait_idle(page)
+    shot(page, f"question-2-{window(page)}-left")
+
+
+def run_to_the_end(page: Any) -> None:
+    page.get_by_role("button", name="Run the simulation").click()
+    cancel = page.get_by_role("button", name="Cancel simulation")
+    cancel.wait_for()
+    cancel.wait_for(state="detached", timeout=90_000)
+    wait_idle(page)
+
+
+@everywhere
+def test_what_my_cluster_needs_and_how_sure_that_is(app_page: Any) -> None:
+    page = app_page
+    page.get_by_role("button", name="Plan a cluster").click()
+    title_is(page, "Simulation")
+    fill(page, "Jobs measured per run", "1000")
+    run_to_the_end(page)
+    shot(page, f"question-3-{window(page)}-first")
+    page.get_by_role("button", name="Pin as baseline").click()
+    page.get_by_text("This run is the baseline").wait_for()
+    open_page(page, "Cluster")
+    fill(page, "Servers", "12")
+    open_page(page, "Simulation")
+    run_to_the_end(page)
+    panel = page.locator(".st-key-baseline")
+    panel.get_by_text("Servers 8 → 12").wait_for()
+    panel.get_by_text("Paired by replication").wait_for()
+    panel.scroll_into_view_if_needed()
+    assert_fits(page)
+    shot(page, f"question-3-{window(page)}-difference")
+    open_tab(page, "How sure")
+    page.get_by_role("tab", name="How sure", exact=True).scroll_into_view_if_needed()
+    shot(page, f"question-5-{window(page)}-sure")
+
+
+@everywhere
+def test_which_scheduler_and_until_what_load(app_page: Any) -> None:
+    page = app_page
+    page.get_by_role("button", name="Compare schedulers").click()
+    title_is(page, "Simulation")
+    page.get_by_text("runs of", exact=False).first.click()
+    fill(page, "Jobs per run", "300")
+    fill(page, "Runs per value", "2")
+    page.keyboard.press("Escape")
+    fill(page, "Values, about", "3")
+    page.get_by_role("button", name="Run sweep").click()
+    page.get_by_text("All simulated points").wait_for(timeout=120_000)
+    wait_idle(page)
+    assert_fits(page)
+    page.locator(".js-plotly-plot").first.scroll_into_view_if_needed()
+    shot(page, f"question-4-{window(page)}")
