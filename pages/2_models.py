@@ -4,6 +4,7 @@ import streamlit as st
 
 from nona.report.figures_models import parallelism_figure, provenance_text, time_by_kind_figure
 from nona.report.models import inspection
+from nona.ui.charts import picture
 from nona.ui.equivalents import equivalent
 from nona.ui.graph_tabs import model_graph
 from nona.ui.measured_views import measured_times
@@ -60,7 +61,7 @@ tiles(
 )
 left, right = st.columns([3, 2], vertical_alignment="center")
 with left:
-    st.plotly_chart(
+    picture(
         parallelism_figure(report["total_compute_s"], report["critical_path_s"]),
         key="parallelism",
         alt="Time of all operators one after the other beside the time of the longest chain",
@@ -93,6 +94,4 @@ if operator_tab.open:
         table(operator_table(costed), "operators", "Work and time of every operator", height=520)
 if kind_tab.open:
     with kind_tab:
-        st.plotly_chart(
-            time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator"
-        )
+        picture(time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator")

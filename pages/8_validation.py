@@ -5,6 +5,7 @@ import streamlit as st
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures_validation import validation_figure
+from nona.ui.charts import picture
 from nona.ui.check_views import check_section
 from nona.ui.guide_link import guide_link
 from nona.ui.tables import table
@@ -34,7 +35,7 @@ left, right = st.columns([3, 2])
 with left:
     st.subheader("Predicted against published")
     st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
-    st.plotly_chart(
+    picture(
         validation_figure(report.rows),
         key="validation",
         alt=f"Predicted over published latency, logarithmic, with the line where they are equal. {finding}",

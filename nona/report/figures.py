@@ -54,6 +54,7 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
         plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
         uirevision="keep",
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": PALETTE[0]},
     )
     made.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
     made.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)

@@ -11,7 +11,7 @@ from nona.report.baseline import changes, pairing
 from nona.report.baseline_text import baseline_headline, baseline_rows
 from nona.report.figures_baseline import dumbbell_figure
 from nona.report.scenario_diff import change_text
-from nona.ui.charts import CONFIG
+from nona.ui.charts import picture
 from nona.ui.runs import Kept
 from nona.ui.runs_views import shown_run
 from nona.ui.state import AppState
@@ -54,11 +54,10 @@ def _beside(old: Kept, new: Kept) -> None:
         persist_state="session",
         help="What is compared: hollow grey the baseline, filled this run, lines 95 % intervals.",
     )
-    st.plotly_chart(
+    picture(
         dumbbell_figure(found, MEASURES[measure]),
         key="baseline-chart",
         alt=f"{measure} of each scheduler in the baseline and in this run, with 95 % intervals",
-        config=dict(CONFIG),
     )
     rows = pd.DataFrame(baseline_rows(found))
     table(rows, "baseline-changes", "Baseline, this run and change of every scheduler", "against_baseline")

@@ -1,4 +1,4 @@
-"""A chart as every page shows one: its finding as a title that wraps, then the figure."""
+"""A chart as every page shows one: the figure, with its finding above it as a title that wraps."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ CONFIG: Mapping[str, Any] = MappingProxyType(
 )
 
 
+def picture(figure: go.Figure, key: str, alt: str) -> None:
+    """Show ``figure`` alone; ``alt`` says in words what is drawn."""
+    st.plotly_chart(figure, key=key, alt=alt, config=dict(CONFIG))
+
+
 def chart(figure: go.Figure, title: str, key: str, alt: str) -> None:
     """Show ``figure`` under ``title``, the finding; ``alt`` says in words what is drawn."""
     with st.container(border=True, key=f"chart-{key}"):
         st.markdown(f"**{plain(title)}**")
-        st.plotly_chart(figure, key=key, alt=f"{title}. {alt}", config=dict(CONFIG))
+        picture(figure, key, f"{title}. {alt}")

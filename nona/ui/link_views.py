@@ -8,6 +8,7 @@ import streamlit as st
 from nona.hardware.catalogue import links
 from nona.hardware.cluster import Cluster
 from nona.report.links import link_stages, link_table, links_figure, stages_figure
+from nona.ui.charts import picture
 from nona.ui.state import AppState
 from nona.ui.tables import table
 from nona.ui.widgets import choice, count, plain, quantity
@@ -120,4 +121,4 @@ def busiest_links_panel(found: list[dict[str, object]]) -> None:
     """The busiest links of one scheduler; nothing where there is but one link."""
     if found:
         st.subheader("The busiest links")
-        st.plotly_chart(links_figure(found), key="busiest-links", alt="Utilisation of the busiest links")
+        picture(links_figure(found), key="busiest-links", alt="Utilisation of the busiest links")

@@ -19,6 +19,7 @@ from nona.report.placement_text import (
     price_text,
     split_finding,
 )
+from nona.ui.charts import picture
 from nona.ui.configuration_list import configuration_list, is_local
 from nona.ui.drawing.drawing import draw
 from nona.ui.guide_link import guide_link
@@ -107,7 +108,7 @@ def charts(data: Report) -> None:
     with left:
         finding = split_finding(report["models"])
         st.markdown(f"**{plain(finding)}**")
-        st.plotly_chart(
+        picture(
             jct_split_figure(report["models"]),
             key="split",
             alt=f"Predicted JCT of each model by its parts. {finding}",
@@ -115,7 +116,7 @@ def charts(data: Report) -> None:
     with right:
         finding = comparison_finding(data)
         st.markdown(f"**{plain(finding)}**")
-        st.plotly_chart(
+        picture(
             comparison_figure({"nona": report, "local": data["local"], "spread": data["spread"]}),
             key="comparison",
             alt=f"Predicted mean JCT of nona, local and spread. {finding}",
@@ -150,7 +151,7 @@ def congestion_section(state: AppState, data: Report) -> None:
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
-    st.plotly_chart(
+    picture(
         congestion_figure(curve, slos),
         key="congestion",
         alt=f"Predicted mean JCT over the link's background load. {finding}",

@@ -17,6 +17,7 @@ from nona.report.sweep_stability import stability_finding
 from nona.report.sweep_text import headline, value_rows
 from nona.report.sweep_values import value_text
 from nona.study.curves import SweepSettings
+from nona.ui.charts import picture
 from nona.ui.engine_views import engine_text
 from nona.ui.equivalents import equivalent
 from nona.ui.job_panel import current_job, job_panel
@@ -118,7 +119,7 @@ def _reading(state: AppState, report: Report) -> None:
         persist_state="session",
     )
     shown = view if view in names else names[0]
-    st.plotly_chart(
+    picture(
         sweep_figure(report, shown, value),
         key=f"sweep-chart-{names.index(shown)}",
         alt=stability_finding(report),

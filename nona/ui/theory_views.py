@@ -11,6 +11,7 @@ import streamlit as st
 from nona.report.figures_validation import theory_figure
 from nona.report.theory import WIDE, theory_rows, theory_summary
 from nona.simulation.known import EFFORTS, known_systems
+from nona.ui.charts import picture
 from nona.ui.job_panel import current_job, duration, job_panel
 from nona.ui.state import AppState
 from nona.ui.tables import table
@@ -80,7 +81,7 @@ def _result(data: Mapping[str, Any]) -> None:
         f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level one "
         "row in a thousand of a right simulator would differ by chance."
     )
-    st.plotly_chart(
+    picture(
         theory_figure(rows),
         key="theory-errors",
         alt="Error of each simulated mean against theory with its interval",
