@@ -6,12 +6,11 @@ import streamlit as st
 
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.expert_views import expert_table
-from nona.ui.kept import kept
 from nona.ui.state import AppState
 from nona.ui.widgets import choice, count, plain, quantity
 
 MOST_JOBS = 100_000_000
-VIEW, VIEWS = "simulation-view", ("Run", "What if", "Sweep")
+VIEWS = ("Run", "What if", "Sweep")
 
 
 def controls(state: AppState) -> None:
@@ -90,17 +89,17 @@ def _notes(state: AppState) -> None:
                 st.caption(plain(f"{sees} {s.adaptation}".strip()))
 
 
-def view_switch(state: AppState) -> str:
-    """Which of the three ways to ask is open; found again after a reload."""
-    state.kept.setdefault(VIEW, VIEWS[0])
+def view_switch() -> str:
+    """Which of the three ways to ask is open."""
     chosen = st.segmented_control(
         "Ask by",
         VIEWS,
+        default=VIEWS[0],
         required=True,
         label_visibility="collapsed",
+        key="simulation-view",
+        persist_state="session",
         help="Run: a full simulation. What if: quick answers while you move sliders. Sweep: one number, "
         "many values.",
-        **kept(state, VIEW, VIEWS),
     )
-    state.kept[VIEW] = chosen
     return str(chosen)
