@@ -52,13 +52,8 @@ def comparison_finding(data: Row) -> str:
 
 
 def congestion_finding(curve: Row) -> str:
-    """From which background load on splitting no longer pays, or the present placement does not."""
+    """From which background load on splitting no longer pays."""
     now, stops = curve["now"], curve["stops"]
-    if not curve["solved"] and stops is not None and stops > now:
-        return (
-            f"Kept as it is, this placement beats local until the background fills {stops:.0%} of the link; "
-            f"now it fills {now:.0%}"
-        )
     if stops is None:
         return f"Splitting pays from the link's {now:.0%} background now up to saturation"
     if stops <= now:

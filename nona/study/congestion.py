@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement
-from nona.placement.prediction import predict
 from nona.placement.solve import solve
 from nona.system import Stream, System
 
 MOST = 0.98  # of the capacity; beyond, only waits are left
 SAME = 1e-6  # relative: an optimum this near local splits nothing that counts
-QUICK_S = 0.6  # a placement that was solved faster than this is solved anew at every load
+GAP = 1e-3  # of the placements along the curve: finer than the line is wide
 DEFAULT_SIZE_BYTES = 1e6  # of a background message, where there is no background yet
 Progress = Callable[[float], None]
 
@@ -32,15 +30,11 @@ class CongestionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CongestionCurve:
-    """``stops``: the background from which on splitting no longer pays; ``None``: it pays throughout.
-
-    ``solved``: whether nona was solved anew at every load, or its present placement was kept.
-    """
+    """``stops``: the background from which on splitting no longer pays; ``None``: it pays throughout."""
 
     points: tuple[CongestionPoint, ...]
     now: float
     stops: float | None
-    solved: bool
 
 
 def with_background(system: System, utilization: float) -> System:
@@ -57,38 +51,29 @@ def background_of(system: System) -> float:
     return stream.rate * stream.mean / system.capacity
 
 
-def congestion_curve(
-    system: System, placement: Placement, points: int = 12, progress: Progress | None = None
-) -> CongestionCurve:
-    """Predict nona, local and spread from the present background to saturation.
+def congestion_curve(system: System, points: int = 12, progress: Progress | None = None) -> CongestionCurve:
+    """Predict nona, solved anew at every load, local and spread, from the present background to saturation.
 
-    nona's placement is solved anew at every load where that is quick (``QUICK_S``), else the present
-    one is kept, which is what happens when traffic grows and nobody solves again. Where splitting
-    stops paying is then found by bisection between two loads.
+    Where splitting stops paying is then found by bisection between two loads.
     """
-    now, quick = background_of(system), placement.seconds < QUICK_S
+    now = background_of(system)
     loads = [now + (max(MOST, now) - now) * i / (points - 1) for i in range(points)] if now < MOST else [now]
     found = []
     for i, load in enumerate(loads):
-        found.append(_point(with_background(system, load), load, placement if not quick or i == 0 else None))
+        found.append(_point(system, load))
         if progress is not None:
             progress((i + 1) / (len(loads) + 1))
-    return CongestionCurve(tuple(found), now, _stops(system, found, placement, quick), quick)
+    return CongestionCurve(tuple(found), now, _stops(system, found))
 
 
-def _point(system: System, load: float, placement: Placement | None) -> CongestionPoint:
+def _point(system: System, load: float) -> CongestionPoint:
+    loaded = with_background(system, load)
     return CongestionPoint(
         load,
-        _jct(lambda: _nona_s(system, placement)),
-        _jct(lambda: local_placement(system).objective_s),
-        _jct(lambda: spread_placement(system).objective_s),
+        _jct(lambda: solve(loaded, gap=GAP).objective_s),
+        _jct(lambda: local_placement(loaded).objective_s),
+        _jct(lambda: spread_placement(loaded).objective_s),
     )
-
-
-def _nona_s(system: System, placement: Placement | None) -> float:
-    if placement is None:
-        return solve(system, gap=1e-3).objective_s
-    return predict(system, placement.queries).jct_s
 
 
 def _jct(of: Callable[[], float]) -> float | None:
@@ -106,9 +91,7 @@ def _pays(point: CongestionPoint) -> bool:
     return point.nona_s < point.local_s * (1 - SAME)
 
 
-def _stops(
-    system: System, points: Sequence[CongestionPoint], placement: Placement, quick: bool
-) -> float | None:
+def _stops(system: System, points: Sequence[CongestionPoint]) -> float | None:
     last = max((i for i, p in enumerate(points) if _pays(p)), default=-1)
     if last < 0:
         return points[0].background
@@ -117,6 +100,5 @@ def _stops(
     low, high = points[last].background, points[last + 1].background
     for _ in range(6):
         middle = (low + high) / 2
-        point = _point(with_background(system, middle), middle, None if quick else placement)
-        low, high = (middle, high) if _pays(point) else (low, middle)
+        low, high = (middle, high) if _pays(_point(system, middle)) else (low, middle)
     return (low + high) / 2

@@ -23,7 +23,17 @@ from nona.errors import JobError
 from nona.ui.pool import Worker, WorkerPool
 
 Status = Literal["running", "done", "failed", "cancelled"]
-KINDS = ("place", "simulate", "count", "answer", "validate", "story", "sweep", "check")
+KINDS = (
+    "place",
+    "congestion",
+    "simulate",
+    "sweep",
+    "answer",
+    "count",
+    "validate",
+    "check",
+    "story",
+)
 GRACE_S = 2.0
 
 

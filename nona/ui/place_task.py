@@ -1,4 +1,4 @@
-"""Solving a placement: what the worker does, with the working and the curve of congestion."""
+"""Solving a placement, and the curve of congestion: what the worker does."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from nona.ui.desk import Desk
 
 
 def place_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Solve, compare with local and spread, show the working, predict over the link's background."""
+    """Solve, compare with local and spread, show the working."""
     desk.emit({"fraction": 0.3, "text": "Solving the placement"})
     placement = study.place(prepared, str(spec.get("solver", "parametric")), desk.cache)
     desk.emit({"fraction": 0.7, "text": "Evaluating local and spread for comparison"})
     outcome = placement_outcome(prepared, placement, now_text())
 
+    return {**outcome, "working": working(prepared.system, placement, prepared.scenario.labels)}
+
+
+def predict_congestion(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Predict nona, local and spread over the link's background load."""
+
     def tell(share: float) -> None:
         desk.check()
-        desk.emit({"fraction": 0.8 + 0.2 * share, "text": "Predicting over the link's background load"})
+        desk.emit({"fraction": share, "text": "Solving the placement at every load"})
 
-    return {
-        **outcome,
-        "working": working(prepared.system, placement, prepared.scenario.labels),
-        "congestion": asdict(congestion_curve(prepared.system, placement, progress=tell)),
-    }
+    return asdict(congestion_curve(prepared.system, progress=tell))

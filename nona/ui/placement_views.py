@@ -23,6 +23,7 @@ from nona.ui.charts import picture
 from nona.ui.configuration_list import configuration_list, is_local
 from nona.ui.drawing.drawing import draw
 from nona.ui.guide_link import guide_link
+from nona.ui.job_panel import job_panel, result_of
 from nona.ui.state import AppState
 from nona.ui.tables import table
 from nona.ui.widgets import plain
@@ -145,9 +146,13 @@ def comparison_frame(data: Report) -> pd.DataFrame:
 
 def congestion_section(state: AppState, data: Report) -> None:
     """The price of congestion: in words, and as predicted JCT over the link's background load."""
-    curve = data["congestion"]
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data["nona"]["predicted"])))
+    job_panel(state, "congestion", "Predict over the link's load", "prediction")
+    curve = result_of(state, "congestion", "prediction")
+    if curve is None:
+        st.caption("Solves the placement at a dozen loads, from now to saturation: formula alone.")
+        return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
@@ -156,8 +161,10 @@ def congestion_section(state: AppState, data: Report) -> None:
         key="congestion",
         alt=f"Predicted mean JCT over the link's background load. {finding}",
     )
-    how = "nona is solved anew at every load" if curve["solved"] else "nona keeps the placement of now"
-    st.caption(f"Formula, not simulation; {how}. Where the formula fails near saturation, simulate.")
+    st.caption(
+        "Formula, not simulation; nona is solved anew at every load. Where the formula fails near "
+        "saturation, simulate."
+    )
     with st.expander("The numbers of this chart"):
         table(
             pd.DataFrame(congestion_rows(curve)), "congestion-table", "Predicted JCT over the background load"

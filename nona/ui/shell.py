@@ -16,6 +16,7 @@ from nona.ui.workspace import session_state
 
 NOUNS = {
     "place": "placement",
+    "congestion": "prediction",
     "simulate": "simulation",
     "sweep": "sweep",
     "validate": "validation",

@@ -15,7 +15,7 @@ from nona.ui.answer_task import answer
 from nona.ui.check_task import check_self
 from nona.ui.count_task import count_configurations
 from nona.ui.desk import Desk
-from nona.ui.place_task import place_scenario
+from nona.ui.place_task import place_scenario, predict_congestion
 from nona.ui.simulate_task import simulate_scenario
 from nona.ui.story_task import tell_story
 from nona.ui.sweep_task import sweep_scenario
@@ -42,6 +42,7 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     }
     kinds = {
         "place": place_scenario,
+        "congestion": predict_congestion,
         "simulate": simulate_scenario,
         "answer": answer,
         "sweep": sweep_scenario,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,13 @@ import pytest
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.placement.prediction import predict
 from nona.report.placement_text import congestion_finding
 from nona.report.working import working
 from nona.samples import scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping
 from nona.study import place, prepare
-from nona.study.congestion import QUICK_S, background_of, congestion_curve, with_background
+from nona.study.congestion import background_of, congestion_curve, with_background
 from nona.system import System
 
 MIX = {
@@ -97,9 +95,9 @@ def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple
 def test_congestion_rises_to_where_splitting_stops_paying() -> None:
     study = prepare(systems()["slides"])
     placement = place(study)
-    curve = congestion_curve(study.system, placement, points=6)
+    curve = congestion_curve(study.system, points=6)
     assert curve.points[0].background == curve.now == background_of(study.system)
-    assert curve.points[0].nona_s == pytest.approx(placement.objective_s, rel=1e-9)
+    assert curve.points[0].nona_s == pytest.approx(placement.objective_s, rel=2e-3)
     for point in curve.points:
         again = with_background(study.system, point.background)
         assert background_of(again) == pytest.approx(point.background)
@@ -114,20 +112,12 @@ def test_congestion_rises_to_where_splitting_stops_paying() -> None:
 def test_a_system_that_never_splits_says_so_at_once() -> None:
     scenario = scenario_from_mapping({**MIX, "workload": [{"model": "vgg16", "rate": "20/s"}]})
     study = prepare(scenario)
-    curve = congestion_curve(study.system, place(study), points=3)
+    curve = congestion_curve(study.system, points=3)
     assert curve.stops == curve.now
 
 
-def test_a_kept_placement_is_not_said_to_show_where_splitting_stops() -> None:
+def test_the_finding_says_where_splitting_stops_paying() -> None:
     found = {"points": [], "now": 0.3, "stops": 0.96}
-    assert "Splitting stops paying" in congestion_finding({**found, "solved": True})
-    assert "Kept as it is" in congestion_finding({**found, "solved": False})
-    assert "up to saturation" in congestion_finding({**found, "stops": None, "solved": False})
-    study = prepare(systems()["slides"])
-    slow = replace(place(study), seconds=QUICK_S * 2)
-    curve = congestion_curve(study.system, slow, points=4)
-    assert not curve.solved
-    for point in curve.points:
-        again = with_background(study.system, point.background)
-        kept = predict(again, slow.queries).jct_s
-        assert point.nona_s == (pytest.approx(kept) if np.isfinite(kept) else None)
+    assert "stops paying when the background fills 96" in congestion_finding(found)
+    assert "up to saturation" in congestion_finding({**found, "stops": None})
+    assert "does not pay" in congestion_finding({**found, "stops": 0.3})

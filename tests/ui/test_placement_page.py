@@ -40,20 +40,29 @@ def test_before_solving_the_page_says_what_to_do(open_page: Open) -> None:
     assert not at.metric
 
 
-def test_findings_configurations_and_curve_are_the_results(solved: AppTest) -> None:
+def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
     at, state = solved, state_of(solved)
     data = state.results["place"].data
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert comparison_finding(data) in shown
-    assert congestion_finding(data["congestion"]) in shown
-    assert data["congestion"]["now"] == 0
-    assert data["congestion"]["stops"] > 0.5
     tree = json.loads(at.get("bidi_component")[0].proto.json)["tree"]
     subgraph = next(iter(data["nona"]["models"].values()))["subgraphs"][0]
     assert tree == [configuration_list(subgraph)]
     assert "root's server" in texts(tree[0])
+
+
+def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> None:
+    at, state = solved, state_of(solved)
+    assert "congestion" not in state.results
+    at.button(key="run-congestion").click().run()
+    finish(at, "congestion")
+    curve = state.results["congestion"].data
+    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    assert congestion_finding(curve) in shown
+    assert curve["now"] == 0
+    assert curve["stops"] > 0.5
     charts = {json.dumps(json.loads(c.proto.spec)["data"], sort_keys=True) for c in at.get("plotly_chart")}
-    wanted = congestion_figure(data["congestion"], {"slides_example": state.scenario.workload[0].slo or 0})
+    wanted = congestion_figure(curve, {"slides_example": state.scenario.workload[0].slo or 0})
     names = {t["name"] for c in charts for t in json.loads(c) if "name" in t}
     assert {t.name for t in wanted.data} <= names
 
