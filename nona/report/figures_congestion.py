@@ -45,8 +45,7 @@ def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
             )
     _mark(made, 100 * curve["now"], "now", "dot", "bottom right")
     if curve["stops"] is not None and curve["stops"] > curve["now"]:
-        label = "splitting stops paying"
-        _mark(made, 100 * curve["stops"], label, "dash", "bottom left")
+        _mark(made, 100 * curve["stops"], "splitting stops paying", "dash", "bottom left")
     _slos(made, curve, slos_s)
     made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
     made.update_yaxes(title="predicted mean JCT, ms, log", type="log", nticks=6)
