@@ -1,6 +1,6 @@
 // The network story: three Gantt charts of one query, and the JCT over the link's load. No libraries.
 const NS = "http://www.w3.org/2000/svg";
-const PLAYED_MS = 2600;
+const PLAYED_MS = 2600, ASK_MS = 400;
 const ICONS = { play: "M7 4v16l13-8z", pause: "M6 5h4v14H6zM14 5h4v14h-4z" };
 const stories = new WeakMap();
 
@@ -8,7 +8,7 @@ export default function (component) {
   const root = component.parentElement.querySelector(".story");
   let story = stories.get(component.parentElement);
   if (!story) { story = new Story(root); stories.set(component.parentElement, story); }
-  story.tell = component.setStateValue;
+  story.tell = component.setStateValue; story.ask = () => component.setTriggerValue("more", true);
   story.show(component.data);
   return () => { story.close(); stories.delete(component.parentElement); };
 }
@@ -48,9 +48,13 @@ class Story {
     this.observer = new ResizeObserver(() => this.points && this.draw());
     this.observer.observe(root);
   }
-  close() { cancelAnimationFrame(this.frame); this.observer.disconnect(); }
+  close() { cancelAnimationFrame(this.frame); clearInterval(this.asking); this.observer.disconnect(); }
 
   show(data) {
+    clearInterval(this.asking);
+    if (!data.complete) this.asking = setInterval(() => this.ask(), ASK_MS);
+    this.root.classList.toggle("empty", data.points.length === 0);
+    if (data.points.length === 0) { this.headline.textContent = "Simulating the example …"; return; }
     if (this.data && data.points.length === this.data.points.length) return;
     const first = !this.data;
     this.data = data; this.points = data.points; this.range.max = this.points.length - 1;

@@ -18,7 +18,6 @@ from nona.ui.widgets import plain
 from nona.ui.workspace import jobs
 
 KEY = "network-story"
-POLL_S = 0.4
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(
@@ -72,10 +71,19 @@ def kept() -> Kept:
     return Kept()
 
 
+@st.fragment
 def network_story() -> None:
-    """Show the story, and fill it while it is being made."""
-    kept().refresh(jobs())
-    st.fragment(_story, run_every=None if kept().complete else POLL_S)(kept().complete)
+    """Show the story; while it is being made, the component asks for more of it."""
+    story = kept()
+    story.refresh(jobs())
+    _component(
+        key=KEY,
+        data=story_data(story.told, story.complete),
+        on_load_change=lambda: None,
+        on_more_change=lambda: None,
+    )
+    if story.error and not story.told:
+        st.warning(plain(story.error), icon=":material/hourglass_top:")
 
 
 def chosen_load() -> float:
@@ -83,23 +91,13 @@ def chosen_load() -> float:
     return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
 
 
-def _story(was_complete: bool) -> None:
-    story = kept()
-    story.refresh(jobs())
-    if story.told:
-        _component(key=KEY, data=story_data(story.told), on_load_change=lambda: None)
-    elif story.error:
-        st.warning(plain(story.error), icon=":material/hourglass_top:")
-    else:
-        st.skeleton(height=420)
-    if story.complete and not was_complete:
-        st.rerun()
-
-
-def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
+def story_data(told: Mapping[str, Any], complete: bool) -> dict[str, Any]:
     """What is sent to the browser: the points so far, looks and titles, the reach of the axes."""
+    if not told:
+        return {"points": [], "complete": complete}
     first = told["points"][0]["runs"]
     return {
+        "complete": complete,
         "points": told["points"],
         "limit": told["limit"],
         "order": list(STRATEGIES),
