@@ -85,7 +85,8 @@ def job_panel(
     started, and why.
     """
     running = job_buttons(state, kind, run_label, noun, options, fingerprint, needs_scenario, done)
-    st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+    with st.container(key=f"progress-{kind}"):  # a place of its own: what follows must not move with it
+        st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
 
 
 def job_buttons(

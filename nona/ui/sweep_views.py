@@ -91,7 +91,8 @@ def _show(state: AppState, report: Report, fingerprint: str) -> None:
             "it is now.",
             icon=":material/history:",
         )
-    st.fragment(_reading)(state, report)
+    with st.container(key="sweep-reading"):
+        st.fragment(_reading)(state, report)
     with st.expander("What is the formula's, what is the simulation's", icon=":material/balance:"):
         for what, text in explanation(report):
             st.markdown(f"**{what}.** {_prose(text)}")
