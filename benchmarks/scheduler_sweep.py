@@ -12,10 +12,10 @@ import sys
 import time
 
 from benchmarks.machine import look, verdict
-from nona.report.sweep import Curves, sweep_report
-from nona.report.sweep_explained import explanation
-from nona.report.sweep_stability import stability_text
-from nona.report.sweep_text import at_value, ratio_text
+from nona.report.sweeps.explained import explanation
+from nona.report.sweeps.report import Curves, sweep_report
+from nona.report.sweeps.stability import stability_text
+from nona.report.sweeps.text import at_value, ratio_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.simulation.engines import engine_named

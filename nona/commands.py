@@ -17,14 +17,14 @@ from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
-from nona.report.differences import check_baseline, differences
-from nona.report.hardware import device_row
-from nona.report.html_report import placement_html, simulation_html
-from nona.report.models import contraction, inspection
-from nona.report.placement import placement_report
+from nona.report.html.report import placement_html, simulation_html
+from nona.report.inputs.hardware import device_row
+from nona.report.inputs.models import contraction, inspection
+from nona.report.placements.report import placement_report
 from nona.report.plain import plain
-from nona.report.simulation import simulation_report
-from nona.report.simulation_text import simulation_text
+from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.report import simulation_report
+from nona.report.simulations.text import simulation_text
 from nona.report.text import contraction_text, inspection_text, placement_text, table
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -34,7 +34,7 @@ from nona.sources import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, now_text, placement_outcome, simulation_outcome
 
-START_WITH = "NONA_SCENARIO"  # read by nona.ui.start
+START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
 
 def app(arguments: argparse.Namespace) -> None:

@@ -11,9 +11,9 @@ import pandas as pd
 
 from nona.errors import NonaError
 from nona.report.plain import plain
-from nona.report.sweep import curve_rows, sweep_report
-from nona.report.sweep_text import sweep_text
-from nona.report.sweep_values import parse_values
+from nona.report.sweeps.report import curve_rows, sweep_report
+from nona.report.sweeps.text import sweep_text
+from nona.report.sweeps.values import parse_values
 from nona.report.table_files import csv_bytes
 from nona.scenario import Scenario
 from nona.sources import Sources

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from nona.samples import scenario_names
-from nona.ui.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
-from nona.ui.flow.flow import flow
-from nona.ui.story.story import network_story
-from nona.ui.widgets import plain
-from nona.ui.workspace import current
+from nona.ui.overview.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
+from nona.ui.overview.flow.flow import flow
+from nona.ui.overview.story.story import network_story
+from nona.ui.session.workspace import current
+from nona.ui.widgets.fields import plain
 
 state = current()
 st.markdown(

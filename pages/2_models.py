@@ -2,21 +2,21 @@
 
 import streamlit as st
 
-from nona.report.figures_models import parallelism_figure, provenance_text, time_by_kind_figure
-from nona.report.models import inspection
-from nona.ui.charts import picture
-from nona.ui.equivalents import equivalent
-from nona.ui.graph_tabs import model_graph
-from nona.ui.measured_views import measured_times
-from nona.ui.model_files import graph_download
-from nona.ui.model_picker import loaded_model, pick_device, pick_model, upload_model
-from nona.ui.model_views import gain_statement, operator_table, time_by_kind
-from nona.ui.sample_picks import sample_picks
-from nona.ui.tables import table
-from nona.ui.tiles import tiles
-from nona.ui.widgets import choice, plain
-from nona.ui.workload_edits import add_model
-from nona.ui.workspace import current
+from nona.report.figures.models import parallelism_figure, provenance_text, time_by_kind_figure
+from nona.report.inputs.models import inspection
+from nona.ui.graphs.tabs import model_graph
+from nona.ui.models.files import graph_download
+from nona.ui.models.measured_views import measured_times
+from nona.ui.models.picker import loaded_model, pick_device, pick_model, upload_model
+from nona.ui.models.sample_picks import sample_picks
+from nona.ui.models.views import gain_statement, operator_table, time_by_kind
+from nona.ui.session.workspace import current
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.equivalents import equivalent
+from nona.ui.widgets.fields import choice, plain
+from nona.ui.widgets.tables import table
+from nona.ui.widgets.tiles import tiles
+from nona.ui.workload.edits import add_model
 from nona.units import format_count, format_size
 
 state = current()

@@ -3,15 +3,15 @@
 import streamlit as st
 
 from nona.contraction.rules import RULES
-from nona.ui.count_views import subgraphs_with_counts
-from nona.ui.equivalents import equivalent
-from nona.ui.graph_tabs import contraction_player, task_graph
-from nona.ui.model_picker import loaded_model, pick_device, pick_model
-from nona.ui.model_views import step_table
-from nona.ui.splitting import headline
-from nona.ui.tables import table
-from nona.ui.widgets import choice
-from nona.ui.workspace import current
+from nona.ui.graphs.tabs import contraction_player, task_graph
+from nona.ui.models.count_views import subgraphs_with_counts
+from nona.ui.models.picker import loaded_model, pick_device, pick_model
+from nona.ui.models.splitting import headline
+from nona.ui.models.views import step_table
+from nona.ui.session.workspace import current
+from nona.ui.widgets.equivalents import equivalent
+from nona.ui.widgets.fields import choice
+from nona.ui.widgets.tables import table
 
 state = current()
 columns = st.columns(3)

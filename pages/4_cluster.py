@@ -4,16 +4,16 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.ui.cluster_picture import cluster_picture
-from nona.ui.cluster_views import background_editor, capacity_tiles, group_editor, memory_warnings
-from nona.ui.device_views import device_form, device_list, device_table
-from nona.ui.drawing.drawing import draw
-from nona.ui.equivalents import equivalent
-from nona.ui.guide_link import guide_link
-from nona.ui.link_views import core_editor, path_editor
-from nona.ui.widgets import plain
-from nona.ui.workload_edits import add_entry
-from nona.ui.workspace import current
+from nona.ui.cluster.device_views import device_form, device_list, device_table
+from nona.ui.cluster.link_views import core_editor, path_editor
+from nona.ui.cluster.picture import cluster_picture
+from nona.ui.cluster.views import background_editor, capacity_tiles, group_editor, memory_warnings
+from nona.ui.session.workspace import current
+from nona.ui.widgets.drawing.drawing import draw
+from nona.ui.widgets.equivalents import equivalent
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.guide_link import guide_link
+from nona.ui.workload.edits import add_entry
 
 state = current()
 spec, busy = state.scenario.cluster, state.scenario.background

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from nona.ui.equivalents import equivalent
-from nona.ui.guide_link import guide_link
-from nona.ui.models import model_names
-from nona.ui.trace_views import trace_upload
-from nona.ui.widgets import plain
-from nona.ui.workload_edits import add_model
-from nona.ui.workload_facts import offered
-from nona.ui.workload_views import load_gauges, row_editor
-from nona.ui.workspace import current
+from nona.ui.models.loading import model_names
+from nona.ui.session.workspace import current
+from nona.ui.widgets.equivalents import equivalent
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.guide_link import guide_link
+from nona.ui.workload.edits import add_model
+from nona.ui.workload.facts import offered
+from nona.ui.workload.trace_views import trace_upload
+from nona.ui.workload.views import load_gauges, row_editor
 from nona.units import format_time
 
 state = current()

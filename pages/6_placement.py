@@ -2,10 +2,8 @@
 
 import streamlit as st
 
-from nona.ui.downloads import placement_downloads
-from nona.ui.equivalents import equivalent
-from nona.ui.job_panel import job_panel, result_of
-from nona.ui.placement_views import (
+from nona.ui.jobs.panel import job_panel, result_of
+from nona.ui.placement.views import (
     certificate_notes,
     certificate_tiles,
     charts,
@@ -14,10 +12,12 @@ from nona.ui.placement_views import (
     model_frame,
     verdict,
 )
-from nona.ui.tables import table
-from nona.ui.widgets import plain
-from nona.ui.working_views import show_working
-from nona.ui.workspace import current
+from nona.ui.placement.working_views import show_working
+from nona.ui.session.workspace import current
+from nona.ui.simulation.downloads import placement_downloads
+from nona.ui.widgets.equivalents import equivalent
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
 
 state = current()
 st.caption(

@@ -4,13 +4,11 @@ import streamlit as st
 
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS, reading
-from nona.report.figures_validation import validation_figure
-from nona.ui.charts import picture
-from nona.ui.check_views import check_section
-from nona.ui.guide_link import guide_link
-from nona.ui.tables import table
-from nona.ui.theory_views import theory_section
-from nona.ui.validation_views import (
+from nona.report.figures.validation import validation_figure
+from nona.ui.session.workspace import current
+from nona.ui.validation.check_views import check_section
+from nona.ui.validation.theory_views import theory_section
+from nona.ui.validation.views import (
     FORMATS,
     latency_table,
     slice_table,
@@ -18,8 +16,10 @@ from nona.ui.validation_views import (
     validation_finding,
     validation_tiles,
 )
-from nona.ui.widgets import plain
-from nona.ui.workspace import current
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.tables import table
 
 state = current()
 st.caption(

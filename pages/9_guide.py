@@ -3,8 +3,8 @@
 import streamlit as st
 
 from nona.report.guide import matching, sections
-from nona.ui.guide_link import PARAMETER
-from nona.ui.workspace import current
+from nona.ui.session.workspace import current
+from nona.ui.widgets.guide_link import PARAMETER
 
 current()
 asked = st.query_params.get(PARAMETER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nona.report.sweep_values import by_ratio
+from nona.report.sweeps.values import by_ratio
 
 NEAR = 0.01  # of the larger of two values
 NEAR_SPAN = 0.002  # of all values' span: a bracket that starts at 0 ends too

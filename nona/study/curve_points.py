@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from nona.errors import PlacementError
 from nona.placement.feasibility import check_feasible
 from nona.placement.placement import Placement
-from nona.report.sweep import CurvePoint, Curves
+from nona.report.sweeps.report import CurvePoint, Curves
 from nona.scenario import Scenario
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -35,8 +35,8 @@ Chosen = tuple[Scheduler, Prepared]
 class Bench:
     """One sweep's work in progress.
 
-    ``points`` and ``formula`` are those of :class:`~nona.report.sweep.Curves`. Records are kept only until
-    a value is settled; placements are solved once per value.
+    ``points`` and ``formula`` are those of :class:`~nona.report.sweeps.report.Curves`. Records are kept
+    only until a value is settled; placements are solved once per value.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
-from nona.report.sweep import Curves, formula_flags, stable_flags, turns
-from nona.report.sweep_values import MOST_VALUES
+from nona.report.sweeps.report import Curves, formula_flags, stable_flags, turns
+from nona.report.sweeps.values import MOST_VALUES
 from nona.scenario import Scenario, SchedulerSpec
 from nona.schedulers.registry import get_scheduler
 from nona.sources import Sources

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from nona.errors import ReportError
-from nona.report.chrome_trace import chrome_trace, trace_text
-from nona.report.simulation import job_table
+from nona.report.simulations.chrome_trace import chrome_trace, trace_text
+from nona.report.simulations.report import job_table
 from nona.report.table_files import safe_cell
 from nona.simulation.records import Records
 from nona.study.preparation import Study
@@ -65,7 +65,7 @@ def write_job_table(path: Path, table: pd.DataFrame) -> None:
 
 
 def write_trace(path: Path, study: Study, runs: Runs) -> None:
-    """The first jobs of every scheduler as a trace; see :func:`~nona.report.chrome_trace.chrome_trace`.
+    """The first jobs of every scheduler in Chrome's trace-event format.
 
     Raises
     ------

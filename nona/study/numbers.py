@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import ScenarioError
-from nona.report.sweep_values import Unit
+from nona.report.sweeps.values import Unit
 from nona.scenario import Scenario
 from nona.scenario_file import scenario_from_mapping
 

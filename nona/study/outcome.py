@@ -11,13 +11,13 @@ from nona import __version__
 from nona.cost.uncertainty import SIGMA
 from nona.graph.node_link import to_node_link
 from nona.placement.placement import Placement
-from nona.report.differences import all_differences
-from nona.report.models import provenance_shares
-from nona.report.placement import placement_report
+from nona.report.inputs.models import provenance_shares
+from nona.report.placements.report import placement_report
 from nona.report.plain import plain
-from nona.report.series import ecdf_series, executor_load, gantt_rows, jct_over_time
-from nona.report.simulation import simulation_report
-from nona.report.warmup import warmup_series
+from nona.report.simulations.differences import all_differences
+from nona.report.simulations.report import simulation_report
+from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
+from nona.report.simulations.warmup import warmup_series
 from nona.samples import sample_names
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, scenario_hash

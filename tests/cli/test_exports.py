@@ -12,7 +12,7 @@ import pytest
 
 from nona import study
 from nona.cli import main
-from nona.report.html_report import simulation_html
+from nona.report.html.report import simulation_html
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study.exports import write_records

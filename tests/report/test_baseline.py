@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nona.report.baseline import MEASURES, changes, pairing, replication_means, welch_interval
-from nona.report.baseline_text import baseline_headline, baseline_rows
+from nona.report.simulations.baseline import MEASURES, changes, pairing, replication_means, welch_interval
+from nona.report.simulations.baseline_text import baseline_headline, baseline_rows
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study import prepare, simulate

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nona import study
-from nona.report.chrome_trace import chrome_trace, trace_text
+from nona.report.simulations.chrome_trace import chrome_trace, trace_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.records import Records

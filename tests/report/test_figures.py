@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.figures import text
-from nona.report.figures_models import parallelism_figure, time_by_kind_figure
-from nona.report.figures_parts import parts_figure
-from nona.report.figures_placement import (
+from nona.report.figures.models import parallelism_figure, time_by_kind_figure
+from nona.report.figures.parts import parts_figure
+from nona.report.figures.placement import (
     comparison_figure,
     jct_split_figure,
     servers_of,
 )
-from nona.report.figures_simulation import (
+from nona.report.figures.simulation import (
     ecdf_figure,
     executor_figure,
     jct_over_time_figure,
     utilisation_figure,
 )
-from nona.report.series import _binned, _ecdf
+from nona.report.figures.style import text
+from nona.report.simulations.series import _binned, _ecdf
 
 NASTY = "<b>x</b><a href='http://e'>"
 

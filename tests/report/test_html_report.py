@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nona import study
-from nona.report.findings import findings
-from nona.report.html_report import placement_html, simulation_html
-from nona.report.svg_axes import log_ticks, ticks
+from nona.report.html.report import placement_html, simulation_html
+from nona.report.html.svg_axes import log_ticks, ticks
+from nona.report.simulations.findings import findings
 from nona.report.text import interval_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nona.hardware.cluster import Network, Racks
-from nona.report.links import busiest_links, link_stages, link_table, links_figure, stages_figure
+from nona.report.simulations.links import busiest_links, link_stages, link_table, links_figure, stages_figure
 from nona.topology import make_topology
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.placement.feasibility import executor_utilization
-from nona.report.arrival_sample import GAP_BINS, LARGEST_GAP, arrival_sample
-from nona.report.offered import load_text, offered_load, slo_text
+from nona.report.inputs.arrival_sample import GAP_BINS, LARGEST_GAP, arrival_sample
+from nona.report.inputs.offered import load_text, offered_load, slo_text
 from nona.scenario_file import scenario_from_mapping
 from nona.simulation.workload import Workload
 from nona.study import prepare

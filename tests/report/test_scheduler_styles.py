@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from nona.report.scheduler_styles import (
+from nona.report.figures.scheduler_styles import (
     OVERLOADED_DASH,
     STYLES,
     UNSTABLE_SYMBOL,

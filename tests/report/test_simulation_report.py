@@ -9,12 +9,12 @@ import pytest
 
 from nona import study
 from nona.errors import SimulationError
-from nona.report.differences import all_differences, differences
-from nona.report.figures_warmup import warmup_figure
+from nona.report.figures.warmup import warmup_figure
 from nona.report.plain import plain
-from nona.report.simulation import MOST_LINKS, simulation_report
-from nona.report.simulation_text import difference_text, simulation_text
-from nona.report.warmup import warmup_series
+from nona.report.simulations.differences import all_differences, differences
+from nona.report.simulations.report import MOST_LINKS, simulation_report
+from nona.report.simulations.text import difference_text, simulation_text
+from nona.report.simulations.warmup import warmup_series
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.precision import FEWEST

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.headline import headline, live_headline
-from nona.report.live_series import LiveSeries, bin_edge_s
-from nona.report.live_text import live_alts, live_titles, quantile_s
-from nona.report.remedies import TARGET, advice, remedies
-from nona.report.scenario_diff import change_text, scenario_changes
-from nona.report.simulation_titles import (
+from nona.report.simulations.headline import headline, live_headline
+from nona.report.simulations.live_series import LiveSeries, bin_edge_s
+from nona.report.simulations.live_text import live_alts, live_titles, quantile_s
+from nona.report.simulations.remedies import TARGET, advice, remedies
+from nona.report.simulations.scenario_diff import change_text, scenario_changes
+from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
+from nona.report.simulations.sureness_text import provenance_lines, sureness_table
+from nona.report.simulations.titles import (
     differences_title,
     ecdf_title,
     hits_title,
@@ -24,8 +26,6 @@ from nona.report.simulation_titles import (
     percentile_rows,
     utilisation_title,
 )
-from nona.report.sureness import idle_bound_s, sureness_headline, sureness_rows
-from nona.report.sureness_text import provenance_lines, sureness_table
 from nona.samples import scenario_names, scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.run import Progress

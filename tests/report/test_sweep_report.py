@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.figures_sweep import sweep_figure, views
-from nona.report.sweep import curve_rows, turns
-from nona.report.sweep_ends import GAP, curve_ends, round_ticks, spread_labels
-from nona.report.sweep_explained import explanation
-from nona.report.sweep_stability import stability_finding, stability_text, unstable_spans
-from nona.report.sweep_text import headline, sweep_text, value_rows
-from nona.report.sweep_values import parse_value, parse_values, spaced, value_text
+from nona.report.figures.sweep import sweep_figure, views
+from nona.report.sweeps.ends import GAP, curve_ends, round_ticks, spread_labels
+from nona.report.sweeps.explained import explanation
+from nona.report.sweeps.report import curve_rows, turns
+from nona.report.sweeps.stability import stability_finding, stability_text, unstable_spans
+from nona.report.sweeps.text import headline, sweep_text, value_rows
+from nona.report.sweeps.values import parse_value, parse_values, spaced, value_text
 
 Report = dict[str, Any]
 

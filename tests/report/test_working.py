@@ -9,8 +9,8 @@ import pytest
 
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.report.placement_text import congestion_finding
-from nona.report.working import working
+from nona.report.placements.text import congestion_finding
+from nona.report.placements.working import working
 from nona.samples import scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping

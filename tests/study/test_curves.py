@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.sweep import Curves, sweep_report
+from nona.report.sweeps.report import Curves, sweep_report
 from nona.scenario import Scenario
 from nona.scenario_file import scenario_from_mapping
 from nona.simulation.pool import ThisProcess

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from nona.report.network_story import LINK, story_headline, story_point
+from nona.report.simulations.network_story import LINK, story_headline, story_point
 from nona.samples import scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from nona.ui.workspace import jobs
+from nona.ui.session.workspace import jobs
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 Open = Callable[[str], AppTest]

@@ -8,10 +8,10 @@ import pytest
 from app_driver import Open, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.ui.desk import Desk
-from nona.ui.story.story import kept
-from nona.ui.story_task import tell_story
-from nona.ui.workspace import jobs
+from nona.ui.jobs.desk import Desk
+from nona.ui.overview.story.story import kept
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks.story import tell_story
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,7 @@ from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
 from nona.samples import load_sample
 from nona.study import configuration_counts, prepare_model
-from nona.ui.count_task import QUICK, is_quick
+from nona.ui.tasks.count import QUICK, is_quick
 
 WIDE = 500
 LEFT = "Left to distribute"

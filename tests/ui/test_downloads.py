@@ -12,12 +12,12 @@ import pytest
 from app_driver import Open, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.report.summary_table import summary_table
+from nona.report.simulations.summary_table import summary_table
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui import downloads
-from nona.ui.state import AppState
-from nona.ui.workspace import jobs
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.simulation import downloads
 
 Files = dict[str, downloads.Download]
 

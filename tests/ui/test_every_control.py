@@ -13,7 +13,7 @@ import pytest
 from app_driver import APP, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
-from nona.ui.workspace import jobs
+from nona.ui.session.workspace import jobs
 
 PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))
 TEXT = {"title", "header", "subheader", "caption", "markdown", "metric", "page_link", "latex", "heading"}

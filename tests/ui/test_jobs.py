@@ -19,9 +19,9 @@ from nona.errors import JobError
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study import prepare, simulate
-from nona.ui.answer_task import REPLICATIONS
-from nona.ui.jobs import Job, JobRegistry
-from nona.ui.serving import Server
+from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.jobs.serving import Server
+from nona.ui.tasks.answer import REPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -164,7 +164,7 @@ def test_a_worker_and_its_processes_die_with_the_server(tmp_path: Path, how: sig
     script = tmp_path / "server.py"
     script.write_text(
         "import json, sys, time\n"
-        "from nona.ui.jobs import JobRegistry\n"
+        "from nona.ui.jobs.registry import JobRegistry\n"
         "job = JobRegistry().start('simulate', json.loads(sys.argv[1]))\n"
         "while job.fraction == 0: time.sleep(0.05)\n"
         "print(job.process.pid, flush=True)\n"
@@ -197,7 +197,7 @@ def _group(pid: int) -> int | None:
 
 def test_the_worker_writes_nothing_but_its_lines_and_goes_on_after_an_error() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.worker"],
+        [sys.executable, "-m", "nona.ui.jobs.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -270,7 +270,7 @@ def test_a_superseded_job_that_does_not_stop_is_killed(
 ) -> None:
     job = warm.start("answer", spec(**LONG))
     assert until(lambda: job.fraction > 0)
-    monkeypatch.setattr("nona.ui.jobs.GRACE_S", 0.2)
+    monkeypatch.setattr("nona.ui.jobs.registry.GRACE_S", 0.2)
     os.kill(job.process.pid, signal.SIGSTOP)  # it hears nothing any more
     warm.supersede(job.id)
     assert until(lambda: not alive(job.process.pid), 10)
@@ -282,7 +282,7 @@ def test_waiting_workers_die_with_the_server(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(
         "import time\n"
-        "from nona.ui.jobs import JobRegistry\n"
+        "from nona.ui.jobs.registry import JobRegistry\n"
         "made = JobRegistry(idle=2)\n"
         "while made.pool.waiting() < 2: time.sleep(0.05)\n"
         "print(*made.pool.pids(), flush=True)\n"
@@ -305,7 +305,7 @@ def test_waiting_workers_die_with_the_server(tmp_path: Path) -> None:
 
 
 def test_a_worn_worker_is_replaced(warm: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.ui.pool.JOBS_EACH", 1)
+    monkeypatch.setattr("nona.ui.jobs.pool.JOBS_EACH", 1)
     job = warm.start("place", spec())
     assert until(lambda: ended(job))
     assert until(lambda: job.process.poll() is not None, 10)
@@ -361,7 +361,7 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest
     ready, done = [False], []
     monkeypatch.setattr("nona.simulation.engines.is_ready", lambda: ready[0])
     monkeypatch.setattr("nona.simulation.engines.prepare_in_background", lambda: done.append("asked"))
-    monkeypatch.setattr("nona.ui.serving.warm", lambda: done.append("loaded"))
+    monkeypatch.setattr("nona.ui.jobs.serving.warm", lambda: done.append("loaded"))
     server = Server(set(), lambda message: None)
     server.load()
     assert (server.loaded, done) == (False, ["asked"])

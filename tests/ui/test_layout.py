@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
 from nona.samples import load_sample
-from nona.ui import layout
-from nona.ui.layout import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
+from nona.ui.graphs import layout
+from nona.ui.graphs.layout import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
 
 
 def overlapping(found: Layout) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app_driver import Open
 
-from nona.ui.state import AppState
+from nona.ui.session.state import AppState
 
 
 def state_of(at: object) -> AppState:

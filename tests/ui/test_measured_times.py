@@ -91,9 +91,7 @@ def test_a_bad_table_is_one_line_and_nothing_changes(open_page: Open, data: byte
     assert words in at.error[0].value.replace("\\", "")
     assert state_of(at).scenario.cost.measured == "good.measured.csv"
     assert state_of(at).uploads.names() == ("good.measured.csv",)
-    assert set(operators(at)["provenance"]) == {
-        "calibrated"
-    }  # the whole is measured, its shares are not
+    assert set(operators(at)["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
     upload(at, "bad.csv", WHOLE)
     assert not at.error
 

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.kept import LONGEST, MOST, is_kept, remember
-from nona.ui.share import Shared, pack
-from nona.ui.state import AppState
-from nona.ui.workspace import jobs
+from nona.ui.session.kept import LONGEST, MOST, is_kept, remember
+from nona.ui.session.share import Shared, pack
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
 
 PAGES = [p.stem for p in sorted((APP.parent / "pages").glob("*.py"))]
 KINDS = (
@@ -144,7 +144,7 @@ def test_a_link_brings_choices_along_and_nothing_else() -> None:
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     state, held = AppState(), {f"symbol:{i}": i for i in range(MOST + 50)}
     held["guide-find"] = "x" * (LONGEST + 1)
-    monkeypatch.setattr("nona.ui.kept.st", type("Web", (), {"session_state": held}))
+    monkeypatch.setattr("nona.ui.session.kept.st", type("Web", (), {"session_state": held}))
     remember(state)
     assert len(state.kept) == MOST
     assert "guide-find" not in state.kept

@@ -10,10 +10,10 @@ from app_driver import Open
 
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
-from nona.ui.demos import QUESTIONS
-from nona.ui.jobs import JobRegistry
-from nona.ui.story.story import Kept, finding, kept, story_data
-from nona.ui.story_task import LOADS
+from nona.ui.jobs.registry import JobRegistry
+from nona.ui.overview.demos import QUESTIONS
+from nona.ui.overview.story.story import Kept, finding, kept, story_data
+from nona.ui.tasks.story import LOADS
 
 
 def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:

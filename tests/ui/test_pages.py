@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from app_driver import Open, finish, go, metrics, new_session
 
-from nona.report.placement_text import plain_notes
+from nona.report.placements.text import plain_notes
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, parse_scenario
 from nona.study import place, prepare
@@ -196,7 +196,7 @@ def test_an_overloaded_scheduler_is_labelled_and_its_mean_not_shown(open_page: O
 
 
 def test_scenario_file_round_trip_with_an_uploaded_model(open_page: Open) -> None:
-    from nona.ui.scenario_bar import scenario_file
+    from nona.ui.session.scenario_bar import scenario_file
 
     at = open_page("2_models")
     at.file_uploader(key="model-file").upload("diamond.json", json.dumps(DIAMOND).encode()).run()

@@ -9,13 +9,13 @@ import pytest
 from app_driver import Open, finish, go, metrics
 from streamlit.testing.v1 import AppTest
 
-from nona.report.figures_congestion import congestion_figure
-from nona.report.placement_text import comparison_finding, congestion_finding, plain_notes
+from nona.report.figures.congestion import congestion_figure
+from nona.report.placements.text import comparison_finding, congestion_finding, plain_notes
 from nona.study import place, prepare
-from nona.ui.configuration_list import FIRST, configuration_list
-from nona.ui.drawing.drawing import texts
-from nona.ui.state import AppState
-from nona.ui.working_views import value_text
+from nona.ui.placement.configuration_list import FIRST, configuration_list
+from nona.ui.placement.working_views import value_text
+from nona.ui.session.state import AppState
+from nona.ui.widgets.drawing.drawing import texts
 
 
 def state_of(at: Any) -> AppState:

@@ -18,10 +18,10 @@ from nona.errors import ScenarioError
 from nona.samples import scenario_names, scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.share import LONGEST, MOST_BYTES, Shared, pack, unpack
-from nona.ui.start import with_files
-from nona.ui.state import AppState
-from nona.ui.uploads import Uploads
+from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, pack, unpack
+from nona.ui.session.start import with_files
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import Uploads
 
 SMALL = parse_scenario(
     "{version: 1, name: From <b>afar</b>, cluster: {servers: [{count: 2}]}, "

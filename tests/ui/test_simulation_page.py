@@ -7,12 +7,12 @@ from typing import Any
 
 from app_driver import Open, finish, metrics
 
-from nona.report.baseline import changes
-from nona.report.headline import headline
+from nona.report.simulations.baseline import changes
+from nona.report.simulations.headline import headline
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.livechart.livechart import chart_data
-from nona.ui.runs import Runs
+from nona.ui.simulation.runs import Runs
+from nona.ui.widgets.livechart.livechart import chart_data
 
 PAGE = "7_simulation"
 TABS = ["Compare", "Distribution", "Where time goes", "Over time", "First jobs", "How sure"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario_file import parse_scenario
-from nona.ui.state import AppState, Result
-from nona.ui.uploads import Uploads, safe_name
-from nona.ui.workspace import Workspaces
+from nona.ui.session.state import AppState, Result
+from nona.ui.session.uploads import Uploads, safe_name
+from nona.ui.session.workspace import Workspaces
 
 
 def test_an_edit_replaces_the_scenario_and_leaves_the_old_one_alone() -> None:
@@ -106,8 +106,8 @@ def test_uploads_are_found_confined_and_go_with_their_owner() -> None:
 
 
 def test_too_large_and_too_many_uploads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nona.ui.uploads.MAX_BYTES", 10)
-    monkeypatch.setattr("nona.ui.uploads.MAX_FILES", 1)
+    monkeypatch.setattr("nona.ui.session.uploads.MAX_BYTES", 10)
+    monkeypatch.setattr("nona.ui.session.uploads.MAX_FILES", 1)
     uploads = Uploads()
     with pytest.raises(NonaError, match="limit of 10"):
         uploads.add("a", b"x" * 11)

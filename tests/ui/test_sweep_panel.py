@@ -14,9 +14,10 @@ from nona.cli import main
 from nona.errors import NonaError
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.state import AppState
-from nona.ui.sweep_live import live_option
-from nona.ui.sweep_settings import (
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.sweep.live import live_option
+from nona.ui.sweep.settings import (
     change,
     form_of,
     from_plain,
@@ -26,7 +27,6 @@ from nona.ui.sweep_settings import (
     sweep_fingerprint,
     to_plain,
 )
-from nona.ui.workspace import jobs
 
 
 def state_of(at: Any) -> AppState:

@@ -10,15 +10,15 @@ import pytest
 from app_driver import Open, metrics
 
 from nona.errors import JobError
+from nona.report.checks.theory import comparison_rows, theory_rows, theory_summary
 from nona.report.plain import plain
-from nona.report.theory import comparison_rows, theory_rows, theory_summary
 from nona.simulation.known import KNOWN, Effort, compare, known_systems
 from nona.simulation.run import Cancelled
-from nona.ui import theory_task
-from nona.ui.desk import Desk
-from nona.ui.state import Result
-from nona.ui.tasks import run_task
-from nona.ui.workspace import jobs
+from nona.ui.jobs.desk import Desk
+from nona.ui.session.state import Result
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks import theory as theory_task
+from nona.ui.tasks.run import run_task
 
 TINY = Effort(replications=3, scale=0.05)
 FEW = [KNOWN["M/D/1"](0.3), KNOWN["M/G/1 with priorities"](0.6), KNOWN["fork-join of 4"](0.3)]

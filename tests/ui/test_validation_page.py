@@ -10,7 +10,7 @@ from app_driver import Open, finish, metrics
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS
 from nona.study.self_checks import SELF_CHECKS
-from nona.ui.state import Result
+from nona.ui.session.state import Result
 
 
 def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:

@@ -11,12 +11,12 @@ from app_driver import Open, go
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study import answers, prepare
-from nona.ui.answer_task import REPLICATIONS
-from nona.ui.live import Live
-from nona.ui.state import AppState
-from nona.ui.uploads import Uploads
-from nona.ui.what_if_edits import capacities, load_factor, most_servers, set_load_factor
-from nona.ui.workspace import jobs
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import Uploads
+from nona.ui.session.workspace import jobs
+from nona.ui.simulation.live import Live
+from nona.ui.simulation.what_if_edits import capacities, load_factor, most_servers, set_load_factor
+from nona.ui.tasks.answer import REPLICATIONS
 
 
 def state_of(at: Any) -> AppState:

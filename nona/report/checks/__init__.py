@@ -1,0 +1,1 @@
+"""Reports on how good all this is: theory against simulation, published latencies."""

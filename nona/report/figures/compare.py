@@ -1,0 +1,149 @@
+"""Dots with intervals: one row per scheduler, a marker at the mean, a line over its 95 % interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+
+FAR = 20.0  # values that many times apart are drawn on a logarithmic axis
+ROW = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with its interval, both as drawn; ``note`` stands in place of a value that is not there."""
+
+    name: str
+    value: float | None
+    interval: Sequence[float] | None
+    label: str
+    note: str = ""
+
+
+def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:
+    """The dots below each other, the first on top; beside each its name and its label.
+
+    ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
+    intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
+    """
+    made = figure(52 + ROW * len(dots), legend=False)
+    values = [d.value for d in dots]
+    log = not zero and most is None and spread_wide(values)
+    for dot in dots:
+        _add(made, dot, most, zero, log)
+    rows(made, [d.name for d in dots], [d.label if d.value is not None else d.note for d in dots])
+    if log:
+        log_axis(made, values, axis)
+    else:
+        made.update_xaxes(type="linear", title=axis, nticks=6)
+    if zero:
+        made.add_vline(x=0, line={"color": QUIET, "width": 1.5})
+    elif most is not None:
+        low = min((v for v in values if v is not None), default=0.0)
+        made.update_xaxes(rangemode="tozero" if low < 0.5 * most else "normal")
+    elif not log:
+        made.update_xaxes(rangemode="tozero")
+    return made
+
+
+def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
+    """Make the y axis one row per name, the first on top, each with its label in small print below."""
+    shown = [text(n, 24) for n in names]
+    made.update_layout(margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    both = [
+        f"{n}<br><span style='font-size:11px'>{text(label, 40).replace('-', '−')}</span>" if label else n
+        for n, label in zip(shown, labels, strict=True)
+    ]
+    made.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=shown[::-1],
+        tickvals=shown,
+        ticktext=both,
+        range=[len(shown) - 0.5, -0.5][::-1],
+        showgrid=False,
+    )
+
+
+def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
+    """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, or fewer where that is crowded."""
+    known = [v for v in values if v is not None and v > 0]
+    ticks = log_ticks(min(known), max(known)) if known else []
+    change = made.update_xaxes if of == "x" else made.update_yaxes
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers from about ``low`` to about ``high``, nine at most where there can be.
+
+    >>> log_ticks(3.0, 120.0)
+    [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
+    """
+    found: list[float] = []
+    for heads in ((1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+        found = [float(f"{h}e{p}") for p in powers for h in heads]
+        found = [t for t in found if low / 2 <= t <= high * 2]
+        if len(found) <= 9:
+            break
+    return found
+
+
+def spread_wide(values: Sequence[float | None]) -> bool:
+    """Whether values, all positive, lie so far apart that only a logarithmic axis shows them all.
+
+    >>> spread_wide([1.0, 50.0]), spread_wide([1.0, None, 3.0])
+    (True, False)
+    """
+    known = [v for v in values if v is not None]
+    return bool(known) and min(known) > 0 and max(known) > FAR * min(known)
+
+
+def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -> None:
+    style, row = scheduler_style(dot.name), text(dot.name, 24)
+    if dot.value is None:
+        made.add_scatter(x=[None], y=[row])
+        return
+    span = list(dot.interval) if dot.interval is not None else [dot.value, dot.value]
+    if not zero:
+        span[0] = max(span[0], dot.value * 1e-3 if log else 0.0)
+    if most is not None:
+        span[1] = min(span[1], most)
+    made.add_scatter(
+        x=[dot.value],
+        y=[row],
+        mode="markers",
+        cliponaxis=False,
+        marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": style.colour}},
+        error_x=whiskers(dot.value, span, style.colour),
+        hovertemplate=f"{text(dot.name)}: {text(dot.label)}<extra></extra>",
+    )
+
+
+def whiskers(value: float, span: Sequence[float], colour: str) -> dict[str, Any]:
+    """The line over an interval, as plotly wants it."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [span[1] - value],
+        "arrayminus": [value - span[0]],
+        "color": colour,
+        "thickness": 2,
+        "width": 5,
+    }
+
+
+def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
+    """An interval in another unit.
+
+    >>> scaled([0.5, 1.0], 100), scaled(None, 100)
+    ([50.0, 100.0], None)
+    """
+    return None if interval is None else [factor * v for v in interval]

@@ -1,0 +1,91 @@
+"""Figure: predicted JCT of nona, local and spread against the link's background load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+
+Row = Mapping[str, Any]
+ORDER = ("spread", "local", "nona")  # nona on top, where two are equal
+
+
+def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
+    """Lines over the background load, log axis; where splitting stops paying, the present, the SLOs.
+
+    A line ends with a cross where the placement has no steady state any more.
+    """
+    made = figure(340)
+    made.update_layout(margin={"l": 8, "r": 12, "t": 64, "b": 8})
+    for name in ORDER:
+        found = [(p["background"], p[f"{name}_s"]) for p in curve["points"] if p[f"{name}_s"] is not None]
+        style = scheduler_style(name)
+        made.add_scatter(
+            x=[100 * b for b, _ in found],
+            y=[1e3 * s for _, s in found],
+            name=name,
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2.5},
+            marker={"symbol": style.symbol, "size": 7},
+            hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} %<extra></extra>",
+        )
+        if found and len(found) < len(curve["points"]):
+            made.add_scatter(
+                x=[100 * found[-1][0]],
+                y=[1e3 * found[-1][1]],
+                mode="markers",
+                marker={"symbol": UNSTABLE_SYMBOL, "size": 12, "color": style.colour},
+                name=f"{name} overloads beyond",
+                showlegend=False,
+                hovertemplate=f"{name}: the last load with a steady state<extra></extra>",
+            )
+    _mark(made, 100 * curve["now"], "now", "dot", "bottom right")
+    if curve["stops"] is not None and curve["stops"] > curve["now"]:
+        _mark(made, 100 * curve["stops"], "splitting stops paying", "dash", "bottom left")
+    _slos(made, curve, slos_s)
+    made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
+    made.update_yaxes(title="predicted mean JCT, ms, log", type="log", nticks=6)
+    return made
+
+
+def _low(curve: Row) -> float:
+    return max(0.0, 100 * float(curve["now"]) - 4)
+
+
+def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> None:
+    made.add_vline(
+        x=x,
+        line={"color": QUIET, "dash": dash, "width": 1.5},
+        annotation={"text": label, "font": {"size": 12}},
+        annotation_position=position,
+    )
+
+
+def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
+    """The SLOs that lie within a factor of three of a line; others would squeeze the lines."""
+    values = [p[f"{n}_s"] for p in curve["points"] for n in ORDER if p[f"{n}_s"] is not None]
+    for name, slo in slos_s.items():
+        if values and min(values) / 3 <= slo <= max(values) * 3:
+            made.add_scatter(
+                x=[_low(curve), 100],
+                y=[1e3 * slo, 1e3 * slo],
+                name=f"SLO {text(name, 24)}",
+                mode="lines",
+                line={"color": QUIET, "dash": "longdash", "width": 1.5},
+                hovertemplate=f"SLO {text(name, 24)}: %{{y:.4g}} ms<extra></extra>",
+            )
+
+
+def congestion_rows(curve: Row) -> Sequence[Mapping[str, float | None]]:
+    """The points as a table: per cent and milliseconds."""
+    return [
+        {
+            "background %": 100 * p["background"],
+            **{f"{n} ms": None if p[f"{n}_s"] is None else 1e3 * p[f"{n}_s"] for n in reversed(ORDER)},
+        }
+        for p in curve["points"]
+    ]

@@ -1,0 +1,82 @@
+"""Crosses and labels where the curves of a sweep end, and the range of its logarithmic axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
+from nona.report.figures.style import text
+from nona.report.sweeps.ends import CurveEnd, round_ticks, spread_labels
+from nona.report.sweeps.values import axis_scale, by_ratio
+
+Report = Mapping[str, Any]
+ABOVE_PX = 16.0
+ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
+
+
+def add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
+    """A cross where each curve ends."""
+    for end in ends:
+        style = scheduler_style(end.name)
+        made.add_scatter(
+            x=[end.x],
+            y=[end.y],
+            name=f"{text(end.name)}: {end.label}",
+            legendgroup=end.name,
+            showlegend=False,
+            mode="markers",
+            marker={"symbol": UNSTABLE_SYMBOL, "size": 11, "color": style.colour},
+            hovertemplate=f"{text(end.label)}<extra>{text(end.name)}</extra>",
+        )
+
+
+def set_log_range(made: go.Figure) -> None:
+    """The simulated curves fill a logarithmic axis; what the formula says near its pole may leave it."""
+    drawn = [v for t in made.data if t.mode != "lines" for v in t.y if v is not None]
+    if drawn:
+        low, high = min(drawn) / 1.4, max(drawn) * 1.7
+        ticks = round_ticks(low, high)
+        made.update_yaxes(
+            range=[math.log10(low), math.log10(high)], tickvals=ticks, ticktext=[f"{t:g}" for t in ticks]
+        )
+
+
+def add_labels(
+    made: go.Figure, ends: Sequence[CurveEnd], report: Report, log: bool, height_px: float
+) -> None:
+    """Beside each cross, on the side where its curve does not go on; where that is full, above the curve."""
+    factor, ratio = axis_scale(report["unit"])[0], by_ratio(report["unit"])
+    place = math.log10 if ratio else float
+    values = report["values"]
+    first, last = place(factor * values[0]), place(factor * values[-1])
+    low, high = made.layout.yaxis.range or _reach_of(made)
+    scaled = [(math.log10(e.y) if log else e.y) for e in ends]
+    shares = [(place(end.x) - first) / max(last - first, 1e-9) for end in ends]
+    full = [s > ROOM if e.rightwards else s < 1 - ROOM for s, e in zip(shares, ends, strict=True)]
+    lifts = [ABOVE_PX if crowded else 0.0 for crowded in full]
+    heights = [height_px * (y - low) / max(high - low, 1e-9) for y in scaled]
+    moved = spread_labels([h + lift for h, lift in zip(heights, lifts, strict=True)])
+    for end, y, crowded, lift, shift in zip(ends, scaled, full, lifts, moved, strict=True):
+        colour = scheduler_style(end.name).colour
+        made.add_annotation(
+            x=place(end.x),
+            y=y,
+            text=text(end.label),
+            font={"size": 11, "color": colour},
+            xanchor="left" if end.rightwards != crowded else "right",
+            ax=12 if end.rightwards != crowded else -12,
+            ay=-shift - lift,
+            arrowwidth=1,
+            arrowhead=0,
+            arrowcolor=colour,
+            standoff=5,
+        )
+
+
+def _reach_of(made: go.Figure) -> tuple[float, float]:
+    drawn = [v for t in made.data for v in t.y if v is not None]
+    return min(drawn), max(drawn)

@@ -1,0 +1,1 @@
+"""Reports as one HTML file, with charts as inline SVG."""

@@ -1,0 +1,129 @@
+"""The section on a placement in an HTML report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.html.parts import chart, facts, paragraph, section, table
+from nona.report.html.svg_charts import Bar, bars
+from nona.report.text import or_dash
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4
+
+
+def placement_section(report: Row | None, beside: Row | None = None) -> str:
+    """Objective, certificate, prediction and configurations; with ``local`` and ``spread`` of ``beside``."""
+    if report is None:
+        return ""
+    p = report["predicted"]
+    told = {
+        "Predicted mean JCT": format_time(report["objective_s"]),
+        "Lower bound": or_dash(report["lower_bound_s"], format_time),
+        "Certified gap": or_dash(report["gap"], "{:.2e}".format) + ", at this placement's server wait",
+        "Gap at any server wait": or_dash(report["global_gap"], "{:.2%}".format),
+        "Solver": f"{report['solver']}, {format_time(report['seconds'])}",
+        "Link": f"{_share(p['network_utilization'])} busy, mean wait {_time(p['network_wait_s'])}",
+        "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {_time(p['server_wait_s'])}",
+    }
+    rows, others = _configurations(report)
+    return section(
+        "Placement",
+        facts(told),
+        *(paragraph(note, "quiet") for note in report["notes"]),
+        _beside(report, beside) if beside else "",
+        table(_models(report), "Predicted mean JCT of each model and its parts"),
+        table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
+        paragraph(others, "quiet") if others else "",
+    )
+
+
+def _beside(report: Row, data: Row) -> str:
+    rows = []
+    for name, other in (("nona", report), ("local", data["local"]), ("spread", data["spread"])):
+        jct = other["predicted"]["jct_s"] if other else None
+        label = or_dash(jct, format_time) if jct is not None else "overloaded"
+        rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
+    alt = "Predicted mean completion time of the solved placement, of local and of spread"
+    return chart("Predicted mean completion time beside local and spread", bars(rows, "mean JCT, ms", alt))
+
+
+def _models(report: Row) -> list[dict[str, str]]:
+    return [
+        {
+            "model": name,
+            "mean JCT": _time(m["jct_s"]),
+            "compute": _time(m["compute_s"]),
+            "transfer": _time(m["transfer_s"]),
+            "wait at links": _time(m["network_wait_s"]),
+            "wait at servers": _time(m["server_wait_s"]),
+        }
+        for name, m in report["models"].items()
+    ]
+
+
+def _configurations(report: Row) -> tuple[list[dict[str, str]], str]:
+    """Rows for the sub-graphs that are split with some probability, and what is said of the others."""
+    rows: list[dict[str, str]] = []
+    whole = split = left_out = 0
+    for name, model in report["models"].items():
+        for subgraph in model["subgraphs"]:
+            found = sorted(subgraph["configurations"], key=lambda c: -c["probability"])
+            if not any(part for c in found for part in c["parts"]):
+                continue
+            if all(_is_local(c) for c in found if c["probability"] >= LEAST):
+                whole += 1
+                continue
+            split += 1
+            used = [c for c in found if c["probability"] >= LEAST]
+            shown = used[:MOST_CONFIGURATIONS] if split <= MOST_SUBGRAPHS else []
+            left_out += len(used) - len(shown)
+            place = f"{subgraph['root'] or '(start)'} → {subgraph['sink'] or '(end)'}"
+            rows += [
+                {
+                    "model": name,
+                    "sub-graph": _cut(place, 90),
+                    "probability": f"{c['probability']:.2%}",
+                    "parts": _parts(c),
+                }
+                for c in shown
+            ]
+    return rows, _others(whole, left_out)
+
+
+def _others(whole: int, left_out: int) -> str:
+    told = []
+    if whole:
+        told.append(f"{whole} sub-graphs that could be split stay on one server.")
+    if left_out:
+        told.append(f"{left_out} more configurations are in the JSON file.")
+    return " ".join(told)
+
+
+def _is_local(configuration: Row) -> bool:
+    """Whether everything stays on the root's server."""
+    parts, root = configuration["parts"], configuration["root_part"]
+    return len(parts) <= (root == 0) and configuration["sink_part"] in (-1, root)
+
+
+def _parts(configuration: Row) -> str:
+    told = []
+    for i, part in enumerate(configuration["parts"]):
+        where = [w for w, key in (("root", "root_part"), ("sink", "sink_part")) if configuration[key] == i]
+        told.append("{" + ", ".join(part) + "}" + (f" with the {' and '.join(where)}" if where else ""))
+    return _cut(" | ".join(told), LONGEST) or "–"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _time(value: float | None) -> str:
+    return or_dash(value, format_time)
+
+
+def _share(value: float | None) -> str:
+    return or_dash(value, "{:.1%}".format)

@@ -1,0 +1,143 @@
+"""A simulation as one HTML file: no request, no script, light and dark, for the screen and for paper."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.html.loads import parts_section, slo_section, utilisation_section
+from nona.report.html.parts import bullets, code, document, escape, facts, paragraph, section, table
+from nona.report.html.placement import placement_section
+from nona.report.html.simulation import (
+    checks_section,
+    difference_section,
+    distribution_section,
+    results_section,
+    warmup_section,
+)
+from nona.report.simulations.findings import findings
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+LIMITS = (
+    "Times of operators are modelled unless they are marked as measured or given; what they are worth is "
+    "stated above.",
+    "An executor runs one task at a time, first come, first served, without interruption; sharing one GPU "
+    "is modelled by MIG slices or MPS shares only.",
+    "Background load is Poisson and independent of the queries. Failures, cold starts and the loading of "
+    "weights are not simulated.",
+    "Intervals are at 95 % and over replications, each by itself: among twenty comparisons one excludes 0 "
+    "by chance.",
+    "Predictions assume Poisson arrivals and waits that are independent of one another.",
+)
+
+
+def simulation_html(data: Row) -> str:
+    """The report on a simulation's outcome (:func:`nona.study.outcome.simulation_outcome`).
+
+    Equal data give equal bytes; the date is among them.
+    """
+    told, report = data["about"], data["report"]
+    lines = [(f.text, f.kind) for f in findings(data)]
+    return document(
+        f"{told['name']}: simulation",
+        [
+            _header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
+            bullets(lines, "findings"),
+            results_section(data),
+            difference_section(data),
+            distribution_section(data),
+            slo_section(data),
+            parts_section(data),
+            utilisation_section(data),
+            warmup_section(data),
+            checks_section(report),
+            provenance_section(data["models"]),
+            placement_section(data.get("placement")),
+            section("Limits", bullets([(line, "") for line in LIMITS])),
+            scenario_section(told, "simulate", "--html", "report.html"),
+        ],
+    )
+
+
+def placement_html(data: Row) -> str:
+    """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
+    told = data["about"]
+    return document(
+        f"{told['name']}: placement",
+        [
+            _header(told, "Placement", {"Solver": data["nona"]["solver"]}),
+            placement_section(data["nona"], data),
+            provenance_section(data["models"]),
+            section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
+            scenario_section(told, "place", "--html", "placement.html"),
+        ],
+    )
+
+
+def _header(told: Row, what: str, more: Mapping[str, object]) -> str:
+    about = {
+        "Made": told["made"],
+        "By": f"Nona Planner {told['version']}",
+        "Seed": told["seed"],
+        "Scenario": f"{told['hash']} (fingerprint)",
+        **more,
+    }
+    description = paragraph(told["description"], "quiet") if told["description"] else ""
+    title = f'<p class="quiet">{escape(what)} report</p>\n<h1>{escape(told["name"])}</h1>'
+    return f"<header>\n{title}\n{description}\n{facts(about)}\n</header>"
+
+
+def _engine(report: Row) -> str:
+    return f"{report['engine']}, {format_time(report['seconds'])} on the clock"
+
+
+def _size(data: Row) -> str:
+    found = data["report"]["schedulers"]
+    most = max((s["replications"] for s in found.values()), default=0)
+    return f"{data['about']['jobs']:,} jobs per run, {most} replications, {len(found)} schedulers"
+
+
+def provenance_section(models: Mapping[str, Row]) -> str:
+    """Where times come from, and how sure they are."""
+    rows = [
+        {
+            "model": name,
+            "device": m["device"],
+            "all operators": format_time(m["total_compute_s"]),
+            "longest chain": format_time(m["critical_path_s"]),
+            "parallelism": f"{m['parallelism']:.3f}",
+            "provenance": ", ".join(f"{share:.1%} {kind}" for kind, share in sorted(m["provenance"].items())),
+        }
+        for name, m in models.items()
+    ]
+    sigma: dict[str, float] = {}
+    for m in models.values():
+        sigma.update(m["sigma"])
+    errors = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
+    return section("Where the times come from", table(rows, "Times of the models"), bullets(errors))
+
+
+def _error(kind: str, sigma: float) -> str:
+    if sigma == 0:
+        return f"{kind}: taken at their word, as the file states them."
+    low, high = math.exp(-sigma), math.exp(sigma)
+    return (
+        f"{kind}: two times out of three the truth lies between {low:.2f} and {high:.2f} times what is "
+        f"stated (standard deviation of the logarithm about {sigma:g})."
+    )
+
+
+def scenario_section(told: Row, command: str, *arguments: str) -> str:
+    """The scenario in full, and the command that does the same."""
+    files = f" It names files that must lie beside it: {', '.join(told['files'])}." if told["files"] else ""
+    line = shlex.join(["nona", command, "scenario.yaml", *arguments])
+    return section(
+        "The same again",
+        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
+        code(line),
+        "<h3>scenario.yaml</h3>",
+        code(told["yaml"]),
+    )

@@ -1,0 +1,191 @@
+"""Charts as inline SVG: bars with intervals, stacked bars, step lines. Pure functions, no script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nona.report.figures.scheduler_styles import OVERLOADED_DASH
+from nona.report.html.parts import escape
+from nona.report.html.svg_axes import Scale, log_ticks, scale_over, ticks
+
+WIDTH, LEFT, RIGHT, ROW = 760, 170, 96, 30
+_DASHES = {
+    "solid": "",
+    "dash": "9 5",
+    "dot": "2 4",
+    "longdash": "15 6",
+    "dashdot": "9 4 2 4",
+    "longdashdot": "15 4 2 4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value (``None``: none to show) with its interval; ``label`` stands beside it."""
+
+    name: str
+    value: float | None
+    label: str
+    colour: str
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve; ``dash`` as plotly names it."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    dash: str = "solid"
+
+
+def span(interval: Sequence[float] | None, scale: float) -> tuple[float, float] | None:
+    """An interval times ``scale``."""
+    return None if interval is None else (scale * interval[0], scale * interval[1])
+
+
+def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) -> str:
+    """Horizontal bars from 0, each with its 95 % interval as a whisker."""
+    reach = [max(r.value or 0.0, r.interval[1] if r.interval else 0.0) for r in rows]
+    marks = ticks(most if most is not None else max(reach, default=0.0))
+    at = scale_over(marks, LEFT, WIDTH - RIGHT)
+    body = []
+    for i, row in enumerate(rows):
+        y = 8 + i * ROW
+        body.append(_text(LEFT - 8, y + 17, row.name, "end"))
+        end = at(row.value) if row.value is not None else LEFT
+        if row.value is not None:
+            body.append(_rect(LEFT, y + 4, end - LEFT, ROW - 10, row.colour, f"{row.name}: {row.label}"))
+        if row.interval and row.value is not None:
+            low, high = at(max(row.interval[0], 0.0)), at(min(row.interval[1], marks[-1]))
+            end = max(end, high)
+            middle = y + 4 + (ROW - 10) / 2
+            body.append(
+                f'<path class="w" fill="none" stroke-width="1.5" d="M{low:.1f} {middle - 5:.1f}v10m0 -5'
+                f'H{high:.1f}m0 -5v10"/>'
+            )
+        body.append(_text(end + 8, y + 17, row.label))
+    return _framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
+
+
+def stacked_bars(
+    rows: Sequence[tuple[str, Sequence[float]]], parts: Sequence[tuple[str, str]], axis: str, alt: str
+) -> str:
+    """Horizontal bars of parts, with (name, colour) of each part in the legend; no values: no bar."""
+    marks = ticks(max((sum(v) for _, v in rows), default=0.0))
+    at = scale_over(marks, LEFT, WIDTH - RIGHT)
+    body = list(_legend([(n, c, "solid") for n, c in parts]))
+    top = 8 + ROW * math.ceil(len(parts) / 4)
+    for i, (name, values) in enumerate(rows):
+        y, start = top + i * ROW, 0.0
+        body.append(_text(LEFT - 8, y + 17, name, "end"))
+        for (part, colour), value in zip(parts, values, strict=False):
+            told = f"{name}, {part}: {value:.4g} {axis.rpartition(', ')[2]}"
+            body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, told))
+            start += value
+        if not values:
+            body.append(_text(LEFT + 8, y + 17, "overloaded"))
+    return _framed(body, marks, at, top + len(rows) * ROW, axis, alt, top)
+
+
+def lines(
+    curves: Sequence[Line],
+    axis: str,
+    upright: str,
+    alt: str,
+    limits: Mapping[str, float],
+    steps: bool = True,
+    log: bool = False,
+) -> str:
+    """Curves with upright ``limits`` (name → place). Steps for distributions; x from 0, or ``log``."""
+    top = 8 + ROW * math.ceil(len(curves) / 4)
+    low, left = top + 260, 64
+    places = [x for c in curves for x in (*c.x[:1], *c.x[-1:]) if x > 0 or not log]
+    places += limits.values()
+    far = max(places, default=1.0)
+    marks = log_ticks(min(places, default=0.1), far) if log else ticks(far, 6)
+    levels = ticks(max((y for c in curves for y in c.y), default=1.0))
+    at, up = scale_over(marks, left, WIDTH - 24, log), scale_over(levels, low, top + 6)
+    body = list(_legend([(c.name, c.colour, c.dash) for c in curves]))
+    for level in levels:
+        body.append(f'<path class="g" d="M{left} {up(level):.1f}H{WIDTH - 24}"/>')
+        body.append(_text(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
+    body.append(_text(left, top - 2, upright, "start", "q"))
+    body += [_curve(curve, at, up, steps) for curve in curves]
+    for name, place in limits.items():
+        x = at(place)
+        body.append(f'<path class="s" stroke-dasharray="6 4" stroke-width="1.5" d="M{x:.1f} {top}V{low}"/>')
+        anchor = "end" if x > WIDTH - 140 else "start"
+        body.append(_text(x + (-5 if anchor == "end" else 5), low - 8, name, anchor, "st"))
+    return _framed(body, marks, at, low, axis, alt, top)
+
+
+def _curve(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
+    dash = f' stroke-dasharray="{_DASHES[curve.dash]}"' if _DASHES.get(curve.dash) else ""
+    return (
+        f'<path fill="none" stroke="{escape(curve.colour)}" stroke-width="2"{dash} '
+        f'd="{_path(curve, at, up, steps)}"><title>{escape(curve.name)}</title></path>'
+    )
+
+
+def overloaded(name: str, dash: str, state: str) -> tuple[str, str]:
+    """Name and dash of a curve, marked where its scheduler is overloaded."""
+    return (f"{name} (overloaded)", OVERLOADED_DASH) if state == "overloaded" else (name, dash)
+
+
+def _path(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
+    points = list(zip(curve.x, curve.y, strict=True))
+    if not points:
+        return "M0 0"
+    begin = [f"M{at(points[0][0]):.1f} {up(0 if steps else points[0][1]):.1f}"]
+    if steps:
+        return "".join(begin + [f"H{at(x):.1f}V{up(y):.1f}" for x, y in points])
+    return "".join(begin + [f"L{at(x):.1f} {up(y):.1f}" for x, y in points[1:]])
+
+
+def _framed(
+    body: Sequence[str],
+    marks: Sequence[float],
+    at: Scale,
+    bottom: float,
+    axis: str,
+    alt: str,
+    top: float = 4,
+) -> str:
+    grid = [f'<path class="g" d="M{at(m):.1f} {top}V{bottom}"/>' for m in marks]
+    labels = [_text(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
+    title = _text((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {bottom + 48:.0f}" role="img" aria-label="{escape(alt)}">\n'
+        + "\n".join([*grid, *body, *labels, title])
+        + "\n</svg>"
+    )
+
+
+def _legend(entries: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Name, colour and dash of each curve, four in a row."""
+    for i, (name, colour, dash) in enumerate(entries):
+        x, y = 10 + (i % 4) * (WIDTH - 20) / 4, 14 + (i // 4) * ROW * 0.75
+        stroke = f' stroke-dasharray="{_DASHES[dash]}"' if _DASHES.get(dash) else ""
+        yield f'<path stroke="{escape(colour)}" stroke-width="4"{stroke} d="M{x:.1f} {y:.1f}h30"/>'
+        yield _text(x + 36, y + 4, name, longest=19)
+
+
+def _text(x: float, y: float, value: str, anchor: str = "start", kind: str = "", longest: int = 24) -> str:
+    shown = value if len(value) <= longest or kind else value[: longest - 1] + "…"
+    attributes = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}"{attributes}{f" class={chr(34)}{kind}{chr(34)}" if kind else ""}>'
+        + (f"{escape(shown)}</text>")
+    )
+
+
+def _rect(x: float, y: float, width: float, height: float, colour: str, told: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.0):.1f}" height="{height:.1f}" rx="2" '
+        f'fill="{escape(colour)}"><title>{escape(told)}</title></rect>'
+    )

@@ -1,0 +1,1 @@
+"""Reports on placements: certificate and prediction, sentences, the working."""

@@ -1,0 +1,99 @@
+"""What a simulation found, in one sentence with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.report.simulations.findings import shortest
+from nona.report.text import interval_text, share_text
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server
+
+
+def reference_for(schedulers: Mapping[str, Row], best: str) -> str | None:
+    """What the best is compared with: ``local``, or else the next best; ``None`` if it is alone."""
+    means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
+    others = [n for n in means if n != best]
+    if not others:
+        return None
+    return REFERENCE if REFERENCE in others else min(others, key=lambda n: means[n])
+
+
+def level_with(best: str, differences: Mapping[str, Mapping[str, Row]]) -> list[str]:
+    """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
+    rows = differences.get(best, {})
+    return [n for n, d in rows.items() if d["verdict"] == "not told apart" and d["jct_s"]["ci95"] is not None]
+
+
+def headline(schedulers: Mapping[str, Row], differences: Mapping[str, Mapping[str, Row]]) -> str:
+    """The finding: who is shortest, by how much, who is overloaded.
+
+    ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
+    difference, as of :func:`~nona.report.simulations.differences.all_differences`.
+    """
+    best = shortest(schedulers)
+    over = [n for n, s in schedulers.items() if s["state"] == "overloaded"]
+    if best is None:
+        return (
+            f"{_list(over)} {_are(over)} overloaded: no mean completion time exists."
+            if over
+            else ("No job was completed: there is no mean completion time.")
+        )
+    mean = interval_text(schedulers[best]["jct_s"], format_time)
+    level = level_with(best, differences)
+    if level:
+        found = f"{best} is lowest at {mean}, not told apart from {_list(level)}"
+    else:
+        found = f"{best} is shortest: {mean}"
+    if schedulers[best]["jct_s"]["ci95"] is not None:
+        found += " (95 %)"
+    return found + _against(best, reference_for(schedulers, best), differences) + _trouble(schedulers, over)
+
+
+def _against(best: str, other: str | None, differences: Mapping[str, Mapping[str, Row]]) -> str:
+    row = differences.get(other or "", {}).get(best)
+    if other is None or row is None or row["relative"] is None or row["verdict"] == "not told apart":
+        return ""
+    size = interval_text(_negated(row["jct_s"]), format_time)
+    kind = "paired difference" if row["jct_s"]["ci95"] is not None else "difference"
+    return f", {share_text(abs(row['relative']))} below {other} ({kind} {size})"
+
+
+def _negated(value: Row) -> dict[str, Any]:
+    span = value["ci95"]
+    return {"mean": -value["mean"], "ci95": None if span is None else [-span[1], -span[0]]}
+
+
+def _trouble(schedulers: Mapping[str, Row], over: Sequence[str]) -> str:
+    late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
+    told = f"; {_list(over)} {_are(over)} overloaded" if over else ""
+    return told + (f"; {_list(late)} ended in a backlog" if late else "") + "."
+
+
+def live_headline(live: Row) -> str:
+    """The same while the simulation goes on: who leads so far.
+
+    >>> live_headline({"series": {"a": {"mean_s": 0.02}, "b": {"mean_s": 0.01}}})
+    'So far b is shortest: 10 ms; a is at 20 ms.'
+    """
+    means = {n: s["mean_s"] for n, s in live.get("series", {}).items()}
+    if not means:
+        return "The first jobs are on their way."
+    order = sorted(means, key=lambda n: means[n])
+    rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[1:3])
+    return f"So far {order[0]} is shortest: {format_time(means[order[0]])}{'; ' + rest if rest else ''}."
+
+
+def _list(names: Sequence[str]) -> str:
+    """
+    >>> _list(["a"]), _list(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

@@ -1,0 +1,84 @@
+"""How sure a simulation is, as a table and in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import NormalDist
+from typing import Any
+
+from nona.report.text import interval_text, or_dash, share_text
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+LEVEL = 0.9  # of the stated error of a modelled time
+MEANING = {
+    "Predicted": "queueing formula (Pollaczek–Khinchine) on loads and two moments, for Poisson arrivals. "
+    "What it leaves out: that arrivals, forks and transfers of one job depend on one another, run-on, "
+    "bursts, and what a scheduler sees of the queues. It has no sampling error.",
+    "Simulated": "the mean over independent runs with Student's 95 % interval. What it has beside the truth: "
+    "sampling error, which the interval states, and the model of the cluster, which it does not.",
+    "Idle bound": "the longest chain of tasks on the quickest executors with nobody else there: no scheduler "
+    "can be below it, whatever the load.",
+    "By Little's law": "mean number of jobs in the system over the rate of arrivals, counted in these runs "
+    "without looking at completion times. Apart from the edges of the window it must agree.",
+    "Load": "what is offered to the busier of executors and link, over what it can serve. At 100 % or more "
+    "there is no steady state and no mean.",
+}
+
+
+def sureness_table(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """The rows of :func:`~nona.report.simulations.sureness.sureness_rows` as people read them."""
+    return [
+        {
+            "scheduler": r["scheduler"],
+            "state": r["state"],
+            "predicted": _prediction(r),
+            "simulated": interval_text({"mean": r["mean_s"], "ci95": r["ci95"]}, format_time),
+            "± of mean": or_dash(r["relative_half_width"], partial(share_text, digits=2)),
+            "predicted / simulated": _error(r),
+            "by Little's law": or_dash(r["little_s"], format_time) if r["state"] != "overloaded" else "–",
+            "idle bound": or_dash(r["idle_s"], format_time),
+            "× idle bound": or_dash(r["over_idle"], "{:.3g} ×".format),
+            "load": f"{or_dash(r['load'], share_text)} {r['bottleneck']}",
+            "why": r["reason"],
+        }
+        for r in rows
+    ]
+
+
+def _prediction(row: Row) -> str:
+    if row["prediction"] == "formula":
+        return format_time(row["predicted_s"])
+    return "no formula" if row["prediction"] == "none" else "overloaded"
+
+
+def _error(row: Row) -> str:
+    if row["error"] is None:
+        return "–"
+    inside = {True: ", within the interval", False: "", None: ""}[row["explained"]]
+    return f"{share_text(row['error'], 1, '+')}{inside}"
+
+
+def provenance_lines(models: Mapping[str, Row]) -> list[str]:
+    """For each model where its times come from and how far off they may be, by the cost model's own error.
+
+    >>> provenance_lines({"m": {"device": "t4", "provenance": {"given": 1.0}, "sigma": {"given": 0.0}}})
+    ['m on t4: 100 % given (taken as stated).']
+    """
+    lines = []
+    for name, facts in models.items():
+        parts = [
+            f"{share_text(share)} {kind} ({_stated(facts['sigma'].get(kind, 0.0))})"
+            for kind, share in sorted(facts["provenance"].items(), key=lambda item: -item[1])
+        ]
+        lines.append(f"{name} on {facts['device']}: {', '.join(parts)}.")
+    return lines
+
+
+def _stated(sigma: float) -> str:
+    if sigma == 0:
+        return "taken as stated"
+    factor = math.exp(NormalDist().inv_cdf((1 + LEVEL) / 2) * sigma)
+    return f"with {share_text(LEVEL)} between {1 / factor:.2f} and {factor:.2f} times"

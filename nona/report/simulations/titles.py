@@ -1,0 +1,190 @@
+"""Titles of the charts of a simulation: each states what its chart shows, with the number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.report.figures.compare import Dot, scaled
+from nona.report.simulations.findings import shortest
+from nona.report.simulations.text import percentile_text
+from nona.report.text import interval_text, share_text
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+WORDS = {
+    "compute": "compute",
+    "transfer": "transfer",
+    "link_wait": "waiting for links",
+    "server_wait": "waiting for servers",
+}
+
+
+def jct_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
+    """Mean JCT of each scheduler, in milliseconds, with its interval."""
+    return [
+        Dot(
+            name,
+            None if s["jct_s"]["mean"] is None else 1e3 * s["jct_s"]["mean"],
+            scaled(s["jct_s"]["ci95"], 1e3),
+            interval_text(s["jct_s"], format_time),
+            s["state"] if s["jct_s"]["mean"] is None else "",
+        )
+        for name, s in schedulers.items()
+    ]
+
+
+def _tenths(share: float) -> str:
+    return share_text(share, 1)
+
+
+def hit_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
+    """SLO hit rate of each scheduler, in per cent, with its interval."""
+    return [
+        Dot(
+            name,
+            None if s["slo_hit_rate"]["mean"] is None else 100 * s["slo_hit_rate"]["mean"],
+            scaled(s["slo_hit_rate"]["ci95"], 100),
+            interval_text(s["slo_hit_rate"], _tenths),
+            "no SLO",
+        )
+        for name, s in schedulers.items()
+    ]
+
+
+def difference_dots(differences: Mapping[str, Row]) -> list[Dot]:
+    """Mean JCT of each scheduler less that of a baseline, in milliseconds, with its paired interval."""
+    return [
+        Dot(
+            name,
+            None if d["jct_s"]["mean"] is None else 1e3 * d["jct_s"]["mean"],
+            scaled(d["jct_s"]["ci95"], 1e3),
+            interval_text(d["jct_s"], format_time),
+            d["verdict"],
+        )
+        for name, d in differences.items()
+    ]
+
+
+def percentile_rows(schedulers: Mapping[str, Row], model: str) -> list[dict[str, str]]:
+    """One row per scheduler: percentiles of the JCT of one model or of ``"all"``, with their intervals."""
+    return [
+        {
+            "scheduler": name,
+            **{p: percentile_text(v) for p, v in _percentiles(s, model).items()},
+            "withheld": next((v["withheld"] for v in _percentiles(s, model).values() if v["withheld"]), ""),
+        }
+        for name, s in schedulers.items()
+    ]
+
+
+def _percentiles(scheduler: Row, model: str) -> Mapping[str, Row]:
+    of = scheduler["jct_s"] if model == "all" else scheduler["models"][model]
+    found: Mapping[str, Row] = of["percentiles"]
+    return found
+
+
+def jct_title(schedulers: Mapping[str, Row]) -> str:
+    """Who has the lowest mean JCT, and how far the highest is.
+
+    >>> row = lambda m: {"jct_s": {"mean": m}}
+    >>> jct_title({"a": row(0.01), "b": row(0.03)})
+    'Mean JCT runs from 10 ms (a) to 30 ms (b)'
+    """
+    means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
+    if not means:
+        return "No scheduler has a mean JCT: all are overloaded"
+    low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
+    if low == high:
+        return f"Mean JCT of {low}: {format_time(means[low])}"
+    return f"Mean JCT runs from {format_time(means[low])} ({low}) to {format_time(means[high])} ({high})"
+
+
+def hits_title(schedulers: Mapping[str, Row]) -> str:
+    """Who keeps most SLOs, who fewest."""
+    rates = {
+        n: s["slo_hit_rate"]["mean"] for n, s in schedulers.items() if s["slo_hit_rate"]["mean"] is not None
+    }
+    if not rates:
+        return "No query has an SLO"
+    low, high = min(rates, key=lambda n: rates[n]), max(rates, key=lambda n: rates[n])
+    if rates[low] == rates[high]:
+        return f"All keep {share_text(rates[high], 1)} of their SLOs"
+    return f"{high} keeps {share_text(rates[high], 1)} of the SLOs, {low} {share_text(rates[low], 1)}"
+
+
+def differences_title(baseline: str, differences: Mapping[str, Row]) -> str:
+    """How many schedulers are clearly faster and slower than the baseline.
+
+    >>> differences_title("local", {"a": {"verdict": "faster"}, "b": {"verdict": "overloaded"}})
+    'Against local: 1 clearly faster, 0 clearly slower, 0 not told apart'
+    """
+    verdicts = [d["verdict"] for d in differences.values()]
+    told = ", ".join(f"{verdicts.count(v)} clearly {v}" for v in ("faster", "slower"))
+    return f"Against {baseline}: {told}, {verdicts.count('not told apart')} not told apart"
+
+
+def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
+    """The 95th percentile of the scheduler that has the lowest."""
+    whole = model == "all"
+    tails = {}
+    for name, s in schedulers.items():
+        value = _percentiles(s, model)["p95"]["value_s"]
+        if value is not None:
+            tails[name] = value
+    which = "jobs" if whole else f"{model} jobs"
+    if not tails:
+        return f"How long {which} take"
+    best = min(tails, key=lambda n: tails[n])
+    return f"{best} has the shortest tail: 95 % of its {which} are done within {format_time(tails[best])}"
+
+
+def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
+    """What most of the time goes into under the scheduler with the lowest mean."""
+    best = shortest(schedulers)
+    if best is None:
+        return "No scheduler has a mean JCT to take apart"
+    of = schedulers[best] if model == "all" else schedulers[best]["models"][model]
+    parts = {k: v for k, v in of["parts_s"].items() if v is not None}
+    total = sum(parts.values())
+    if total <= 0:
+        return f"{best}: no job took any time"
+    most = max(parts, key=lambda k: parts[k])
+    return f"{best}: {share_text(parts[most] / total)} of the time is {WORDS[most]}"
+
+
+def utilisation_title(schedulers: Mapping[str, Row]) -> str:
+    """Which scheduler uses the busiest resource most."""
+    found = [
+        (v, name, word)
+        for name, s in schedulers.items()
+        for key, word in (("compute", "executors"), ("network", "link"))
+        if (v := s["utilization"][key]) is not None
+    ]
+    if not found:
+        return "No load was measured"
+    share, name, word = max(found)
+    return f"The busiest resource is the {word} under {name}: {share_text(share, int(share < 0.1))}"
+
+
+def executors_title(executors: Sequence[float]) -> str:
+    """How evenly the executors are used.
+
+    >>> executors_title([0.5, 0.25])
+    'Executors are busy between 25 % and 50 % of the time'
+    """
+    if not executors:
+        return "No executor was measured"
+    low, high = 100 * min(executors), 100 * max(executors)
+    return f"Executors are busy between {low:.0f} % and {high:.0f} % of the time"
+
+
+def over_time_title(schedulers: Mapping[str, Row]) -> str:
+    """Whether anything grows: an overloaded run has no level that it keeps to."""
+    growing = [n for n, s in schedulers.items() if s["state"] == "overloaded"]
+    late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
+    if growing:
+        return f"JCT keeps growing under {', '.join(growing)}"
+    if late:
+        return f"{', '.join(late)} ended in a backlog; the others keep to their level"
+    return "Every scheduler keeps to its level: the runs were stable"

@@ -1,0 +1,1 @@
+"""Reports on sweeps: values, edges of stability, findings."""

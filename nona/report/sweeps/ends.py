@@ -1,0 +1,124 @@
+"""Where curves of a sweep end: the crosses with their labels, and labels that do not overlap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.report.sweeps.stability import NEAR, merged_spans
+from nona.report.sweeps.values import axis_scale, value_text
+
+Report = Mapping[str, Any]
+GAP = 16.0  # pixels between the middles of two lines of small text
+
+
+@dataclass(frozen=True, slots=True)
+class CurveEnd:
+    """A cross at (``x``, ``y``), as on the axes; ``rightwards``: its curve comes from the left."""
+
+    name: str
+    x: float
+    y: float
+    label: str
+    rightwards: bool
+
+
+def curve_ends(report: Report, get: Callable[[Report], Report], scale: float = 1.0) -> list[CurveEnd]:
+    """One for every edge that is known well, at the height of the last point that is drawn before it.
+
+    ``get`` gives a point's ``{"mean", …}``, times ``scale`` on the axis.
+    """
+    factor = axis_scale(report["unit"])[0]
+    span = report["values"][-1] - report["values"][0]
+    close = max(NEAR * span, 1.0 if report["unit"] == "count" else 0.0)
+    found = []
+    for name, curve in report["schedulers"].items():
+        for low, high in merged_spans(curve):
+            label = edge_label(low, high, report["unit"])
+            for beyond, rightwards in ((low, True), (high, False)):
+                last = None if beyond is None else _nearest(curve, beyond, rightwards)
+                if beyond is None or last is None or abs(beyond - last["value"]) > close:
+                    continue
+                drawn = _drawn(curve, last["value"], rightwards, get)
+                if drawn is not None:
+                    found.append(CurveEnd(name, factor * beyond, scale * drawn, label, rightwards))
+    return found
+
+
+def _nearest(curve: Report, beyond: float, before: bool) -> Report | None:
+    """The stable point next to ``beyond``, before or after it."""
+    stable = [
+        p
+        for p in curve["points"]
+        if p["state"] != "overloaded" and (p["value"] < beyond if before else p["value"] > beyond)
+    ]
+    return (stable[-1] if before else stable[0]) if stable else None
+
+
+def _drawn(curve: Report, value: float, before: bool, get: Callable[[Report], Report]) -> float | None:
+    """The height of the drawn point at ``value``, or of the next one away from the edge."""
+    heights = [
+        (abs(p["value"] - value), get(p)["mean"])
+        for p in curve["points"]
+        if p["state"] != "overloaded"
+        and get(p)["mean"] is not None
+        and (p["value"] <= value if before else p["value"] >= value)
+    ]
+    return float(min(heights)[1]) if heights else None
+
+
+def edge_label(low: float | None, high: float | None, unit: str) -> str:
+    """What stands beside the crosses of a stretch without a steady state; ``None``: it has no end there.
+
+    >>> edge_label(0.6, None, "fraction"), edge_label(None, 12.0, "count")
+    ('unstable ≥ 60 %', 'unstable ≤ 12')
+    """
+    if low is None or high is None:
+        end = value_text(low if low is not None else high or 0.0, unit)
+        return f"unstable {'≤' if low is None else '≥'} {end}"
+    return f"unstable {value_text(low, unit)} to {value_text(high, unit)}"
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between two positive numbers; powers alone over many decades.
+
+    >>> round_ticks(3.0, 60.0)
+    [5.0, 10.0, 20.0, 50.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if last - first <= 4 else (1,)
+    ticks = [float(f"{k}e{power}") for power in range(first, last + 1) for k in steps]
+    return [t for t in ticks if low <= t <= high]
+
+
+def spread_labels(heights: Sequence[float], gap: float = GAP) -> list[float]:
+    """How far each label moves up (pixels), so that none is nearer to another than ``gap``.
+
+    Labels keep their order; a crowd is centred on where it stood.
+
+    >>> spread_labels([100.0, 100.0, 300.0])
+    [-8.0, 8.0, 0.0]
+    """
+    order = sorted(range(len(heights)), key=lambda i: (heights[i], i))
+    crowds: list[tuple[float, list[int]]] = []  # (sum of wished bottoms, members), bottom to top
+    for i in order:
+        crowds.append((heights[i], [i]))
+        while len(crowds) > 1 and _top(crowds[-2], gap) + gap > _bottom(crowds[-1]):
+            (upper, above), (lower, below) = crowds.pop(), crowds.pop()
+            crowds.append((lower + upper - gap * len(below) * len(above), below + above))
+    moved = [0.0] * len(heights)
+    for crowd in crowds:
+        for place, i in enumerate(crowd[1]):
+            moved[i] = _bottom(crowd) + gap * place - heights[i]
+    return moved
+
+
+def _bottom(crowd: tuple[float, list[int]]) -> float:
+    """Where the lowest label of a crowd stands: the mean of what each member wishes for it."""
+    return crowd[0] / len(crowd[1])
+
+
+def _top(crowd: tuple[float, list[int]], gap: float) -> float:
+    return _bottom(crowd) + gap * (len(crowd[1]) - 1)

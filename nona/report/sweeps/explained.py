@@ -1,0 +1,132 @@
+"""Which effects of a sweep are the formula's and which the simulation's, with the sweep's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.report.sweeps.stability import listed, stability_text, unstable_spans
+from nona.report.sweeps.values import value_text
+
+Report = Mapping[str, Any]
+NEAR = 0.1  # of the swept span
+
+
+def explanation(report: Report) -> list[tuple[str, str]]:
+    """(what, text) for each thing that a reader of the curves should know; no text without numbers for it."""
+    parts = [
+        ("Simulated", _simulated(report)),
+        ("By formula", _formula(report)),
+        ("Edges of stability", _edges(report)),
+        ("Ratios near an edge", _ratios(report)),
+    ]
+    return [(what, text) for what, text in parts if text]
+
+
+def _simulated(report: Report) -> str:
+    many = f"{report['replications']} runs of {report['jobs']:,} jobs"
+    return (
+        f"Markers and their lines: {many} at each point, bars are 95 % intervals over the runs. All "
+        "schedulers, at all values, see the same arrivals, services and background, only scaled by the swept "
+        "number, so differences are theirs and not luck's. Queues at every server and link, bursts, and "
+        "decisions that look at queues are in the simulation only. Each run begins with an idle cluster and "
+        "ends after its jobs: close to an edge its queues have no time to become as long as they would."
+    )
+
+
+def _formula(report: Report) -> str:
+    names = [n for n, c in report["schedulers"].items() if c["formula"]]
+    if not names:
+        return ""
+    text = (
+        f"Thin dashed lines ({listed(names)}): mean waits by Pollaczek and Khinchine at the link and at the "
+        "servers, for ever and without chance. It is what nona's placement minimises; there is no formula "
+        "for schedulers that look at queues."
+    )
+    far, near = _errors(report, names)
+    if far:
+        text += (
+            f" Away from edges it is off by {_worst(far, report)} at most; that part of a gap between the "
+            "two lines is the formula's, not the schedulers'."
+        )
+    if near:
+        text += (
+            f" Near an edge it is off by up to {_worst(near, report)}: it counts queues that go on for "
+            "ever, while a run ends."
+        )
+    return text
+
+
+Error = tuple[float, str, float]
+
+
+def _errors(report: Report, names: Sequence[str]) -> tuple[list[Error], list[Error]]:
+    """(error, scheduler, value) of every prediction: away from the scheduler's edges, and near one."""
+    span = report["values"][-1] - report["values"][0]
+    far: list[Error] = []
+    near: list[Error] = []
+    for name in names:
+        curve = report["schedulers"][name]
+        edges = [e["overloaded"] for e in curve["edges"]]
+        for p in curve["points"]:
+            if p["error"] is not None:
+                close = any(abs(p["value"] - e) <= NEAR * span for e in edges)
+                (near if close else far).append((p["error"], name, p["value"]))
+    return far, near
+
+
+def _worst(errors: Sequence[Error], report: Report) -> str:
+    error, name, value = max(errors, key=lambda e: abs(e[0]))
+    return f"{error:+.1%} ({name} at {value_text(value, report['unit'])})"
+
+
+def _edges(report: Report) -> str:
+    said = []
+    for name, curve in report["schedulers"].items():
+        if not unstable_spans(curve):
+            continue
+        text = f"{name} is {stability_text(curve, report['unit'])}"
+        if curve["formula_edges"]:
+            there = value_text(curve["formula_edges"][0]["overloaded"], report["unit"])
+            text += f" (by formula: {there})"
+        said.append(text)
+    if not said:
+        return ""
+    return (
+        f"{'; '.join(said)}. A scheduler is unstable where a resource is offered more than it can serve, or "
+        "the number of waiting jobs grows all the time, in any of the runs. The edge is found by halving, to "
+        "about 1 %. Beyond it a mean says only how long one waited for it to grow, so nothing is drawn."
+    )
+
+
+def _ratios(report: Report) -> str:
+    """The scheduler whose ratio grows most before its edge, as the example."""
+    example = _steepest(report)
+    if example is None:
+        return ""
+    name, far, near = example
+    unit, base = report["unit"], report["reference"]
+    shown = [f"{p['ratio']['mean']:.3g} times" for p in (far, near)]
+    return (
+        f"{name} takes {shown[0]} as long as {base} at {value_text(far['value'], unit)} and {shown[1]} "
+        f"at {value_text(near['value'], unit)}, and is {stability_text(report['schedulers'][name], unit)}. "
+        "Closer to its edge the ratio grows without bound, because its own queue does: in a run long enough "
+        f"any number can be had there, 10 times or 350. Such a number says where the edge of {name} is, "
+        f"not how good {base} is. Compare ratios well away from edges, and edges as edges."
+    )
+
+
+def _steepest(report: Report) -> tuple[str, Report, Report] | None:
+    """(scheduler, the point farthest from its edge, the one with the largest ratio)."""
+    best: tuple[float, str, Report, Report] | None = None
+    for name, curve in report["schedulers"].items():
+        points = [p for p in curve["points"] if p["ratio"]["mean"] is not None]
+        if name == report["reference"] or not curve["edges"] or len(points) < 2:
+            continue
+        edge = curve["edges"][0]["overloaded"]
+        far = max(points, key=lambda p: abs(p["value"] - edge))
+        near = max(points, key=lambda p: p["ratio"]["mean"])
+        growth = near["ratio"]["mean"] / far["ratio"]["mean"]
+        if growth > 1 and (best is None or growth > best[0]):
+            best = growth, name, far, near
+    return None if best is None else best[1:]

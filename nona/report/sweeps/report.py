@@ -1,0 +1,218 @@
+"""Report on a sweep: every scheduler at every value, its edges of stability, its ratio to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from nona.report.plain import interval_bounds, number
+from nona.simulation.ratio import paired_ratio
+from nona.simulation.records import State
+from nona.simulation.statistics import SchedulerSummary
+
+Formula = Mapping[float, float | None]
+REFERENCE = "nona"
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoint:
+    """One scheduler at one value: its state and why, the mean JCT (s) of each replication in order.
+
+    ``summary`` is ``None`` where the scheduler cannot run: it samples from a placement, and there is none.
+    """
+
+    state: State
+    reason: str
+    means_s: tuple[float, ...]
+    summary: SchedulerSummary | None
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What is known of a sweep so far.
+
+    Attributes
+    ----------
+    key, label, unit
+        The swept number: where it stands in the scenario, what people call it, its unit
+        (:mod:`nona.report.sweeps.values`).
+    values
+        Those at which every scheduler is simulated; ``points`` may hold more, near edges and bends.
+    points
+        Scheduler → value → point.
+    formula
+        Scheduler → value → predicted mean JCT (s), ``None`` where the formula has no steady state.
+    slo_s
+        The SLO that all classes share, if they do.
+    """
+
+    key: str
+    label: str
+    unit: str
+    values: tuple[float, ...]
+    points: Mapping[str, Mapping[float, CurvePoint]]
+    formula: Mapping[str, Formula]
+    jobs: int
+    replications: int
+    slo_s: float | None
+    stage: str
+    fraction: float
+    seconds: float
+
+
+def sweep_report(curves: Curves) -> dict[str, Any]:
+    """The sweep as plain data: what ``nona sweep --json`` prints. Intervals at 95 %, ``None`` if unknown.
+
+    ``edges`` are pairs of neighbouring values, one stable and one overloaded. ``ratio`` is the mean JCT over
+    that of the ``reference`` at the same value, paired by replication; above 1 the reference is faster.
+    """
+    reference = reference_of(list(curves.points))
+    beside = curves.points[reference]
+    engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})
+    return {
+        "key": curves.key,
+        "label": curves.label,
+        "unit": curves.unit,
+        "values": list(curves.values),
+        "jobs": curves.jobs,
+        "replications": curves.replications,
+        "slo_s": curves.slo_s,
+        "reference": reference,
+        "engine": ", ".join(engines),
+        "stage": curves.stage,
+        "complete": curves.fraction >= 1,
+        "seconds": curves.seconds,
+        "schedulers": {
+            name: _scheduler(points, curves.formula.get(name), beside)
+            for name, points in curves.points.items()
+        },
+    }
+
+
+def reference_of(schedulers: Sequence[str]) -> str:
+    """Which of the schedulers the others are compared with: nona, or else the first.
+
+    >>> reference_of(["local", "nona"]), reference_of(["spread", "local"])
+    ('nona', 'spread')
+    """
+    return REFERENCE if REFERENCE in schedulers else schedulers[0]
+
+
+def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
+    """Neighbouring values between which the flag turns.
+
+    >>> turns([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
+    [(0.5, 0.7)]
+    """
+    return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]
+
+
+def stable_flags(points: Mapping[float, CurvePoint]) -> list[tuple[float, bool]]:
+    """Value and whether it has a steady state, ascending; a backlog at the end does not make it unstable."""
+    return [(value, points[value].state != "overloaded") for value in sorted(points)]
+
+
+def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
+    """Value and whether the formula has a steady state there, ascending."""
+    return [(value, formula[value] is not None) for value in sorted(formula)]
+
+
+def curve_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One flat row for every simulated point, SI units: what becomes a file."""
+    rows = []
+    for name, curve in report["schedulers"].items():
+        for p in curve["points"]:
+            low, high = p["jct_s"]["ci95"] or (None, None)
+            ratio_low, ratio_high = p["ratio"]["ci95"] or (None, None)
+            rows.append(
+                {
+                    "key": report["key"],
+                    "value": p["value"],
+                    "scheduler": name,
+                    "state": p["state"],
+                    "replications": p["replications"],
+                    "mean_jct_s": p["jct_s"]["mean"],
+                    "mean_jct_low_s": low,
+                    "mean_jct_high_s": high,
+                    "predicted_jct_s": p["predicted_s"],
+                    f"ratio_to_{report['reference']}": p["ratio"]["mean"],
+                    "ratio_low": ratio_low,
+                    "ratio_high": ratio_high,
+                    "slo_hit_rate": p["slo_hit_rate"]["mean"],
+                    "utilization_compute": p["utilization"]["compute"],
+                    "utilization_network": p["utilization"]["network"],
+                }
+            )
+    return rows
+
+
+def _scheduler(
+    points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
+) -> dict[str, Any]:
+    predicted = formula or {}
+    return {
+        "points": [
+            _point(v, points[v], predicted.get(v), beside.get(v)) | {"has_formula": v in predicted}
+            for v in sorted(points)
+        ],
+        "edges": _edges(stable_flags(points)),
+        "formula": [{"value": v, "jct_s": predicted[v]} for v in sorted(predicted)] if formula else None,
+        "formula_edges": _edges(formula_flags(predicted)),
+    }
+
+
+def _edges(flags: Sequence[tuple[float, bool]]) -> list[dict[str, float]]:
+    stable = dict(flags)
+    return [
+        {"stable": a, "overloaded": b} if stable[a] else {"stable": b, "overloaded": a}
+        for a, b in turns(flags)
+    ]
+
+
+def _point(
+    value: float, point: CurvePoint, predicted_s: float | None, beside: CurvePoint | None
+) -> dict[str, Any]:
+    s = point.summary
+    steady = point.state != "overloaded" and s is not None
+    mean = s.jct.mean if s is not None and steady else None
+    error = None
+    if mean is not None and predicted_s is not None and mean.mean > 0:
+        error = predicted_s / mean.mean - 1
+    rate = s.hit_rate if s is not None else None
+    return {
+        "value": value,
+        "state": point.state,
+        "state_reason": point.reason,
+        "replications": len(point.means_s),
+        "jct_s": {
+            "mean": number(mean.mean) if mean else None,
+            "ci95": interval_bounds(mean) if mean else None,
+        },
+        "means_s": [number(m) for m in point.means_s],
+        "slo_hit_rate": {
+            "mean": number(rate.mean) if rate else None,
+            "ci95": interval_bounds(rate) if rate else None,
+        },
+        "utilization": {
+            "compute": number(s.utilization_compute) if s else None,
+            "network": number(s.utilization_network) if s else None,
+        },
+        "predicted_s": predicted_s,
+        "error": error,
+        "ratio": _ratio(point, beside),
+    }
+
+
+def _ratio(point: CurvePoint, beside: CurvePoint | None) -> dict[str, Any]:
+    """Paired over the replications that both have; none where one of the two has no steady state."""
+    if beside is None or "overloaded" in (point.state, beside.state):
+        return {"mean": None, "ci95": None}
+    both = min(len(point.means_s), len(beside.means_s))
+    found = paired_ratio(point.means_s[:both], beside.means_s[:both])
+    low, high = number(found.low), number(found.high)
+    return {
+        "mean": number(found.value),
+        "ci95": None if low is None or high is None else [low, high],
+    }

@@ -1,0 +1,1 @@
+"""The Cluster page: server groups, MIG layouts, links, devices."""

@@ -1,0 +1,231 @@
+"""A graph as the DAG view draws it: blocks, colours by several facts, edges by bytes. No Streamlit here."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.graph.blocks import Block, BlockGraph, Cut, Modules, block_graph
+from nona.graph.dag import Dag
+from nona.ui.graphs.layout import Layout
+from nona.ui.widgets.dagview.dagview import SEQUENTIAL, STEPS, Edge, Merge, Mode, Node, view_data
+from nona.units import format_size, format_time
+
+OTHER = 9
+EXPANDED = 1500  # nodes that a browser still draws and moves without stuttering
+PROVENANCE = ("measured", "calibrated", "modelled", "given")
+SEARCHED = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of every node (operator or task) of a graph, in its order.
+
+    ``parts`` names the sub-graph or cut of each node by its number, −1 for cut tasks; ``tensors`` are
+    (source, target, name, bytes); ``sizes`` how many operators each node has; ``tip`` makes a node's tooltip.
+    """
+
+    name: str
+    what: str
+    dag: Dag
+    ids: tuple[str, ...]
+    kinds: tuple[str, ...]
+    times_s: tuple[float, ...]
+    provenance: tuple[str, ...]
+    parts: tuple[int, ...]
+    tip: Callable[[int], str]
+    tensors: tuple[tuple[int, int, str, float], ...]
+    sizes: tuple[int, ...]
+
+
+def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
+    """An id for every block: the node's own, or that of its module, numbered where it is in pieces."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    ids = []
+    for block in graph.blocks:
+        if len(block.members) == 1:
+            ids.append(facts.ids[block.members[0]])
+            continue
+        seen[block.path] += 1
+        piece = f" ({seen[block.path]})" if seen[block.path] > 1 else ""
+        ids.append(f"block:{'/'.join(block.path)}{piece}")
+    return tuple(ids)
+
+
+def graph_data(
+    facts: Facts,
+    modules: Modules,
+    cut: Cut,
+    graph: BlockGraph,
+    layouts: tuple[Layout, Layout],
+    steps: Sequence[Merge] = (),
+) -> dict[str, Any]:
+    """The view's data for one cut of ``facts``; ``graph`` is the block graph of that cut.
+
+    ``steps`` are numbered by nodes of ``facts``, and shown only where every node is by itself.
+    """
+    ways = (_by_kind, _by_time, _by_provenance, _by_part)
+    if facts.what == "tasks" or steps:
+        ways = (_by_part, *ways[:-1])
+    elif 2 * sum(_common(facts.kinds, b) is None for b in graph.blocks) > len(graph.blocks):
+        ways = (_by_time, _by_kind, *ways[2:])  # most boxes hold several kinds: times tell more
+    columns = [way(facts, graph) for way in ways]
+    modes = [mode for mode, _ in columns]
+    searched = len(facts.ids) <= SEARCHED
+    nodes = []
+    for number, (block, own) in enumerate(zip(graph.blocks, block_ids(facts, graph), strict=True)):
+        tones = tuple(tone[number] for _, tone in columns)
+        nodes.append(_node(facts, modules, cut, block, own, tones, searched))
+    return view_data(
+        facts.name,
+        nodes,
+        _edges(facts, graph),
+        layouts,
+        modes,
+        steps,
+        facts.what,
+        blocks=any(modules.paths) and not steps,
+        expandable=len(facts.ids) <= EXPANDED,
+    )
+
+
+def enclosing(paths: Sequence[tuple[str, ...]], cut: Cut, block: Block) -> tuple[str, ...] | None:
+    """The innermost open module around a block, or ``None``."""
+    path = block.path[:-1] if block.path else paths[block.members[0]]
+    for length in range(len(path), 0, -1):
+        if cut.is_open(path[:length]):
+            return path[:length]
+    return None
+
+
+def _node(
+    facts: Facts, modules: Modules, cut: Cut, block: Block, own: str, tones: tuple[int, ...], searched: bool
+) -> Node:
+    around = enclosing(modules.paths, cut, block) is not None
+    if len(block.members) == 1:
+        i = block.members[0]
+        return Node(own, _label(facts, i), facts.tip(i), tones, around=around)
+    kinds = Counter(facts.kinds[i] for i in block.members).most_common(4)
+    most = ", ".join(f"{n} × {kind}" for kind, n in kinds) + (" …" if len(kinds) == 4 else "")
+    count = sum(facts.sizes[i] for i in block.members)
+    seconds = sum(facts.times_s[i] for i in block.members)
+    tip = f"{'.'.join(block.path)}\n{count:,} operators, {format_time(seconds)}\n{most}"
+    inside = tuple(f"{facts.ids[i]} {facts.kinds[i]}" for i in block.members) if searched else ()
+    return Node(own, _module_label(block.path), tip, tones, count, inside, around)
+
+
+def _label(facts: Facts, i: int) -> str:
+    if facts.what == "tasks" and facts.sizes[i] > 1:
+        return f"{facts.sizes[i]} operators"
+    return facts.kinds[i]
+
+
+def _module_label(path: tuple[str, ...]) -> str:
+    """The last part of a path, with the one before it where it is only a number.
+
+    >>> _module_label(("model", "layers", "3")), _module_label(("features", "denseblock1"))
+    ('layers.3', 'denseblock1')
+    """
+    last = path[-1]
+    return f"{path[-2]}.{last}" if len(path) > 1 and not last[0].isalpha() else last
+
+
+def _edges(facts: Facts, graph: BlockGraph) -> list[Edge]:
+    """One edge for each pair of blocks, with the bytes of the distinct tensors between them."""
+    between: dict[tuple[int, int], dict[tuple[int, str], float]] = {}
+    for source, target, tensor, size in facts.tensors:
+        pair = graph.block_of[source], graph.block_of[target]
+        if pair[0] != pair[1]:
+            between.setdefault(pair, {})[source, tensor] = size
+    sizes = {pair: sum(held.values()) for pair, held in between.items()}
+    level = _levels([sizes.get(pair, 0.0) for pair in graph.dag.edges()])
+    edges = []
+    for (u, v), share in zip(graph.dag.edges(), level, strict=True):
+        held = between.get((u, v), {})
+        tip = f"{format_size(sizes.get((u, v), 0.0))} in {len(held)} tensor{'s' * (len(held) != 1)}"
+        edges.append(Edge(u, v, tip, share))
+    return edges
+
+
+def _levels(values: Sequence[float]) -> list[float]:
+    """0…1 on a logarithmic scale from the smallest to the largest positive value.
+
+    >>> _levels([1, 10, 100, 0])
+    [0.0, 0.5, 1.0, 0.0]
+    """
+    positive = [v for v in values if v > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    if high <= low:
+        return [0.5 if v > 0 else 0.0 for v in values]
+    return [math.log(v / low) / math.log(high / low) if v > 0 else 0.0 for v in values]
+
+
+def kind_colours(kinds: Sequence[str]) -> dict[str, int]:
+    """A colour for each of the nine most frequent kinds; the others share the last colour.
+
+    >>> kind_colours(["Conv", "Relu", "Conv"])
+    {'Conv': 0, 'Relu': 1}
+    """
+    ordered = sorted(Counter(kinds).items(), key=lambda k: (-k[1], k[0]))
+    return {kind: min(i, OTHER) for i, (kind, _) in enumerate(ordered)}
+
+
+def _common(values: Sequence[Any], block: Block) -> Any:
+    """What all members of a block share, or ``None``."""
+    found = {values[i] for i in block.members}
+    return found.pop() if len(found) == 1 else None
+
+
+def _categories(
+    name: str, graph: BlockGraph, values: Sequence[Any], colours: Mapping[Any, int], texts: Mapping[int, str]
+) -> tuple[Mode, list[int]]:
+    shared = [_common(values, b) for b in graph.blocks]
+    tones = [OTHER if v is None else colours[v] for v in shared]
+    legend = [(text, tone) for tone, text in sorted(texts.items()) if tone != OTHER and tone in tones]
+    rest = (
+        [texts[OTHER]]
+        if OTHER in texts and any(v is not None and colours[v] == OTHER for v in shared)
+        else []
+    )
+    rest += ["mixed blocks"] if None in shared else []
+    if rest:
+        legend.append((", ".join(rest), OTHER))
+    return Mode(name, tuple(legend)), tones
+
+
+def _by_kind(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+    colours = kind_colours(facts.kinds)
+    texts = {tone: kind for kind, tone in colours.items() if tone != OTHER} | {OTHER: "other kinds"}
+    return _categories("Kind", graph, facts.kinds, colours, texts)
+
+
+def _by_provenance(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+    colours = {p: i for i, p in enumerate(PROVENANCE)}
+    return _categories("Provenance", graph, facts.provenance, colours, dict(enumerate(PROVENANCE)))
+
+
+def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+    """By sub-graph; colours repeat after nine."""
+    count = max(facts.parts, default=-1) + 1
+    colours = {-1: OTHER} | {i: i % OTHER for i in range(count)}
+    texts = {i: f"sub-graph {i + 1}" for i in range(min(count, 6))} | {OTHER: "always on one server"}
+    if count > 6:
+        texts[6] = f"… of {count} sub-graphs, colours repeat"
+    return _categories("Sub-graph", graph, facts.parts, colours, texts)
+
+
+def _by_time(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+    times = [sum(facts.times_s[i] for i in b.members) for b in graph.blocks]
+    tones = [SEQUENTIAL + min(STEPS - 1, int(STEPS * level)) for level in _levels(times)]
+    positive = [t for t in times if t > 0] or [0.0]
+    return Mode(
+        "Time", scale=(format_time(min(positive)), f"{format_time(max(positive))} (log scale)")
+    ), tones
+
+
+def drawn_graph(facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
+    """The block graph of one cut."""
+    return block_graph(facts.dag, modules.paths, cut.is_open)

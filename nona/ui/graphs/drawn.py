@@ -1,0 +1,126 @@
+"""Graphs as this session has them drawn: which modules are open, what was asked for, what is picked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from nona.graph.blocks import BlockGraph, Cut, Modules
+from nona.ui.graphs.data import EXPANDED, Facts, block_ids, drawn_graph, enclosing, graph_data
+from nona.ui.graphs.facts import operator_facts, operator_modules, task_facts, task_modules
+from nona.ui.models.loading import Loaded, layouts_of
+from nona.ui.models.shelf import fetch
+from nona.ui.session.state import AppState
+from nona.ui.widgets.dagview.dagview import Merge, Seen, asked, dag_view
+
+Asked = list[Any]
+
+
+def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:
+    """Draw a graph by its modules, opened and shut as its reader asked; ``mark`` names its content."""
+    facts, modules = made
+    cuts = state.choices.setdefault("cuts", {})
+    cut = cuts.get((key, mark), modules.usual)
+    notice = ""
+    request = asked(key)
+    if request and request != state.choices.get(f"asked:{key}"):
+        state.choices[f"asked:{key}"] = request
+        wanted = requested(facts, modules, cut, request)
+        count = len(drawn_graph(facts, modules, wanted).blocks)
+        if count > EXPANDED:
+            notice = f"That would draw {count:,} boxes, more than {EXPANDED:,}: collapse another block first."
+        else:
+            cuts[key, mark] = cut = wanted
+    data = _data(mark, facts, modules, cut)
+    answered = int(state.choices.get(f"asked:{key}", ("", "", 0))[2])
+    return dag_view(key, data, height, notice, state.choices.get(f"pick:{key}"), answered)
+
+
+def played(
+    state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge], height: int = 640
+) -> Seen:
+    """Draw every operator by itself, with the steps of the contraction to play."""
+    bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
+
+    def make() -> Any:
+        graph = drawn_graph(facts, bare, bare.usual)
+        return graph_data(facts, bare, bare.usual, graph, layouts, steps)
+
+    layouts = layouts_of(facts.dag)
+    data = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
+    return dag_view(key, data, height, "", state.choices.get(f"pick:{key}"))
+
+
+def _data(mark: str, facts: Facts, modules: Modules, cut: Cut) -> dict[str, Any]:
+    graph = _blocks(mark, facts, modules, cut)
+    layouts = layouts_of(graph.dag)
+    key = ("drawn", mark, facts.what, cut)
+    return fetch(key, lambda: graph_data(facts, modules, cut, graph, layouts), "Drawing the graph")
+
+
+def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
+    key = ("blocks", mark, facts.what, cut)
+    return fetch(key, lambda: drawn_graph(facts, modules, cut), "Grouping the graph")
+
+
+def requested(facts: Facts, modules: Modules, cut: Cut, request: Asked) -> Cut:
+    """The cut after a request: ``["open" | "shut" | "all" | "none", id of a node, when]``."""
+    verb, own = request[0], request[1]
+    if verb == "all":
+        return Cut(1 + max(map(len, modules.paths)))
+    if verb == "none":
+        return modules.shortest
+    graph = drawn_graph(facts, modules, cut)
+    block = dict(zip(block_ids(facts, graph), graph.blocks, strict=True)).get(own)
+    if block is None:
+        return cut
+    if verb == "open":
+        return cut.open(block.path) if block.path else cut
+    around = enclosing(modules.paths, cut, block)
+    return cut if around is None else cut.shut_module(around)
+
+
+def pick(state: AppState, key: str, node: str) -> None:
+    """Select a node of the view ``key`` from here, as a click there would."""
+    _, before = state.choices.get(f"pick:{key}", ("", 0))
+    state.choices[f"pick:{key}"] = (node, before + 1)
+    held = st.session_state.get(key)
+    if held is not None:
+        held["selected"] = node
+
+
+def operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
+    """The operators of a model and their modules, found once."""
+    return fetch(
+        ("operators", loaded.key),
+        lambda: (operator_facts(loaded), operator_modules(loaded)),
+        "Reading the names",
+    )
+
+
+def tasks_of(loaded: Loaded) -> tuple[Facts, Modules]:
+    """The tasks of a model and their modules, found once."""
+    return fetch(
+        ("tasks", loaded.key), lambda: (task_facts(loaded), task_modules(loaded)), "Reading the names"
+    )
+
+
+def members_of(
+    state: AppState, key: str, mark: str, made: tuple[Facts, Modules], own: str
+) -> tuple[int, ...]:
+    """The nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
+    facts, modules = made
+    cut = state.choices.get("cuts", {}).get((key, mark), modules.usual)
+    graph = _blocks(mark, facts, modules, cut)
+    return next(
+        (b.members for b, i in zip(graph.blocks, block_ids(facts, graph), strict=True) if i == own), ()
+    )
+
+
+def boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
+    """How many boxes the view ``key`` draws."""
+    facts, modules = made
+    cut = state.choices.get("cuts", {}).get((key, mark), modules.usual)
+    return len(_blocks(mark, facts, modules, cut).blocks)

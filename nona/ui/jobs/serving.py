@@ -1,0 +1,57 @@
+"""What a worker does with the lines that reach it: run the task, say how it ended, keep the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nona.errors import NonaError
+from nona.simulation.compiled import warm
+from nona.simulation.engines import AUTO, engine_named
+from nona.simulation.run import Cancelled
+from nona.study.cache import StudyCache
+from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.run import run_task
+
+
+class Server:
+    """Runs jobs one after the other; holds nothing from one to the next but caches keyed by content."""
+
+    def __init__(self, stopped: set[str], write: Callable[[dict[str, Any]], None]) -> None:
+        self.loaded = False
+        self._stopped, self._write = stopped, write
+        self._cache = StudyCache()
+
+    def load(self) -> None:
+        """Load the compiled engine if its machine code is there; see that a process makes it if not."""
+        if not self.loaded and engine_named(AUTO) == "compiled":
+            warm()
+            self.loaded = True
+
+    def serve(self, spec: Mapping[str, Any], used_bytes: Callable[[], int]) -> bool:
+        """Run one job to its last line; returns whether the process is fit for another."""
+        job = str(spec.get("id", ""))
+        fit = True
+        try:
+            last: dict[str, Any] = {"result": run_task(spec, self._desk(job))}
+        except Cancelled:
+            last = {"stopped": True}
+        except NonaError as error:
+            last = {"error": str(error)}
+        except MemoryError:
+            last = {"error": "Job: it needs more memory than this machine has; make it smaller."}
+            fit = False
+        self._stopped.clear()  # only this job can have been meant
+        self._write({"id": job, "bytes": used_bytes(), **last})
+        return fit
+
+    def _desk(self, job: str) -> Desk:
+        def check() -> None:
+            if job in self._stopped:
+                raise Cancelled
+
+        def emit(message: dict[str, Any]) -> None:
+            check()
+            self._write({"id": job, **message})
+
+        return Desk(emit, check, self._cache)

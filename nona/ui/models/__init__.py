@@ -1,0 +1,1 @@
+"""The Models and Contraction pages: picking and reading a model, its tables, what splitting could gain."""

@@ -1,0 +1,1 @@
+"""The Overview: questions, demo scenarios, the network story, the pipeline."""

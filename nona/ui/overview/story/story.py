@@ -1,0 +1,129 @@
+"""Why the network matters, in one picture: made once for the server, shown to every session."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import JobError
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.study.network_story import STRATEGIES
+from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.workspace import jobs
+from nona.ui.widgets.fields import plain
+
+KEY = "network-story"
+HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
+_HERE = Path(__file__).parent
+_component = st.components.v2.component(
+    "nona_story",
+    html='<div class="story" data-testid="story"></div>',
+    css=(_HERE / "story.css").read_text(encoding="utf-8"),
+    js="\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("story.js", "curve.js")),
+)
+TOLD = {
+    "local": ("One server", "All four tasks run on one server, one after the other."),
+    "spread": ("Split blindly", "Tasks 2 and 3 go to other servers, whatever the link costs."),
+    "nona": ("Split by Nona", "Only what gains by it is sent away, with the link in mind."),
+}
+
+
+@dataclass
+class Kept:
+    """The story as far as it is told, for all sessions of this server; ``job`` tells the rest."""
+
+    told: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = False
+    job: str | None = None
+    error: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def refresh(self, registry: JobRegistry) -> None:
+        """Take in what the job told; start one where there is none."""
+        with self.lock:
+            if self.complete:
+                return
+            job = registry.get(self.job)
+            if job is None or job.status == "cancelled":
+                self._start(registry)
+                return
+            job.touch()
+            self.told = job.result or (job.live if job.live.get("points") else self.told)
+            self.complete, self.error = job.result is not None, job.error
+            if self.complete:
+                registry.discard(job.id)
+
+    def _start(self, registry: JobRegistry) -> None:
+        try:
+            self.job = registry.start("story", {}).id
+        except JobError as error:  # all workers are busy: the next look tries again
+            self.error = str(error)
+
+
+@st.cache_resource
+def kept() -> Kept:
+    """The story of this server."""
+    return Kept()
+
+
+@st.fragment
+def network_story() -> None:
+    """Show the story; while it is being made, the component asks for more of it."""
+    story = kept()
+    story.refresh(jobs())
+    _component(
+        key=KEY,
+        data=story_data(story.told, story.complete),
+        on_load_change=lambda: None,
+        on_more_change=lambda: None,
+    )
+    if story.error and not story.told:
+        st.warning(plain(story.error), icon=":material/hourglass_top:")
+
+
+def chosen_load() -> float:
+    """The link load at which this session's reader left the slider."""
+    return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
+
+
+def story_data(told: Mapping[str, Any], complete: bool) -> dict[str, Any]:
+    """What is sent to the browser: the points so far, looks and titles, the reach of the axes."""
+    if not told:
+        return {"points": [], "complete": complete}
+    first = told["points"][0]["runs"]
+    return {
+        "complete": complete,
+        "points": told["points"],
+        "limit": told["limit"],
+        "order": list(STRATEGIES),
+        "looks": {
+            name: {
+                "title": TOLD[name][0],
+                "about": TOLD[name][1],
+                "colour": scheduler_style(name).colour,
+                "symbol": scheduler_style(name).symbol,
+            }
+            for name in STRATEGIES
+        },
+        "load": 0.0,
+        "longest_ms": max(first[name]["jct_ms"] for name in STRATEGIES),
+        "most_ms": HIGHEST_MS,
+        "finding": finding(told["limit"]),
+        "alt": f"Mean completion time over the load of the link. {finding(told['limit'])}",
+    }
+
+
+def finding(limit: float | None) -> str:
+    """What the curve shows: until which link load splitting pays.
+
+    >>> finding(0.798)
+    'By the formula, splitting pays until others take 80 % of the link'
+    """
+    if limit is None:
+        return "By the formula, splitting pays at every load of the link"
+    return f"By the formula, splitting pays until others take {100 * limit:.0f} % of the link"

@@ -1,0 +1,1 @@
+"""The Placement page: findings, configurations, the working."""

@@ -1,0 +1,108 @@
+"""Choices that are no part of the scenario: kept over pages, reloads and errors.
+
+A widget's value lives as long as its page is shown, or at most as the browser's connection.
+``AppState.kept`` outlives both: what stands in the widgets named below is noted at every run of the
+script, and put back where it has gone. Buttons and uploads cannot be put back, so that only what is
+named here is.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import streamlit as st
+
+from nona.ui.session.state import AppState
+
+LONGEST = 2000  # characters of a text
+MOST = 300  # values
+# One among several: a link carries these too. Streamlit falls back on the default for one that is none.
+CHOICES = (
+    "another-model",
+    "baseline-measure",
+    "contraction-tabs",
+    "demo",
+    "device",
+    "device-base",
+    "difference-baseline",
+    "effort",
+    "model-tabs",
+    "placed-model",
+    "placed-subgraph-*",
+    "result-model",
+    "result-scheduler",
+    "result-tabs",
+    "simulation-view",
+    "sweep-view",
+    "working-model",
+    "working-on",
+    "working-subgraph-*",
+)
+# What somebody typed and has not sent yet.
+TYPED = ("device-name", "device-fp*", "device-memory", "device-bandwidth", "guide-find", "symbol:*")
+
+
+def remember(state: AppState) -> None:
+    """Note what stands in the widgets that are kept."""
+    for key in st.session_state:
+        if is_kept(str(key)) and _is_plain(value := st.session_state[key]):
+            state.kept.pop(str(key), None)
+            state.kept[str(key)] = value
+    for old in list(state.kept)[:-MOST]:
+        del state.kept[old]
+
+
+def restore(state: AppState) -> None:
+    """Put back what is kept and has gone, before any widget is drawn."""
+    for key, value in state.kept.items():
+        if key not in st.session_state:
+            st.session_state[key] = value
+
+
+def choices(state: AppState) -> dict[str, Any]:
+    """The choices among what is kept, the latest last, as a link carries them."""
+    return {k: v for k, v in state.kept.items() if is_choice(k) and not isinstance(v, list | tuple)}
+
+
+def take_choices(state: AppState, given: dict[str, Any]) -> None:
+    """Take the choices of a link; whatever else it names is left alone."""
+    for key, value in given.items():
+        if is_choice(key) and _is_plain(value):
+            choose(state, key, value)
+
+
+def choose(state: AppState, key: str, value: Any) -> None:
+    """Set a choice from a callback, also one whose widget is on another page."""
+    state.kept[key] = st.session_state[key] = value
+
+
+def is_choice(key: str) -> bool:
+    """Whether ``key`` is that of a widget with a choice among several.
+
+    >>> is_choice("result-model"), is_choice("run-simulate"), is_choice("device-name")
+    (True, False, False)
+    """
+    return any(fnmatchcase(key, pattern) for pattern in CHOICES)
+
+
+def is_kept(key: str) -> bool:
+    """Whether the value of the widget ``key`` is kept.
+
+    >>> is_kept("result-model"), is_kept("run-simulate"), is_kept("device-name")
+    (True, False, True)
+    """
+    return is_choice(key) or any(fnmatchcase(key, pattern) for pattern in TYPED)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the value can be kept: a text, a number, a truth value, or a list of such.
+
+    >>> _is_plain("x"), _is_plain([1, 2.0]), _is_plain(object()), _is_plain("x" * 9999)
+    (True, True, False, False)
+    """
+    if isinstance(value, list | tuple):
+        return len(value) <= 100 and all(_is_plain(v) for v in value)
+    if isinstance(value, str):
+        return len(value) <= LONGEST
+    return isinstance(value, bool | int | float)

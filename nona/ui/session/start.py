@@ -1,0 +1,63 @@
+"""What a new session begins with: the scenario that the server was started with, or a small one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+
+from nona.errors import NonaError
+from nona.samples import sample_names
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario
+from nona.sources import Sources
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import Uploads, safe_name
+
+VARIABLE = "NONA_SCENARIO"  # path of a scenario file, set by `nona app SCENARIO`
+ERROR = "open-error"
+
+
+def new_state() -> AppState:
+    """The state of a new session; a scenario that cannot be opened is said in one line."""
+    state = AppState()
+    path = os.environ.get(VARIABLE)
+    if path:
+        try:
+            state.scenario = with_files(load_scenario(Path(path)), Path(path).parent, state.uploads)
+            state.model = state.scenario.workload[0].model
+        except NonaError as error:
+            state.choices[ERROR] = str(error)
+    return state
+
+
+def with_files(scenario: Scenario, folder: Path, uploads: Uploads) -> Scenario:
+    """The scenario with the files that it names among the ``uploads``, under plain names of their own.
+
+    Raises
+    ------
+    NonaError
+        When a file is missing or too large.
+    """
+    sources = Sources(folder)
+    taken: dict[str, str] = {}
+
+    def take(name: str) -> str:
+        if name not in taken:
+            plain = safe_name(PurePath(name).name)
+            if plain in taken.values():
+                plain = safe_name(f"{len(taken)}-{plain}")
+            taken[name] = uploads.add(plain, sources.read(name))
+        return taken[name]
+
+    rows = []
+    for row in scenario.workload:
+        own = row.model not in scenario.models and row.model not in sample_names()
+        arrivals = row.arrivals
+        if arrivals.trace:
+            arrivals = arrivals.model_copy(update={"trace": take(arrivals.trace)})
+        model = take(row.model) if own else row.model
+        rows.append(row.model_copy(update={"model": model, "arrivals": arrivals}))
+    cost = scenario.cost
+    if cost.measured:
+        cost = cost.model_copy(update={"measured": take(cost.measured)})
+    return scenario.model_copy(update={"workload": tuple(rows), "cost": cost})

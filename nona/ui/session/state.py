@@ -1,0 +1,221 @@
+"""The state of one session: the scenario, uploads, drafts, jobs and results. Not tied to widgets.
+
+The scenario is immutable; an edit validates the whole and replaces it, or leaves it as it was and
+keeps what was typed as a draft with its error. A result knows the scenario that it belongs to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nona.errors import NonaError, ScenarioError
+from nona.scenario import Scenario
+from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.ui.session.history import History, Moment
+from nona.ui.session.share import Shared
+from nona.ui.session.uploads import Uploads
+from nona.ui.simulation.live import Live
+from nona.ui.simulation.runs import Runs
+
+Path = tuple[str | int, ...]
+OPENED = "opening "
+START: Mapping[str, Any] = {
+    "version": 1,
+    "name": "My scenario",
+    "cluster": {"servers": [{"count": 8, "gpu": "a100-40gb"}]},
+    "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
+    "simulation": {"jobs": 4000, "replications": 3},
+}
+# What a result depends on: the name or the seed of a scenario changes no placement, for example.
+PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "models")
+SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
+PARTS = {"place": PLACEMENT_PARTS, "congestion": PLACEMENT_PARTS, "simulate": SIMULATION_PARTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a job brought, with the fingerprint of the scenario that it belongs to."""
+
+    fingerprint: str
+    data: Mapping[str, Any]
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Something typed that is not valid yet, and why."""
+
+    value: Any
+    error: str
+
+
+@dataclass
+class AppState:
+    """Everything that a session holds; pages read it and call its methods."""
+
+    scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
+    uploads: Uploads = field(default_factory=Uploads)
+    drafts: dict[Path, Draft] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)
+    model: str = "resnet18"
+    symbols: dict[str, dict[str, int]] = field(default_factory=dict)
+    choices: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+    offer: Shared | None = None
+    history: History = field(default_factory=History)
+    live: Live = field(default_factory=Live)
+    runs: Runs = field(default_factory=Runs)
+    taken: dict[str, str] = field(default_factory=dict)
+    revision: int = 0
+    go_to: str = ""
+    notice: str = ""
+
+    # -- scenario -------------------------------------------------------------------------------
+
+    def value(self, path: Path) -> Any:
+        """The value at ``path`` as the scenario file writes it (quantities with units)."""
+        node: Any = self.scenario.model_dump(mode="json")
+        for step in path:
+            node = node[step]
+        return node
+
+    def shown(self, path: Path) -> Any:
+        """What a widget for ``path`` starts with: the draft if there is one, else the value."""
+        draft = self.drafts.get(path)
+        return draft.value if draft else self.value(path)
+
+    def edit(self, path: Path, value: Any) -> bool:
+        """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid."""
+        data = self.scenario.model_dump(mode="json")
+        for other, draft in self.drafts.items():  # a second edit may be what makes the first valid
+            if other[:2] == path[:2] and other != path:
+                _put(data, other, draft.value)
+        _put(data, path, value)
+        try:
+            self._become(scenario_from_mapping(data), _place(path))
+        except ScenarioError as error:
+            self._keep_draft(path, value, error)
+            return self._edit_alone(path, value)
+        self.drafts = {p: d for p, d in self.drafts.items() if p[:2] != path[:2]}
+        self._forget_strangers()
+        return True
+
+    def _edit_alone(self, path: Path, value: Any) -> bool:
+        """Take an edit that is valid by itself, though drafts beside it are not."""
+        data = self.scenario.model_dump(mode="json")
+        _put(data, path, value)
+        try:
+            self._become(scenario_from_mapping(data), _place(path))
+        except ScenarioError as error:
+            self._keep_draft(path, value, error)
+            return False
+        self.drafts.pop(path, None)
+        self._forget_strangers()
+        return True
+
+    def _forget_strangers(self) -> None:
+        """Drop drafts for the table of ``expert`` that no widget shows any more."""
+        chosen = any(s.name == "expert" for s in self.scenario.schedulers)
+        rows = self.scenario.labels if chosen else ()
+        self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
+
+    def _keep_draft(self, path: Path, value: Any, error: ScenarioError) -> None:
+        place = _place(path)
+        line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
+        self.drafts[path] = Draft(value, line)
+
+    def replace_list(self, path: Path, entries: list[Any]) -> None:
+        """Replace a whole list (rows were added or removed); raises if that is not valid."""
+        data = self.scenario.model_dump(mode="json")
+        _put(data, path, entries)
+        self._become(scenario_from_mapping(data), _place(path))
+        self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
+        self._forget_strangers()
+        self.revision += 1
+
+    def load(self, text: str) -> None:
+        """Take a scenario from YAML or JSON text; raises :class:`ScenarioError` and changes nothing."""
+        self.adopt(parse_scenario(text))
+
+    def adopt(self, scenario: Scenario) -> None:
+        """Take a scenario as it is, in place of the present one."""
+        self._become(scenario, f"{OPENED}{scenario.name}")
+        self.drafts = {}
+        self.revision += 1
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing of a person's own is here yet."""
+        own = self.history.undone or self.history.redone or self.drafts or self.results or self.jobs
+        return not own and not self.uploads.names()
+
+    def undo(self) -> None:
+        """Take the last change of the scenario back, if there is one; what was typed beside it too."""
+        self._return(self.history.back(self._moment()))
+
+    def redo(self) -> None:
+        """Make the change again that was taken back last."""
+        self._return(self.history.forth(self._moment()))
+
+    def _become(self, scenario: Scenario, place: str) -> None:
+        if scenario != self.scenario:
+            self.history.note(self._moment(), place)
+            if scenario.models == self.scenario.models:  # large, and the history would hold every copy
+                scenario = scenario.model_copy(update={"models": self.scenario.models})
+            self.scenario = scenario
+
+    def _moment(self) -> Moment:
+        return Moment(self.scenario, dict(self.drafts), self.model)
+
+    def _return(self, moment: Moment | None) -> None:
+        if moment is not None:
+            self.scenario, self.drafts, self.model = moment.scenario, dict(moment.drafts), moment.model
+            self.revision += 1
+
+    def dump(self) -> str:
+        """The scenario as YAML."""
+        return dump_scenario(self.scenario)
+
+    def fingerprint(self, kind: str) -> str:
+        """Hash of the parts of the scenario that a result of ``kind`` depends on."""
+        return scenario_hash(self.scenario, *PARTS[kind])
+
+    # -- results --------------------------------------------------------------------------------
+
+    def is_stale(self, kind: str) -> bool:
+        """Whether the result of ``kind`` belongs to an earlier scenario."""
+        result = self.results.get(kind)
+        return result is not None and result.fingerprint != self.fingerprint(kind)
+
+    def problem(self) -> str:
+        """The first reason why the scenario cannot run as it stands on the pages; empty if none."""
+        for draft in self.drafts.values():
+            return draft.error
+        try:
+            self.uploads.sources.check(self.scenario)
+        except NonaError as error:
+            return str(error)
+        return ""
+
+
+def _put(data: Any, path: Path, value: Any) -> None:
+    node = data
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = copy.deepcopy(value)
+
+
+def _place(path: Path) -> str:
+    """``("workload", 1, "slo")`` as the errors write it.
+
+    >>> _place(("workload", 1, "slo"))
+    'workload[1].slo'
+    """
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,1 @@
+"""The Simulation page: controls, runs and their results, the baseline, what-ifs."""

@@ -1,0 +1,171 @@
+"""Everything that a run leaves, as files: read or made when they are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from nona.report.html.report import placement_html, simulation_html
+from nona.report.simulations.summary_table import summary_table
+from nona.report.table_files import csv_bytes, parquet_bytes
+from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import safe_name
+from nona.ui.session.workspace import jobs
+from nona.ui.widgets.tables import PARQUET
+
+HTML, JSON, CSV, YAML = "text/html", "application/json", "text/csv", "application/yaml"
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file to take: what the button says, what is in it, its name, its kind, and who makes it."""
+
+    label: str
+    help: str
+    file: str
+    mime: str
+    make: Callable[[], bytes]
+
+
+def run_downloads(state: AppState) -> None:
+    """The block of downloads of the simulation that is shown."""
+    result = state.results.get("simulate")
+    if result is None:
+        return
+    data, job = result.data, jobs().get(result.job_id)
+    name = _name(data)
+    folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
+    with st.container(border=True, key="run-downloads"):
+        st.markdown("**Downloads of this run**")
+        _row("To read and to share", _reports(data, name, folder))
+        _row("Results per scheduler and model", _summary(data, name))
+        if folder is not None:
+            _row("Every measured job", _jobs(folder, name))
+        else:
+            st.caption("Its job tables and its trace are no longer kept; run it again to have them.")
+
+
+def placement_downloads(state: AppState) -> None:
+    """The block of downloads of the placement that is shown."""
+    result = state.results.get("place")
+    if result is None:
+        return
+    data, name = result.data, _name(result.data)
+    with st.container(border=True, key="place-downloads"):
+        st.markdown("**Downloads of this placement**")
+        _row(
+            "To read and to share",
+            [
+                Download(
+                    "HTML report",
+                    "One page with the certificate, the prediction and the configurations; opens anywhere.",
+                    f"{name}_placement.html",
+                    HTML,
+                    lambda: placement_html(data).encode(),
+                ),
+                Download(
+                    "Download JSON",
+                    "Everything on this page, the working included.",
+                    f"{name}_placement.json",
+                    JSON,
+                    lambda: json.dumps(data, indent=2).encode(),
+                ),
+                _yaml(data, name),
+            ],
+        )
+
+
+def _name(data: Data) -> str:
+    """What the files begin with: the name of the scenario as it was run."""
+    return safe_name(data["about"]["name"]).replace(" ", "_")
+
+
+def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
+    found = [
+        Download(
+            "HTML report",
+            "One page with the findings, tables and charts; needs no network and no script.",
+            f"{name}_report.html",
+            HTML,
+            lambda: simulation_html(data).encode(),
+        ),
+        Download(
+            "Report (JSON)",
+            "All results with their intervals, as `nona simulate --json` prints them.",
+            f"{name}_report.json",
+            JSON,
+            lambda: json.dumps(data["report"], indent=2).encode(),
+        ),
+    ]
+    if folder is not None:
+        found.append(
+            Download(
+                "Trace (Perfetto)",
+                "The first jobs on executors and links; open it in ui.perfetto.dev or chrome://tracing.",
+                f"{name}_trace.json",
+                JSON,
+                (folder / TRACE).read_bytes,
+            )
+        )
+    return [*found, _yaml(data, name)]
+
+
+def _yaml(data: Data, name: str) -> Download:
+    return Download(
+        "Scenario (YAML)",
+        "The scenario that this result belongs to, as it was when it was made.",
+        f"{name}_as_run.yaml",
+        YAML,
+        lambda: str(data["about"]["yaml"]).encode(),
+    )
+
+
+def _summary(data: Data, name: str) -> list[Download]:
+    hint = "Means, intervals, percentiles, parts and rates as plain numbers, in seconds."
+    return [
+        Download(
+            "Summary (CSV)",
+            hint,
+            f"{name}_summary.csv",
+            CSV,
+            lambda: csv_bytes(summary_table(data["report"])),
+        ),
+        Download(
+            "Summary (Parquet)",
+            hint,
+            f"{name}_summary.parquet",
+            PARQUET,
+            lambda: parquet_bytes(summary_table(data["report"])),
+        ),
+    ]
+
+
+def _jobs(folder: Path, name: str) -> list[Download]:
+    hint = "A row per recorded job: scheduler, replication, model, arrival, completion, JCT in seconds."
+    return [
+        Download("Jobs (CSV)", hint, f"{name}_jobs.csv", CSV, (folder / JOBS_CSV).read_bytes),
+        Download("Jobs (Parquet)", hint, f"{name}_jobs.parquet", PARQUET, (folder / JOBS_PARQUET).read_bytes),
+    ]
+
+
+def _row(title: str, files: list[Download]) -> None:
+    st.caption(title)
+    with st.container(horizontal=True):
+        for file in files:
+            st.download_button(
+                file.label,
+                data=file.make,
+                file_name=file.file,
+                mime=file.mime,
+                icon=":material/download:",
+                help=file.help,
+                on_click="ignore",
+                key=f"download-{file.label}",
+            )

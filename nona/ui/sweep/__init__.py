@@ -1,0 +1,1 @@
+"""The sweep on the Simulation page: its controls, its charts, what they say."""

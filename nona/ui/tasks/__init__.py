@@ -1,0 +1,1 @@
+"""What a worker does, one module for each kind of job."""

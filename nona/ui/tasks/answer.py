@@ -1,0 +1,45 @@
+"""A quick answer for the page: few jobs, one replication at first, then more, each told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona import study
+from nona.report.plain import plain
+from nona.report.simulations.report import simulation_report
+from nona.simulation.engines import AUTO, engine_named
+from nona.ui.jobs.desk import Desk
+
+JOBS = {"compiled": 3000}
+SLOW_JOBS = 400  # of an engine that answers while the compiled one is being prepared
+REPLICATIONS = 8
+
+
+def answer(prepared: study.Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Tell all schedulers' figures after every replication; the last ones are the result.
+
+    The job's ``live`` holds ``report`` (as of a simulation), ``predicted``, ``replications``, ``jobs``
+    (measured per run), ``engine``, and ``failed``:
+    scheduler → why it cannot run.
+    """
+    engine = engine_named(AUTO)
+    simulation = prepared.scenario.simulation
+    jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
+    count = max(simulation.replications, REPLICATIONS)
+    told: dict[str, Any] = {}
+    for found in study.answers(
+        prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
+    ):
+        if not told:
+            told = {"predicted": plain(study.predictions(prepared, found.placement))}
+        told |= {
+            "report": plain(simulation_report(found.summaries, found.seconds)),
+            "replications": found.replications,
+            "jobs": jobs,
+            "engine": engine,
+            "failed": dict(found.failed),
+        }
+        text = f"{found.replications} of {count} replications"
+        desk.emit({"fraction": found.replications / count, "text": text, "live": told})
+    return told

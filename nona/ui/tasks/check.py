@@ -1,0 +1,24 @@
+"""Self-checks: what the worker does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from nona import __version__
+from nona.study.self_checks import SELF_CHECKS, self_checks
+from nona.ui.jobs.desk import Desk
+
+
+def check_self(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Run every self-check; rows that are done come along with the progress."""
+    begin, rows = time.monotonic(), []
+    desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})
+    for check in self_checks():
+        desk.check()
+        rows.append(asdict(check))
+        share = min(1.0, len(rows) / SELF_CHECKS)
+        desk.emit({"fraction": share, "text": check.name, "live": {"rows": list(rows)}})
+    return {"rows": rows, "seconds": time.monotonic() - begin, "version": __version__}

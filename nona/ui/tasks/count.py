@@ -1,0 +1,56 @@
+"""Counting the configurations of one model: what the worker does when it takes more than a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nona.cost.measured import read_measured
+from nona.cost.options import CostOptions
+from nona.hardware.catalogue import user_devices
+from nona.hardware.executor import executor_class
+from nona.placement.counting import configurations_considered
+from nona.scenario_file import scenario_from_mapping
+from nona.sources import Sources
+from nona.study import PreparedModel, prepare_model
+from nona.ui.jobs.desk import Desk
+
+QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
+
+
+def is_quick(model: PreparedModel) -> bool:
+    """Whether the configurations are counted in a moment; the work grows with the interior squared."""
+    return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
+
+
+def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Read, cost, contract and count ``spec["model"]`` with its ``symbols`` on ``spec["device"]``.
+
+    Raises
+    ------
+    NonaError
+        When the model, the device or the measured times cannot be had.
+    """
+    desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
+    scenario = scenario_from_mapping(spec["scenario"])
+    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    graph = sources.model(spec["model"], spec["symbols"], scenario.models)
+    made = executor_class(spec["device"], user_devices(scenario.cluster.devices))
+    cost = scenario.cost
+    measured = read_measured(sources.read(cost.measured)) if cost.measured else None
+    options = CostOptions(cost.stack, cost.precision)
+    model = prepare_model(graph, (made,), options, scenario.contraction, measured)
+    subgraphs = model.decomposition.subgraphs
+    work = [1 + len(s.interior) ** 2 for s in subgraphs]
+    counts, done = [], 0
+    for number, subgraph in enumerate(subgraphs):
+        desk.emit(
+            {
+                "fraction": done / sum(work),
+                "text": f"{graph.name}: sub-graph {number + 1} of {len(subgraphs)}",
+            }
+        )
+        counts.append(configurations_considered(model.tasks, subgraph))
+        done += work[number]
+    return {"configurations": counts}

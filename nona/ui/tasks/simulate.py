@@ -1,0 +1,102 @@
+"""What a worker does for a simulation: run it, tell how far it is, leave result and files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nona import study
+from nona.report.plain import plain
+from nona.report.simulations.baseline import replication_means
+from nona.report.simulations.live_series import LiveSeries
+from nona.report.simulations.sureness import idle_bound_s
+from nona.simulation.engines import AUTO, engine_named
+from nona.simulation.warmup import PILOT_FIRST, run_name
+from nona.study import Study
+from nona.study.exports import write_simulation
+from nona.study.outcome import TIMELINE_JOBS, now_text, simulation_outcome
+from nona.ui.jobs.desk import Desk
+
+REPORT_EVERY_S = 0.12
+MOST_PROCESSES = 4
+# Below so many jobs in all, a process of its own takes longer to start than it saves.
+FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
+
+
+class _Watch:
+    """Takes in progress, and tells of it every now and then.
+
+    The job's ``live`` holds ``series`` (of :class:`~nona.report.simulations.live_series.LiveSeries`), ``slo``
+    (label and seconds of each class with one), ``schedulers`` (their order), ``jobs`` done ``of`` all
+    (``None`` where that depends on a precision), ``now``: who runs.
+    """
+
+    def __init__(self, prepared: Study, desk: Desk) -> None:
+        scenario, self._desk, self._last = prepared.scenario, desk, 0.0
+        spec = scenario.simulation
+        names = [s.name for s in scenario.schedulers]
+        pairs = zip(scenario.labels, prepared.system.queries, strict=True)
+        self._fixed = {
+            "slo": [[label, q.slo_s] for label, q in pairs if q.slo_s is not None],
+            "schedulers": names,
+            "of": spec.jobs * spec.replications * len(names) if spec.precision is None else None,
+        }
+        self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
+
+    def take(self, progress: study.SimulationProgress) -> None:
+        """Take in the report of one run."""
+        self._desk.check()
+        if progress.replication < PILOT_FIRST:
+            self._series.add(progress.scheduler, progress.replication, progress.run)
+        if time.monotonic() - self._last >= REPORT_EVERY_S:
+            self._last = time.monotonic()
+            text = f"{progress.scheduler}, {run_name(progress.replication)}"
+            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text)})
+
+    def told(self, now: str) -> dict[str, Any]:
+        """All that is known so far, as plain data."""
+        series = self._series.snapshot()
+        told: dict[str, Any] = plain({**self._fixed, "series": series, "jobs": self._series.jobs, "now": now})
+        return told
+
+
+def simulate_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Solve the placement if a scheduler needs one, run all of them, leave its files.
+
+    The result is :func:`~nona.study.outcome.simulation_outcome` with the last ``live``, the ``means`` of
+    every replication, the ``idle_s`` bound, and the ``scenario`` as plain data.
+    """
+    watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
+    if study.needs_placement(prepared):
+        desk.emit({"fraction": 0.0, "text": "Solving the placement"})
+        placement = study.place(prepared, cache=desk.cache)
+    result = study.simulate(
+        prepared,
+        engine=engine,
+        workers=_processes(prepared, engine),
+        timeline_jobs=TIMELINE_JOBS,
+        placement=placement,
+        on_progress=watch.take,
+    )
+    live = watch.told("")
+    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live})
+    slo_s = [q.slo_s for q in prepared.system.queries]
+    outcome = simulation_outcome(prepared, result, now_text())
+    write_simulation(Path(spec["folder"]), prepared, result, outcome)
+    return {
+        **outcome,
+        "live": live,
+        "means": replication_means(result.records, slo_s),
+        "idle_s": idle_bound_s(prepared.system),
+        "scenario": prepared.scenario.model_dump(mode="json"),
+    }
+
+
+def _processes(prepared: Study, engine: str) -> int:
+    """Processes for a simulation: one, this one, where others would only cost their start."""
+    spec = prepared.scenario.simulation
+    jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
+    return 1 if jobs <= FEW_JOBS.get(engine, 0) else min(MOST_PROCESSES, os.cpu_count() or 1)

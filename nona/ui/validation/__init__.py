@@ -1,0 +1,1 @@
+"""The Validation page: self-checks, theory against simulation, published latencies."""

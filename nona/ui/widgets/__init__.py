@@ -1,0 +1,1 @@
+"""What pages are built of: fields tied to the scenario, tables, charts, tiles, drawn components."""

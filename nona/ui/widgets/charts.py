@@ -1,0 +1,28 @@
+"""A chart as every page shows one: the figure, with its finding above it as a title that wraps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from nona.ui.widgets.fields import plain
+
+CONFIG: Mapping[str, Any] = MappingProxyType(
+    {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+)
+
+
+def picture(figure: go.Figure, key: str, alt: str) -> None:
+    """Show ``figure`` alone; ``alt`` says in words what is drawn."""
+    st.plotly_chart(figure, key=key, alt=alt, config=dict(CONFIG))
+
+
+def chart(figure: go.Figure, title: str, key: str, alt: str) -> None:
+    """Show ``figure`` under ``title``, the finding; ``alt`` says in words what is drawn."""
+    with st.container(border=True, key=f"chart-{key}"):
+        st.markdown(f"**{plain(title)}**")
+        picture(figure, key, f"{title}. {alt}")

@@ -1,0 +1,163 @@
+"""Python's side of the DAG view: plain data in; the selection, the step and what was asked for out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from nona.ui.graphs.layout import NODE_HEIGHT, NODE_WIDTH, Layout
+
+_HERE = Path(__file__).parent
+# One script, in this order: the parts know each other by their names alone.
+SCRIPTS = ("elements", "scene", "camera", "player", "finder", "keys", "picture", "view")
+_HTML = '<div class="dagview" data-testid="dagview"></div>'
+_component = st.components.v2.component(
+    "nona_dagview",
+    html=_HTML,
+    css=(_HERE / "dagview.css").read_text(encoding="utf-8"),
+    js="\n".join((_HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS),
+)
+SEQUENTIAL = 100  # a tone from here on is a step of the theme's sequential scale
+STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box: its id, its label, its tooltip, and a tone for every mode of colouring.
+
+    A tone is an index into the theme's categorical colours, or ``SEQUENTIAL`` + a step of its scale.
+    A block stands for ``count`` operators, whose names and kinds are ``inside``; ``around`` says
+    whether the node lies in a block that can be shut.
+    """
+
+    id: str
+    label: str
+    tip: str = ""
+    tones: tuple[int, ...] = (0,)
+    count: int = 1
+    inside: tuple[str, ...] = ()
+    around: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow between two nodes by their numbers; ``level`` in 0…1 is its width when that is shown."""
+
+    source: int
+    target: int
+    tip: str = ""
+    level: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way to colour: its name, its legend (text, tone), and the ends of its scale if it has one."""
+
+    name: str
+    legend: tuple[tuple[str, int], ...] = ()
+    scale: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A playback step: ``target`` joins ``source``, for ``reason``."""
+
+    source: int
+    target: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader of the view did: the id of the selected node, the step shown."""
+
+    selected: str | None
+    step: int
+
+
+def view_data(
+    name: str,
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    layouts: tuple[Layout, Layout],
+    modes: Sequence[Mode],
+    steps: Sequence[Merge] = (),
+    what: str = "operators",
+    blocks: bool = False,
+    expandable: bool = False,
+) -> dict[str, Any]:
+    """What is sent to the browser; ``sig`` changes when, and only when, the drawing has to.
+
+    ``layouts`` are for a wide and for a narrow panel. ``blocks`` says whether there are modules to open
+    and shut, ``expandable`` whether all may be open at once.
+    """
+    wide, narrow = layouts
+    data: dict[str, Any] = {
+        "name": name,
+        "what": what,
+        "nodes": [[n.id, n.label, n.tip, n.count, list(n.tones)] for n in nodes],
+        "wide": _places(wide),
+        "narrow": _places(narrow),
+        "edges": [[e.source, e.target, e.tip, round(e.level, 3)] for e in edges],
+        "steps": [[s.source, s.target, s.reason] for s in steps],
+        "modes": [{"name": m.name, "legend": [list(x) for x in m.legend], "scale": m.scale} for m in modes],
+        "inside": {str(i): _prefixed(n.inside) for i, n in enumerate(nodes) if n.inside},
+        "around": [n.around for n in nodes],
+        "size": [NODE_WIDTH, NODE_HEIGHT],
+        "blocks": blocks,
+        "all": expandable,
+    }
+    data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+    return data
+
+
+def _places(layout: Layout) -> list[list[int]]:
+    return [[round(x) for x in layout.x], [round(y) for y in layout.y], list(layout.column)]
+
+
+def _prefixed(names: Sequence[str]) -> list[str]:
+    """What all names begin with, then the rest of each.
+
+    >>> _prefixed(["layer.1/conv", "layer.1/relu"])
+    ['layer.1/', 'conv', 'relu']
+    """
+    first, last = min(names), max(names)
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return [first[:shared], *(n[shared:] for n in names)]
+
+
+def dag_view(
+    key: str,
+    data: Mapping[str, Any],
+    height: int = 600,
+    notice: str = "",
+    pick: tuple[str, int] | None = None,
+    answered: int = 0,
+    on_change: Callable[[], None] | None = None,
+) -> Seen:
+    """Draw the graph; returns what is selected and which step is shown.
+
+    ``pick`` selects a node from here: its id, and a number that is new each time; ``answered`` is when
+    the last request was made that is answered by now, see :func:`asked`.
+    """
+    react = on_change or (lambda: None)
+    sent = {**data, "height": height, "notice": notice, "pick": list(pick) if pick else None}
+    sent["answered"] = answered
+    state = _component(
+        key=key, data=sent, on_selected_change=react, on_step_change=react, on_ask_change=react
+    )
+    step = state.get("step")
+    return Seen(state.get("selected"), min(int(step), len(data["steps"])) if step is not None else 0)
+
+
+def asked(key: str) -> list[Any] | None:
+    """What the reader of the view ``key`` asked for last: a verb, the id of a node, and when."""
+    held = st.session_state.get(key)
+    found = held.get("ask") if held is not None else None
+    return list(found) if found else None

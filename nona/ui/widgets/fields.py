@@ -1,0 +1,119 @@
+"""Widgets tied to a place in the scenario: what is typed stays, an error stands beside its field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from nona.ui.session.state import AppState, Path
+
+
+def _key(state: AppState, path: Path) -> str:
+    return f"field:{state.revision}:" + ".".join(map(str, path))
+
+
+def _commit(state: AppState, path: Path, key: str, choices: Mapping[str, Any] | None = None) -> None:
+    value = st.session_state[key]
+    state.edit(path, choices[value] if choices is not None else value)
+
+
+def _error(state: AppState, path: Path) -> None:
+    draft = state.drafts.get(path)
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def plain(text: str) -> str:
+    """Text for Streamlit's Markdown, with every sign that Markdown would read set to stand for itself.
+
+    >>> plain("a_b [x](y) $z$ <b>")
+    'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'
+    """
+    return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
+
+
+def quantity(state: AppState, label: str, path: Path, hint: str = "", optional: bool = False) -> None:
+    """A text field for a quantity with a unit; empty means none where that is allowed."""
+    key = _key(state, path)
+    shown = state.shown(path)
+
+    def commit() -> None:
+        text = str(st.session_state[key] or "").strip()
+        state.edit(path, None if optional and not text else text)
+
+    st.text_input(
+        label, value="" if shown is None else str(shown), key=key, help=hint or None, on_change=commit
+    )
+    _error(state, path)
+
+
+def line(state: AppState, label: str, path: Path, hint: str = "") -> None:
+    """A text field for a line of plain text."""
+    key = _key(state, path)
+    st.text_input(
+        label, str(state.shown(path)), key=key, help=hint or None, on_change=_commit, args=(state, path, key)
+    )
+    _error(state, path)
+
+
+def count(state: AppState, label: str, path: Path, low: int, high: int, hint: str = "") -> None:
+    """A number field for a whole number."""
+    key, shown = _key(state, path), state.shown(path)
+    value = shown if isinstance(shown, int) and low <= shown <= high else low
+    st.number_input(
+        label, low, high, value, 1, key=key, help=hint or None, on_change=_commit, args=(state, path, key)
+    )
+    _error(state, path)
+
+
+def number(
+    state: AppState, label: str, path: Path, low: float, high: float, step: float, hint: str = ""
+) -> None:
+    """A number field for a plain number."""
+    key, shown = _key(state, path), state.shown(path)
+    value = float(shown) if isinstance(shown, int | float) else low
+    st.number_input(
+        label,
+        low,
+        high,
+        min(max(value, low), high),
+        step,
+        key=key,
+        help=hint or None,
+        on_change=_commit,
+        args=(state, path, key),
+    )
+    _error(state, path)
+
+
+def choice(
+    state: AppState, label: str, path: Path, options: Sequence[str] | Mapping[str, Any], hint: str = ""
+) -> None:
+    """A selection; a mapping gives the value that each option stands for."""
+    values = options if isinstance(options, Mapping) else {o: o for o in options}
+    shown = state.shown(path)
+    names = list(values)
+    if shown not in values.values():
+        values = {**values, str(shown): shown}
+        names = list(values)
+    index = list(values.values()).index(shown)
+    key = _key(state, path)
+    st.selectbox(
+        label, names, index, key=key, help=hint or None, on_change=_commit, args=(state, path, key, values)
+    )
+    _error(state, path)
+
+
+def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:
+    """A slider for a utilisation, shown in per cent."""
+    key = _key(state, path)
+    shown = state.shown(path)
+    value = round(100 * shown) if isinstance(shown, int | float) else 0
+
+    def commit() -> None:
+        state.edit(path, st.session_state[key] / 100)
+
+    st.slider(label, 0, 99, min(value, 99), format="%d %%", key=key, help=hint or None, on_change=commit)
+    _error(state, path)

@@ -1,0 +1,63 @@
+"""Python's side of the live charts: plain data in, nothing out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.simulations.live_series import LOWEST_S, PER_OCTAVE
+from nona.report.simulations.live_text import live_alts, live_titles
+
+_HERE = Path(__file__).parent
+_PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
+_component = st.components.v2.component(
+    "nona_livechart",
+    html='<div class="livechart" data-testid="livechart"></div>',
+    css=(_HERE / "livechart.css").read_text(encoding="utf-8"),
+    js="\n".join((_HERE / f"{piece}.js").read_text(encoding="utf-8") for piece in _PIECES),
+)
+
+
+def chart_data(
+    live: Mapping[str, Any],
+    running: bool,
+    fraction: float = 1.0,
+    told: str = "",
+    titles: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What is sent to the browser: a job's ``live``, how each scheduler looks, what the charts say.
+
+    ``titles`` of the four charts; by default those that follow from ``live``.
+    """
+    series = live.get("series", {})
+    names = live.get("schedulers", [])
+    return {
+        "series": series,
+        "schedulers": names,
+        "slo": live.get("slo", []),
+        "styles": {name: _look(name) for name in names},
+        "low_s": LOWEST_S,
+        "per_octave": PER_OCTAVE,
+        "running": running,
+        "fraction": fraction,
+        "told": told,
+        "titles": list(titles) or live_titles(series, running),
+        "alts": live_alts(series),
+        "note": "Lines over time: the first replication. All else: all measured jobs so far."
+        if running
+        else "",
+    }
+
+
+def _look(name: str) -> dict[str, str]:
+    style = scheduler_style(name)
+    return {"colour": style.colour, "dash": style.dash, "symbol": style.symbol}
+
+
+def live_charts(key: str, data: Mapping[str, Any]) -> None:
+    """Draw the four charts, or bring them up to date."""
+    _component(key=key, data=dict(data))

@@ -1,0 +1,1 @@
+"""The Workload page: the mix, its load, arrivals and traces."""
