@@ -76,7 +76,7 @@ def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list
             text=True,
             timeout=limit_s,
             check=True,
-            cwd=Path(__file__).resolve().parents[2],
+            cwd=Path(__file__).resolve().parents[3],
         )
         document = json.loads(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError):

@@ -167,6 +167,6 @@ def _spawn() -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=Path(__file__).resolve().parents[3],
         start_new_session=True,  # a group of its own, so that its own children end with it
     )
