@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +21,14 @@ def story_is_told() -> None:
     story = kept()
     if not story.complete:
         story.told, story.complete = tell_story({}, Desk(lambda message: None)), True
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Streamlit's runner makes app.py the main module, which processes started later would run again."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture
