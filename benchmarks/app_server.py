@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FLAGS = (
@@ -44,6 +45,25 @@ def server() -> Iterator[tuple[str, int]]:
         finally:
             process.terminate()
             process.wait(20)
+
+
+def open_page(page: Any, name: str) -> None:
+    """Go to a page by its link in the side bar, and wait until it stands."""
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+    page.wait_for_function(IDLE)
+
+
+def open_demo(page: Any, title: str) -> None:
+    """Open a demo scenario; a select box shuts when the page still scrolls under it."""
+    box = page.get_by_role("combobox", name="Demo scenario").first
+    box.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    box.click()
+    page.get_by_role("option", name=title, exact=True).click()
+    page.wait_for_function(IDLE)
+    page.get_by_role("button", name="Open this scenario").click()
+    page.wait_for_function(IDLE)
 
 
 def _healthy(url: str) -> bool:

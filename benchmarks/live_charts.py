@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.app_server import FLAGS, IDLE, server
+from benchmarks.app_server import FLAGS, IDLE, open_page, server
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_to_mapping
 from nona.schedulers.registry import scheduler_names
@@ -57,8 +57,8 @@ def start(page: Any, url: str) -> None:
     page.wait_for_timeout(500)
     page.wait_for_function(IDLE)
     page.keyboard.press("Escape")
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
-    page.wait_for_function(IDLE)
+    page.get_by_test_id("stPopoverBody").wait_for(state="detached")
+    open_page(page, "Simulation")
     page.get_by_role("button", name="Run the simulation").click()
     page.locator(CHARTS).wait_for()
 

@@ -14,7 +14,7 @@ import shutil
 import statistics
 from typing import Any
 
-from benchmarks.app_server import FLAGS, IDLE, server
+from benchmarks.app_server import FLAGS, IDLE, open_demo, open_page, server
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 
@@ -40,12 +40,8 @@ def open_panel(page: Any, url: str) -> None:
     title = load_scenario(scenario_path(SCENARIO)).name
     page.goto(url)
     page.wait_for_function(IDLE)
-    page.get_by_role("combobox", name="Demo scenario").first.click()
-    page.get_by_role("option", name=title, exact=True).click()
-    page.wait_for_function(IDLE)
-    page.get_by_role("button", name="Open this scenario").click()
-    page.get_by_test_id("stSidebar").get_by_text(title).wait_for()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Simulation", exact=True).click()
+    open_demo(page, title)
+    open_page(page, "Simulation")
     page.get_by_test_id("stButtonGroup").get_by_text("What if", exact=True).click()
     page.get_by_text("Answer as I change").click()
     page.wait_for_function(DONE, timeout=120_000)
