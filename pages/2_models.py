@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from nona.report.figures.models import parallelism_figure, provenance_text, time_by_kind_figure
+from nona.report.figures.models import provenance_text, time_by_kind_figure
 from nona.report.inputs.models import inspection
 from nona.ui.graphs.tabs import model_graph
 from nona.ui.models.files import graph_download
 from nona.ui.models.measured_views import measured_times
 from nona.ui.models.picker import loaded_model, pick_device, pick_model, upload_model
 from nona.ui.models.sample_picks import sample_picks
-from nona.ui.models.views import gain_statement, operator_table, time_by_kind
+from nona.ui.models.views import gain_statement, operator_table, parallelism_picture, time_by_kind
 from nona.ui.session.workspace import current
 from nona.ui.widgets.charts import picture
+from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.equivalents import equivalent
 from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.tables import table
@@ -61,11 +62,7 @@ tiles(
 )
 left, right = st.columns([3, 2], vertical_alignment="center")
 with left:
-    picture(
-        parallelism_figure(report["total_compute_s"], report["critical_path_s"]),
-        key="parallelism",
-        alt="Time of all operators one after the other beside the time of the longest chain",
-    )
+    draw("parallelism", parallelism_picture(report["total_compute_s"], report["critical_path_s"]))
 with right:
     st.markdown(gain_statement(report["parallelism"]))
     st.caption(plain(f"{costed.device}, {provenance_text(report['provenance'])}"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.figures.models import parallelism_figure, time_by_kind_figure
+from nona.report.figures.models import time_by_kind_figure
 from nona.report.figures.parts import parts_figure
 from nona.report.figures.placement import (
     comparison_figure,
@@ -121,7 +121,6 @@ def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
 
 
 def test_small_figures_show_what_they_are_given() -> None:
-    assert list(parallelism_figure(0.02, 0.01).data[0].x) == [10.0, 20.0]
     kinds = {f"k{i}": float(i) for i in range(1, 15)}
     made = time_by_kind_figure(kinds)
     assert sum(made.data[0].x) == pytest.approx(1e3 * sum(kinds.values()))

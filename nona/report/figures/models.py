@@ -8,25 +8,6 @@ from typing import Any
 import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, figure, text
-from nona.units import format_time
-
-
-def parallelism_figure(total_s: float, critical_s: float) -> go.Figure:
-    """T₁ beside T∞: all operators one after the other, and the longest chain of them."""
-    made = figure(150, legend=False)
-    names = ["longest chain (T∞)", "one after the other (T₁)"]
-    values = [critical_s, total_s]
-    made.add_bar(
-        y=names,
-        x=[v * 1e3 for v in values],
-        orientation="h",
-        marker_color=[PALETTE[1], PALETTE[0]],
-        text=[format_time(v) for v in values],
-        textposition="auto",
-        hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
-    )
-    made.update_xaxes(title="ms", rangemode="tozero")
-    return made
 
 
 def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure:

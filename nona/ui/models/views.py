@@ -10,6 +10,7 @@ from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
 from nona.placement.idle import IdleSpan
 from nona.ui.models.loading import Loaded
+from nona.ui.widgets.drawing.drawing import Node, colour, el
 from nona.units import format_time
 
 
@@ -111,6 +112,29 @@ def step_table(contracted: ContractedGraph) -> pd.DataFrame:
             "absorbs": [s.target for s in contracted.steps],
             "why it is allowed": [s.reason for s in contracted.steps],
         }
+    )
+
+
+def parallelism_picture(total_s: float, critical_s: float) -> Node:
+    """T₁ over T∞ as two bars: all operators one after the other, and the longest chain of them."""
+    widest = max(total_s, critical_s) or 1.0
+    return el(
+        "div",
+        "spans",
+        _span("one after the other (T₁)", total_s, total_s / widest, 0),
+        _span("longest chain (T∞)", critical_s, critical_s / widest, 1),
+    )
+
+
+def _span(what: str, seconds: float, share: float, number: int) -> Node:
+    return el(
+        "div",
+        "span",
+        el("span", "", what),
+        el("div", "meter", el("i", ""), __w=f"{100 * share:.2f}%", __mc=colour(number)),
+        el("b", "", format_time(seconds)),
+        role="img",
+        aria_label=f"{what}: {format_time(seconds)}",
     )
 
 
