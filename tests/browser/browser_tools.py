@@ -66,3 +66,32 @@ def shot(page: Any, name: str) -> None:
     """Keep a picture of the window."""
     ARTIFACTS.mkdir(exist_ok=True)
     page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+def fill_number(page: Any, label: str, value: str) -> None:
+    """Type a number into its field and hand it on."""
+    field = page.get_by_role("spinbutton", name=label, exact=True).first
+    field.fill(value)
+    field.press("Enter")
+    wait_idle(page)
+
+
+def run_to_the_end(page: Any) -> None:
+    """Run the simulation and wait until its result stands."""
+    page.get_by_role("button", name="Run the simulation").click()
+    cancel = page.get_by_role("button", name="Cancel simulation")
+    cancel.wait_for()
+    cancel.wait_for(state="detached", timeout=90_000)
+    wait_idle(page)
+
+
+def sweep_to_the_end(page: Any) -> None:
+    """Run a small sweep of what the Sweep view shows and wait until its result stands."""
+    page.get_by_text("runs of", exact=False).first.click()
+    fill_number(page, "Jobs per run", "300")
+    fill_number(page, "Runs per value", "2")
+    page.keyboard.press("Escape")
+    fill_number(page, "Values, about", "3")
+    page.get_by_role("button", name="Run sweep").click()
+    page.get_by_text("All simulated points").wait_for(timeout=120_000)
+    wait_idle(page)

@@ -6,39 +6,18 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
 
 pytestmark = pytest.mark.browser
 # The pixels of each of the four charts, as text.
 PIXELS = "root => [...root.querySelectorAll('figure canvas')].map(c => c.toDataURL())"
-WIDTHS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
-  .map(e => [e.scrollWidth, e.clientWidth])"""
 TABS = ("Compare", "Distribution", "Where time goes", "First jobs", "How sure")
-
-
-def fill(page: Any, label: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=label, exact=True).first
-    field.fill(value)
-    field.press("Enter")
-    wait_idle(page)
-
-
-def run_to_the_end(page: Any) -> None:
-    page.get_by_role("button", name="Run the simulation").click()
-    page.get_by_role("button", name="Cancel simulation").wait_for()
-    page.get_by_role("button", name="Cancel simulation").wait_for(state="detached", timeout=60_000)
-    wait_idle(page)
-
-
-def nothing_is_wider_than_the_window(page: Any) -> None:
-    for wide, room in page.evaluate(WIDTHS):
-        assert wide <= room + 1
 
 
 def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_page: Any) -> None:
     page = app_page
     open_page(page, "Simulation")
-    fill(page, "Jobs measured per run", "3000000")
+    fill_number(page, "Jobs measured per run", "3000000")
     page.get_by_role("button", name="Run the simulation").click()
     charts = page.get_by_test_id("livechart")
     charts.get_by_role("progressbar").wait_for()
@@ -68,22 +47,22 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
     page.get_by_text("The simulation was cancelled").wait_for()
     assert charts.count() == 1  # what was there stays
 
-    fill(page, "Jobs measured per run", "300")
+    fill_number(page, "Jobs measured per run", "300")
     run_to_the_end(page)
     page.get_by_role("button", name="Pin as baseline").click()
     page.get_by_text("This run is the baseline").wait_for()
     open_page(page, "Cluster")
-    fill(page, "Servers", "12")
+    fill_number(page, "Servers", "12")
     open_page(page, "Simulation")
     run_to_the_end(page)
     panel = page.locator(".st-key-baseline")
     panel.get_by_text("Servers 8 → 12").wait_for()
     panel.get_by_text("Paired by replication").wait_for()
-    nothing_is_wider_than_the_window(page)
+    assert_fits(page)
     shot(page, "baseline-wide")
     page.set_viewport_size({"width": 400, "height": 900})
     for tab in TABS:
         page.get_by_role("tab", name=tab).click()
         wait_idle(page)
-        nothing_is_wider_than_the_window(page)
+        assert_fits(page)
     shot(page, "baseline-narrow")

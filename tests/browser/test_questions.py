@@ -6,7 +6,15 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, open_page, shot, wait_idle
+from browser_tools import (
+    assert_fits,
+    fill_number,
+    open_page,
+    run_to_the_end,
+    shot,
+    sweep_to_the_end,
+    wait_idle,
+)
 
 from nona.samples import load_sample, sample_path
 
@@ -58,13 +66,6 @@ def title_is(page: Any, name: str) -> None:
     assert_fits(page)
 
 
-def fill(page: Any, label: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=label, exact=True).first
-    field.fill(value)
-    field.press("Enter")
-    wait_idle(page)
-
-
 def open_tab(page: Any, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).click()
     wait_idle(page)
@@ -102,26 +103,18 @@ def test_what_my_model_could_gain(app_page: Any) -> None:
     shot(page, f"question-2-{window(page)}-left")
 
 
-def run_to_the_end(page: Any) -> None:
-    page.get_by_role("button", name="Run the simulation").click()
-    cancel = page.get_by_role("button", name="Cancel simulation")
-    cancel.wait_for()
-    cancel.wait_for(state="detached", timeout=90_000)
-    wait_idle(page)
-
-
 @everywhere
 def test_what_my_cluster_needs_and_how_sure_that_is(app_page: Any) -> None:
     page = app_page
     page.get_by_role("button", name="Plan a cluster").click()
     title_is(page, "Simulation")
-    fill(page, "Jobs measured per run", "1000")
+    fill_number(page, "Jobs measured per run", "1000")
     run_to_the_end(page)
     shot(page, f"question-3-{window(page)}-first")
     page.get_by_role("button", name="Pin as baseline").click()
     page.get_by_text("This run is the baseline").wait_for()
     open_page(page, "Cluster")
-    fill(page, "Servers", "12")
+    fill_number(page, "Servers", "12")
     open_page(page, "Simulation")
     run_to_the_end(page)
     panel = page.locator(".st-key-baseline")
@@ -140,14 +133,7 @@ def test_which_scheduler_and_until_what_load(app_page: Any) -> None:
     page = app_page
     page.get_by_role("button", name="Compare schedulers").click()
     title_is(page, "Simulation")
-    page.get_by_text("runs of", exact=False).first.click()
-    fill(page, "Jobs per run", "300")
-    fill(page, "Runs per value", "2")
-    page.keyboard.press("Escape")
-    fill(page, "Values, about", "3")
-    page.get_by_role("button", name="Run sweep").click()
-    page.get_by_text("All simulated points").wait_for(timeout=120_000)
-    wait_idle(page)
+    sweep_to_the_end(page)
     assert_fits(page)
     page.locator(".js-plotly-plot").first.scroll_into_view_if_needed()
     shot(page, f"question-4-{window(page)}")

@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import open_page, shot, sweep_to_the_end, wait_idle
 
 pytestmark = pytest.mark.browser
 HEADLINE = """text => [...document.querySelectorAll('[data-testid=stMarkdown]')]
   .some(m => m.textContent.replaceAll('\\u00a0', ' ').startsWith(text))"""
-
-
-def fill(page: Any, label: str, text: str) -> None:
-    field = page.get_by_label(label, exact=True)
-    field.fill(text)
-    field.press("Enter")
-    wait_idle(page)
 
 
 def test_a_sweep_runs_is_read_and_survives_a_reload(app_page: Any) -> None:
@@ -24,14 +17,7 @@ def test_a_sweep_runs_is_read_and_survives_a_reload(app_page: Any) -> None:
     open_page(page, "Simulation")
     page.get_by_role("radio", name="Sweep").click()
     wait_idle(page)
-    page.get_by_text("runs of", exact=False).first.click()
-    fill(page, "Jobs per run", "300")
-    fill(page, "Runs per value", "2")
-    page.keyboard.press("Escape")
-    fill(page, "Values, about", "3")
-    page.get_by_role("button", name="Run sweep").click()
-    page.get_by_text("All simulated points").wait_for(timeout=90_000)
-    wait_idle(page)
+    sweep_to_the_end(page)
     page.wait_for_function(HEADLINE, arg="At 50 % link background")
     assert page.get_by_role("button", name="Run sweep").is_disabled()
     assert page.locator(".js-plotly-plot").first.is_visible()

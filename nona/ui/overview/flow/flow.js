@@ -1,5 +1,4 @@
 // The stages of the pipeline as cards with a small picture, an arrow from each to the next.
-const NS = "http://www.w3.org/2000/svg";
 // Drawn in a box of 72 × 44: lines (l), filled shapes (f), shapes of the second colour (s).
 const PICTURES = {
   models: { l: "M36 8L18 22M36 8L36 22M36 8L54 22M18 22L36 37M36 22L36 37M54 22L36 37", f: dots([[36, 7], [18, 22], [36, 22], [54, 22], [36, 37]], 4.5) },
@@ -14,20 +13,14 @@ function box(x, y, w, h, r) { return `M${x + r},${y}h${w - 2 * r}a${r},${r} 0 0 
 
 export default function (component) {
   const root = component.parentElement.querySelector(".flow");
-  root.textContent = "";
+  root.textContent = ""; root.setAttribute("aria-label", "The pipeline");
   for (const stage of component.data.stages) {
-    const item = add(root, "li"), card = add(item, "button", stage.state);
+    const card = html("button", stage.state, html("li", "", root)), parts = PICTURES[stage.picture];
     card.type = "button"; card.onclick = () => component.setTriggerValue("open", stage.page);
-    const picture = add(card, "svg", "", true), parts = PICTURES[stage.picture];
-    picture.setAttribute("viewBox", "0 0 72 44"); picture.setAttribute("aria-hidden", "true");
-    for (const kind of ["l", "f", "s", "h"]) if (parts[kind]) add(picture, "path", kind, true).setAttribute("d", parts[kind]);
-    add(card, "strong").textContent = stage.title;
-    add(card, "span", "value").textContent = stage.value;
-    add(card, "span", "detail").textContent = stage.detail;
+    const picture = svg("svg", { viewBox: "0 0 72 44", "aria-hidden": "true" }, card);
+    for (const kind of ["l", "f", "s", "h"]) if (parts[kind]) svg("path", { class: kind, d: parts[kind] }, picture);
+    html("strong", "", card, stage.title);
+    html("span", "value", card, stage.value);
+    html("span", "detail", card, stage.detail);
   }
-}
-function add(parent, name, className, drawn) {
-  const e = drawn ? document.createElementNS(NS, name) : document.createElement(name);
-  if (className) e.setAttribute("class", className);
-  return parent.appendChild(e);
 }

@@ -10,15 +10,10 @@ import streamlit as st
 
 from nona.ui.overview.demos import Stage
 from nona.ui.session.state import AppState
+from nona.ui.widgets.component import declare
 
 KEY = "pipeline"
-_HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "nona_flow",
-    html='<ol class="flow" data-testid="flow" aria-label="The pipeline"></ol>',
-    css=(_HERE / "flow.css").read_text(encoding="utf-8"),
-    js=(_HERE / "flow.js").read_text(encoding="utf-8"),
-)
+_component = declare(Path(__file__).parent, "flow", tag="ol")
 
 
 def flow(state: AppState, stages: Sequence[Stage]) -> None:

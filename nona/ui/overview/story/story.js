@@ -1,5 +1,4 @@
 // The network story: three Gantt charts of one query, and the JCT over the link's load. No libraries.
-const NS = "http://www.w3.org/2000/svg";
 const PLAYED_MS = 2600, ASK_MS = 400;
 const ICONS = { play: "M7 4v16l13-8z", pause: "M6 5h4v14H6zM14 5h4v14h-4z" };
 const stories = new WeakMap();
@@ -13,19 +12,6 @@ export default function (component) {
   return () => { story.close(); stories.delete(component.parentElement); };
 }
 
-function svg(name, attributes, parent) {
-  const e = document.createElementNS(NS, name);
-  for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (parent) parent.appendChild(e);
-  return e;
-}
-function html(name, className, parent, text) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  if (parent) parent.appendChild(e);
-  return e;
-}
 function ms(value) { return `${value >= 100 ? value.toFixed(0) : value.toFixed(value % 1 < 0.05 || value % 1 > 0.95 ? 0 : 1)} ms`; }
 
 class Story {

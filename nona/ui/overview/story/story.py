@@ -15,17 +15,12 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.study.network_story import STRATEGIES
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.workspace import jobs
+from nona.ui.widgets.component import declare
 from nona.ui.widgets.fields import plain
 
 KEY = "network-story"
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
-_HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "nona_story",
-    html='<div class="story" data-testid="story"></div>',
-    css=(_HERE / "story.css").read_text(encoding="utf-8"),
-    js="\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("story.js", "curve.js")),
-)
+_component = declare(Path(__file__).parent, "story", "story", "curve")
 TOLD = {
     "local": ("One server", "All four tasks run on one server, one after the other."),
     "spread": ("Split blindly", "Tasks 2 and 3 go to other servers, whatever the link costs."),

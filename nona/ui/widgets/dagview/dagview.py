@@ -12,17 +12,11 @@ from typing import Any
 import streamlit as st
 
 from nona.ui.graphs.layout import NODE_HEIGHT, NODE_WIDTH, Layout
+from nona.ui.widgets.component import declare
 
-_HERE = Path(__file__).parent
 # One script, in this order: the parts know each other by their names alone.
-SCRIPTS = ("elements", "scene", "camera", "player", "finder", "keys", "picture", "view")
-_HTML = '<div class="dagview" data-testid="dagview"></div>'
-_component = st.components.v2.component(
-    "nona_dagview",
-    html=_HTML,
-    css=(_HERE / "dagview.css").read_text(encoding="utf-8"),
-    js="\n".join((_HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS),
-)
+SCRIPTS = ("icons", "scene", "camera", "player", "finder", "keys", "picture", "view")
+_component = declare(Path(__file__).parent, "dagview", *SCRIPTS)
 SEQUENTIAL = 100  # a tone from here on is a step of the theme's sequential scale
 STEPS = 10
 

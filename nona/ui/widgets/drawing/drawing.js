@@ -1,5 +1,4 @@
 // Draws a tree of elements that Python describes: [tag, attributes, children]. All text is text, never markup.
-const NS = "http://www.w3.org/2000/svg";
 const SVG = new Set(["svg", "g", "rect", "path", "line", "circle", "polyline", "title", "text"]);
 const HTML = new Set(["div", "span", "ul", "ol", "li", "b", "i", "p", "h4", "details", "summary", "code", "dl", "dt", "dd"]);
 const NAMES = /^(class|role|aria-[a-z]+|data-[a-z-]+|viewBox|preserveAspectRatio|d|x|y|x1|x2|y1|y2|cx|cy|r|rx|width|height|points|lang|open)$/;

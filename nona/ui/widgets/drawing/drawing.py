@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
+from nona.ui.widgets.component import declare
 
 Node = str | list[Any]
-_HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "nona_drawing",
-    html='<div class="drawing"></div>',
-    css=(_HERE / "drawing.css").read_text(encoding="utf-8"),
-    js=(_HERE / "drawing.js").read_text(encoding="utf-8"),
-)
+_component = declare(Path(__file__).parent, "drawing")
 COLOURS = 10  # chart colours of the theme, --c0 … --c9
 
 

@@ -10,38 +10,31 @@ export default function (component) {
   return () => { view.close(); views.delete(parent); };
 }
 
-function element(name, className, parent) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (parent) parent.appendChild(made);
-  return made;
-}
-
 class LiveCharts {
   constructor(root) {
     this.root = root; this.off = new Set(); this.updates = 0; this.legendOf = "";
     root.textContent = "";
-    this.progress = element("div", "progress", root);
-    this.track = element("div", "track", this.progress);
+    this.progress = html("div", "progress", root);
+    this.track = html("div", "track", this.progress);
     this.track.setAttribute("role", "progressbar");
     this.track.setAttribute("aria-label", "Simulation");
-    this.fill = element("div", "fill", this.track);
-    this.told = element("div", "told", this.progress);
-    this.legend = element("div", "legend", root);
+    this.fill = html("div", "fill", this.track);
+    this.told = html("div", "told", this.progress);
+    this.legend = html("div", "legend", root);
     this.legend.setAttribute("role", "group");
     this.legend.setAttribute("aria-label", "Schedulers shown");
-    const grid = element("div", "grid", root);
+    const grid = html("div", "grid", root);
     this.panels = DRAW.map((draw) => this.panel(grid, draw));
-    this.note = element("div", "note", root);
+    this.note = html("div", "note", root);
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(grid);
   }
 
   panel(grid, draw) {
-    const figure = element("figure", "", grid), title = element("figcaption", "", figure);
-    const frame = element("div", "frame", figure), canvas = element("canvas", "", frame);
+    const figure = html("figure", "", grid), title = html("figcaption", "", figure);
+    const frame = html("div", "frame", figure), canvas = html("canvas", "", frame);
     canvas.setAttribute("role", "img");
-    const tip = element("div", "tip", frame), made = { figure, title, canvas, tip, draw, points: [] };
+    const tip = html("div", "tip", frame), made = { figure, title, canvas, tip, draw, points: [] };
     canvas.addEventListener("pointermove", (event) => this.point(made, event));
     canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
     tip.hidden = true;
@@ -84,11 +77,11 @@ class LiveCharts {
   }
 
   entry(name) {
-    const button = element("button", "", this.legend), swatch = element("canvas", "", button);
+    const button = html("button", "", this.legend), swatch = html("canvas", "", button);
     button.type = "button";
     button.title = "Click: hide or show. Double click, or the key s: this one alone.";
-    element("span", "", button).textContent = name;
-    const number = element("small", "", button);
+    html("span", "", button).textContent = name;
+    const number = html("small", "", button);
     button.addEventListener("click", () => this.toggle(name));
     button.addEventListener("dblclick", () => this.solo(name));
     button.addEventListener("keydown", (event) => { if (event.key === "s") this.solo(name); });

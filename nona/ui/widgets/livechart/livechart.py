@@ -6,20 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.simulations.live_series import LOWEST_S, PER_OCTAVE
 from nona.report.simulations.live_text import live_alts, live_titles
+from nona.ui.widgets.component import declare
 
-_HERE = Path(__file__).parent
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
-_component = st.components.v2.component(
-    "nona_livechart",
-    html='<div class="livechart" data-testid="livechart"></div>',
-    css=(_HERE / "livechart.css").read_text(encoding="utf-8"),
-    js="\n".join((_HERE / f"{piece}.js").read_text(encoding="utf-8") for piece in _PIECES),
-)
+_component = declare(Path(__file__).parent, "livechart", *_PIECES)
 
 
 def chart_data(

@@ -9,23 +9,15 @@ export default function (component) {
   view.show(component.data);
 }
 
-function make(name, className, parent, text) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  if (parent) parent.appendChild(e);
-  return e;
-}
-
 class View {
   constructor(root) {
     root.textContent = "";
     this.root = root; this.chosen = null;
-    this.axis = make("div", "axis", root); this.axis.setAttribute("aria-hidden", "true");
-    this.board = make("div", "board", root); this.board.setAttribute("role", "toolbar");
-    this.compute = make("div", "compute", root);
-    this.panel = make("div", "panel", root);
-    this.said = make("div", "said", root); this.said.setAttribute("aria-live", "polite");
+    this.axis = html("div", "axis", root); this.axis.setAttribute("aria-hidden", "true");
+    this.board = html("div", "board", root); this.board.setAttribute("role", "toolbar");
+    this.compute = html("div", "compute", root);
+    this.panel = html("div", "panel", root);
+    this.said = html("div", "said", root); this.said.setAttribute("aria-live", "polite");
     this.board.addEventListener("keydown", (ev) => { if (this.key(ev.key)) { ev.preventDefault(); ev.stopPropagation(); } });
     this.panel.addEventListener("keydown", (ev) => { if (this.optionKey(ev)) { ev.preventDefault(); ev.stopPropagation(); } });
   }
@@ -43,7 +35,7 @@ class View {
     const columns = `repeat(${data.memory}, minmax(0, 1fr))`;
     this.axis.style.gridTemplateColumns = columns; this.board.style.gridTemplateColumns = columns;
     this.axis.textContent = "";
-    for (let i = 0; i < data.memory; i++) make("span", "", this.axis, String(i));
+    for (let i = 0; i < data.memory; i++) html("span", "", this.axis, String(i));
     this.board.setAttribute("aria-label", `${data.name}: memory slices 0 to ${data.memory - 1}. Arrow keys move, Enter chooses, Delete removes.`);
     this.items = [
       ...data.instances.map(([start, size, compute, profile, c, memory]) => ({ start, size, compute, profile, c, memory, kind: "placed" })),
@@ -60,19 +52,19 @@ class View {
     if (had) focus.b.focus();
   }
   button(item) {
-    const b = make("button", item.kind, this.board), end = item.start + item.size - 1, of = this.data.compute;
+    const b = html("button", item.kind, this.board), end = item.start + item.size - 1, of = this.data.compute;
     const where = item.size > 1 ? `memory slices ${item.start} to ${end}` : `memory slice ${item.start}`;
     b.type = "button"; item.b = b; b.style.gridColumn = `${item.start + 1} / span ${item.size}`; b.dataset.start = item.start;
     if (item.kind === "placed") {
       b.style.setProperty("--c", this.colour(item.c));
       if (item.size === 1) b.classList.add("narrow");
-      make("b", "", b, item.size === 1 ? item.profile.replace(".", ".\u200b") : item.profile);
-      make("span", "", b, item.size > 1 ? `${item.compute}/${of} compute · ${item.memory}` : `${item.compute}/${of}`);
+      html("b", "", b, item.size === 1 ? item.profile.replace(".", ".\u200b") : item.profile);
+      html("span", "", b, item.size > 1 ? `${item.compute}/${of} compute · ${item.memory}` : `${item.compute}/${of}`);
       b.setAttribute("aria-label", `${item.profile} on ${where}, ${item.compute} of ${of} compute slices, ${item.memory}. Press to remove.`);
       b.title = `${item.profile}: ${item.compute} of ${of} compute slices, ${item.memory}. Click to remove.`;
       b.onclick = () => this.remove(item);
     } else if (item.kind === "empty") {
-      make("b", "", b, "+"); b.setAttribute("aria-label", `${where}, empty. Press to see what may start here.`); b.title = "Empty: click to see what may start here";
+      html("b", "", b, "+"); b.setAttribute("aria-label", `${where}, empty. Press to see what may start here.`); b.title = "Empty: click to see what may start here";
       b.onclick = () => this.choose(item);
     } else {
       b.setAttribute("aria-label", `${where}, stranded: nothing can use it in this layout.`); b.title = "Stranded: no instance can use it in this layout";
@@ -82,13 +74,13 @@ class View {
   }
   pips() {
     const d = this.data; this.compute.textContent = "";
-    make("span", "", this.compute, "Compute slices");
-    const row = make("span", "pips", this.compute); row.setAttribute("aria-hidden", "true");
-    for (const [, , compute, , c] of d.instances) for (let i = 0; i < compute; i++) make("i", "", row).style.setProperty("--c", this.colour(c));
-    for (let i = 0; i < d.free; i++) make("i", "free", row);
-    for (let i = 0; i < d.lost; i++) make("i", "lost", row);
+    html("span", "", this.compute, "Compute slices");
+    const row = html("span", "pips", this.compute); row.setAttribute("aria-hidden", "true");
+    for (const [, , compute, , c] of d.instances) for (let i = 0; i < compute; i++) html("i", "", row).style.setProperty("--c", this.colour(c));
+    for (let i = 0; i < d.free; i++) html("i", "free", row);
+    for (let i = 0; i < d.lost; i++) html("i", "lost", row);
     const used = d.compute - d.free - d.lost, lost = d.lost ? `, ${d.lost} stranded` : "";
-    make("span", "", this.compute, `${used} of ${d.compute} in use, ${d.free} free${lost}`);
+    html("span", "", this.compute, `${used} of ${d.compute} in use, ${d.free} free${lost}`);
   }
 
   choose(item, quiet) {
@@ -97,20 +89,20 @@ class View {
     this.panel.textContent = "";
     if (!item || item.kind === "placed") {
       const nothing = !this.data.instances.length;
-      make("p", "alone", this.panel, nothing ? "No instance yet: choose a slice with + to place one." : "Choose a slice with + to place an instance; choose an instance to remove it.");
+      html("p", "alone", this.panel, nothing ? "No instance yet: choose a slice with + to place one." : "Choose a slice with + to place an instance; choose an instance to remove it.");
       return;
     }
     const legal = (item.options || []).filter((o) => !o[2]), other = (item.options || []).filter((o) => o[2]);
-    make("p", legal.length ? "" : "alone", this.panel, legal.length ? `Start at memory slice ${item.start}:` : `Nothing can start at memory slice ${item.start}.`);
-    const list = make("div", "options", this.panel); list.setAttribute("role", "group"); list.setAttribute("aria-label", `What may start at memory slice ${item.start}`);
+    html("p", legal.length ? "" : "alone", this.panel, legal.length ? `Start at memory slice ${item.start}:` : `Nothing can start at memory slice ${item.start}.`);
+    const list = html("div", "options", this.panel); list.setAttribute("role", "group"); list.setAttribute("aria-label", `What may start at memory slice ${item.start}`);
     for (const [profile, about, , c] of legal) {
-      const b = make("button", "", list); b.type = "button"; b.dataset.profile = profile; b.style.setProperty("--c", this.colour(c));
-      make("b", "", b, profile); make("span", "", b, about);
+      const b = html("button", "", list); b.type = "button"; b.dataset.profile = profile; b.style.setProperty("--c", this.colour(c));
+      html("b", "", b, profile); html("span", "", b, about);
       b.onclick = () => { this.focusBoard(item); this.tell({ act: "add", start: item.start, profile }); };
     }
     if (other.length) {
-      const d = make("details", "", this.panel); make("summary", "", d, `Why not ${other.length === 1 ? "the other one" : `the other ${other.length}`}`);
-      const ul = make("ul", "", d); for (const [profile, , why] of other) make("li", "", ul, `${profile}: ${why}`);
+      const d = html("details", "", this.panel); html("summary", "", d, `Why not ${other.length === 1 ? "the other one" : `the other ${other.length}`}`);
+      const ul = html("ul", "", d); for (const [profile, , why] of other) html("li", "", ul, `${profile}: ${why}`);
     }
     if (!quiet && legal.length) list.firstChild.focus();
   }

@@ -14,15 +14,10 @@ from nona.errors import HardwareError
 from nona.hardware.geometry import Profile, board
 from nona.hardware.mig import MigLayout
 from nona.hardware.mig_edit import add_slice, empty_layout, options_at, remove_slice, why_not
+from nona.ui.widgets.component import declare
 from nona.units import format_size
 
-_HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "nona_migview",
-    html='<div class="migview" data-testid="migview"></div>',
-    css=(_HERE / "migview.css").read_text(encoding="utf-8"),
-    js=(_HERE / "migview.js").read_text(encoding="utf-8"),
-)
+_component = declare(Path(__file__).parent, "migview")
 # Chart colours by compute slices: instances of one size look the same everywhere.
 COLOURS: Mapping[int, int] = {1: 1, 2: 4, 3: 0, 4: 6, 7: 2}
 

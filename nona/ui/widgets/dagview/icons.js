@@ -1,5 +1,4 @@
-// Small things that all parts of the view use: elements, icons, buttons, paths. Text only by textContent.
-const NS = "http://www.w3.org/2000/svg";
+// Small things that all parts of the view use: icons, buttons, paths.
 const ICONS = {
   play: "M7 4v16l13-8z", pause: "M6 5h4v14H6zM14 5h4v14h-4z", back: "M6 5h2v14H6zM20 5v14L9 12z",
   next: "M16 5h2v14h-2zM4 5v14l11-7z", plus: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z", minus: "M5 11h14v2H5z",
@@ -11,19 +10,6 @@ const ICONS = {
 };
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-function svg(name, attributes, parent) {
-  const e = document.createElementNS(NS, name);
-  for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (parent) parent.appendChild(e);
-  return e;
-}
-function html(name, className, parent, text) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  if (text) e.textContent = text;
-  if (parent) parent.appendChild(e);
-  return e;
-}
 function iconOf(name, parent) {
   return svg("path", { d: ICONS[name] }, svg("svg", { viewBox: "0 0 24 24", width: 16, height: 16, fill: "currentColor", "aria-hidden": "true" }, parent));
 }

@@ -1,0 +1,25 @@
+"""Components of our own: a folder's style and scripts, handed to Streamlit as one each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_SHARED = Path(__file__).parent / "elements.js"
+
+
+def declare(folder: Path, name: str, *scripts: str, tag: str = "div") -> Any:
+    """The component ``name`` of ``folder``: ``name.css``, and the scripts, which know each other by name.
+
+    They follow ``elements.js``, in the order given, and make one module; by default there is one,
+    ``name.js``. The component's root is an element of class ``name``.
+    """
+    files = [_SHARED, *(folder / f"{script}.js" for script in scripts or (name,))]
+    return st.components.v2.component(
+        f"nona_{name}",
+        html=f'<{tag} class="{name}" data-testid="{name}"></{tag}>',
+        css=(folder / f"{name}.css").read_text(encoding="utf-8"),
+        js="\n".join(file.read_text(encoding="utf-8") for file in files),
+    )
