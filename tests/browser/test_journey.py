@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import choose, fill_number, open_demo, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import (
+    assert_fits,
+    choose,
+    fill_number,
+    open_demo,
+    open_page,
+    run_to_the_end,
+    shot,
+    wait_idle,
+)
 
 from nona.samples import load_sample, sample_path
 from nona.scenario_file import load_scenario
@@ -218,3 +227,11 @@ def test_every_page_stands_in_dark_and_names_its_controls(app_page: Any) -> None
         assert app_page.get_by_test_id("stException").count() == 0
         assert app_page.evaluate(UNNAMED) == []
         shot(app_page, f"dark-{name.lower()}")
+
+
+@pytest.mark.parametrize("app_page", [("light", 400)], ids=["light-400"], indirect=True)
+def test_every_page_fits_a_telephone(app_page: Any) -> None:
+    for name in PAGES:
+        open_page(app_page, name)
+        assert_fits(app_page)
+        shot(app_page, f"narrow-{name.lower()}")

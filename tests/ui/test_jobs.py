@@ -369,3 +369,14 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest
     server.load()
     server.load()
     assert (server.loaded, done) == (True, ["asked", "loaded"])
+
+
+@needs_proc
+def test_a_worker_counts_its_own_memory_and_not_its_parent_s() -> None:
+    """A server that uses much memory must not have its workers replaced after every job."""
+    code = "from nona.ui.jobs.worker import _bytes; print(_bytes())"
+    held = bytearray(600_000_000)
+    held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])  # every page is in use
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 5_000_000 < int(told.stdout) < 300_000_000
+    assert len(held) == 600_000_000

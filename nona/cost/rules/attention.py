@@ -36,11 +36,12 @@ def linear_attention(site: Site) -> Work:
 
     The delta rules read it once more, the gated ones scale it.
     """
-    batch, tokens, width = site.input_shape()
     query_heads, key_heads = site.attribute("q_num_heads", 0), site.attribute("kv_num_heads", 0)
-    if query_heads <= 0 or key_heads <= 0:
+    queries, values = site.input_shape(), site.input_shape(2)
+    if query_heads <= 0 or key_heads <= 0 or len(queries) != 3 or len(values) != 3:
         raise UnknownShapeError
-    state = (width // query_heads) * (site.input_shape(2)[2] // key_heads)
+    batch, tokens, width = queries
+    state = (width // query_heads) * (values[2] // key_heads)
     kind = site.text("update_rule")
     updates = 2 if "delta" in kind else 1
     gate = batch * tokens * key_heads * state if "gated" in kind else 0

@@ -1,5 +1,5 @@
 // The network story: three Gantt charts of one query, and the JCT over the link's load. No libraries.
-const PLAYED_MS = 2600, ASK_MS = 400;
+const PLAYED_MS = 2600;
 const ICONS = { play: "M7 4v16l13-8z", pause: "M6 5h4v14H6zM14 5h4v14h-4z" };
 const stories = new WeakMap();
 
@@ -7,7 +7,7 @@ export default function (component) {
   const root = component.parentElement.querySelector(".story");
   let story = stories.get(component.parentElement);
   if (!story) { story = new Story(root); stories.set(component.parentElement, story); }
-  story.tell = component.setStateValue; story.ask = () => component.setTriggerValue("more", true);
+  story.tell = component.setStateValue;
   story.show(component.data);
   return () => { story.close(); stories.delete(component.parentElement); };
 }
@@ -34,11 +34,10 @@ class Story {
     this.observer = new ResizeObserver(() => this.points && this.draw());
     this.observer.observe(root);
   }
-  close() { cancelAnimationFrame(this.frame); clearInterval(this.asking); this.observer.disconnect(); }
+  close() { cancelAnimationFrame(this.frame); this.observer.disconnect(); }
 
   show(data) {
-    clearInterval(this.asking);
-    if (!data.complete) this.asking = setInterval(() => this.ask(), ASK_MS);
+   
     this.root.classList.toggle("empty", data.points.length === 0);
     if (data.points.length === 0) { this.headline.textContent = "Simulating the example …"; return; }
     if (this.data && data.points.length === this.data.points.length) return;

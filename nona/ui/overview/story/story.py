@@ -19,6 +19,7 @@ from nona.ui.widgets.component import declare
 from nona.ui.widgets.fields import plain
 
 KEY = "network-story"
+POLL_S = 0.7
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
 _component = declare(Path(__file__).parent, "story", "story", "curve")
 TOLD = {
@@ -66,17 +67,20 @@ def kept() -> Kept:
     return Kept()
 
 
-@st.fragment
 def network_story() -> None:
-    """Show the story; while it is being made, the component asks for more of it."""
+    """Show the story; while it is being made, it is looked at again and again.
+
+    The looking ends with the next run of the page: to run it again for that alone would shut what its
+    reader has just opened.
+    """
+    kept().refresh(jobs())
+    st.fragment(_story, run_every=None if kept().complete else POLL_S)()
+
+
+def _story() -> None:
     story = kept()
     story.refresh(jobs())
-    _component(
-        key=KEY,
-        data=story_data(story.told, story.complete),
-        on_load_change=lambda: None,
-        on_more_change=lambda: None,
-    )
+    _component(key=KEY, data=story_data(story.told), on_load_change=lambda: None)
     if story.error and not story.told:
         st.warning(plain(story.error), icon=":material/hourglass_top:")
 
@@ -86,13 +90,12 @@ def chosen_load() -> float:
     return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
 
 
-def story_data(told: Mapping[str, Any], complete: bool) -> dict[str, Any]:
+def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
     """What is sent to the browser: the points so far, looks and titles, the reach of the axes."""
     if not told:
-        return {"points": [], "complete": complete}
+        return {"points": []}
     first = told["points"][0]["runs"]
     return {
-        "complete": complete,
         "points": told["points"],
         "limit": told["limit"],
         "order": list(STRATEGIES),
