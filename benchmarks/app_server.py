@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -45,6 +46,25 @@ def server() -> Iterator[tuple[str, int]]:
         finally:
             process.terminate()
             process.wait(20)
+
+
+@contextmanager
+def watched(what: str) -> Iterator[tuple[Any, str, int] | None]:
+    """A browser, the address of a server of the app, the number of its process.
+
+    ``None`` where Playwright is not installed, which is said of ``what``.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print(f"{what}: skipped, as Playwright is not installed.")
+        yield None
+        return
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with server() as (url, process), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser, url, process
+        browser.close()
 
 
 def open_page(page: Any, name: str) -> None:

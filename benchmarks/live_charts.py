@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.app_server import FLAGS, IDLE, open_page, server
+from benchmarks.app_server import IDLE, open_page, watched
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_to_mapping
 from nona.schedulers.registry import scheduler_names
@@ -65,17 +64,13 @@ def start(page: Any, url: str) -> None:
 
 def main() -> None:
     """Measure and print."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("Live charts: skipped, as Playwright is not installed.")
-        return
     if not Path("/proc/self/stat").exists():
         print("Live charts: skipped, as this machine does not tell the processor time of a process.")
         return
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with server() as (url, process), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+    with watched("Live charts") as given:
+        if given is None:
+            return
+        browser, url, process = given
         page = browser.new_page(viewport={"width": 1280, "height": 950})
         page.set_default_timeout(60_000)
         start(page, url)
@@ -87,7 +82,6 @@ def main() -> None:
         spent, seconds = cpu_s(process) - before, time.perf_counter() - begin
         told, lines = charts.evaluate(TOLD), page.locator(f"{CHARTS} .legend button").count()
         text = page.locator(f"{CHARTS} .told").inner_text()
-        browser.close()
     print(f"Live charts, {SCENARIO}, {lines} schedulers in each of four charts: {text}")
     rate, frames = told["updates"] / told["seconds"], told["frames"] / told["seconds"]
     print(f"  {rate:.1f} updates/s, {frames:.0f} frames/s")

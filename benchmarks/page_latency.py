@@ -10,7 +10,6 @@ Run it with ``python -m benchmarks.page_latency [OPERATORS]``; it needs Playwrig
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import time
@@ -18,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks.app_server import FLAGS, IDLE, server
+from benchmarks.app_server import IDLE, watched
 from benchmarks.import_growth import model
 
 OPERATORS, REPEATS, COLD = 1000, 7, 3
@@ -156,16 +155,12 @@ def table(found: dict[str, list[float]], target_s: float) -> None:
 
 def main() -> None:
     """Measure and print."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("Page latency: skipped, as Playwright is not installed.")
-        return
     operators = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATORS
     data = model(operators)
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with server() as (url, _), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+    with watched("Page latency") as given:
+        if given is None:
+            return
+        browser, url, _ = given
         page = browser.new_page(viewport={"width": 1280, "height": 950}, reduced_motion="reduce")
         page.set_default_timeout(30_000)
         page.goto(f"{url}/models")
@@ -181,7 +176,6 @@ def main() -> None:
             f"cold page: {p}": [cold(browser, url, p, token) for _ in range(COLD)]
             for p in ("models", "contraction")
         }
-        browser.close()
     print(f"{operators:,} operators; upload to drawn graph {uploaded:.2f} s")
     print(f"  {'':<26}{'median':>10}{'worst of':>11} {REPEATS} (cold pages: {COLD})")
     table(starts, COLD_S)

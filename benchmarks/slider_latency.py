@@ -10,11 +10,10 @@ Run it with ``python -m benchmarks.slider_latency``; it needs Playwright and Chr
 from __future__ import annotations
 
 import re
-import shutil
 import statistics
 from typing import Any
 
-from benchmarks.app_server import FLAGS, IDLE, open_demo, open_page, server
+from benchmarks.app_server import IDLE, open_demo, open_page, watched
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 
@@ -66,21 +65,16 @@ def change(page: Any, key: str) -> float:
 
 def main() -> None:
     """Measure and print."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("Slider latency: skipped, as Playwright is not installed.")
-        return
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with server() as (url, _), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+    with watched("Slider latency") as given:
+        if given is None:
+            return
+        browser, url, _ = given
         page = browser.new_page(viewport={"width": 1280, "height": 950})
         page.set_default_timeout(60_000)
         open_panel(page, url)
         engine = page.locator(".st-key-what-if").inner_text()
         change(page, "ArrowRight")  # the first one warms caches
         times = [change(page, "ArrowLeft" if i % 4 == 3 else "ArrowRight") for i in range(CHANGES)]
-        browser.close()
     said = re.findall(r"[\d,]+ jobs per run.*|The .* engine answered.*", engine)
     schedulers = len(load_scenario(scenario_path(SCENARIO)).schedulers)
     print(f"Slider to new table, {SCENARIO}, {schedulers} schedulers: {' '.join(said)}")

@@ -114,6 +114,24 @@ def interval_text(value: Row, show: Any) -> str:
     return f"{show(mean)} ± {show(half if half > 1e-9 * abs(mean) else 0.0)}"  # below it is rounding
 
 
+def time_text(seconds: float | None) -> str:
+    """A time with its unit, or a dash where there is none.
+
+    >>> time_text(0.002), time_text(None)
+    ('2 ms', '–')
+    """
+    return or_dash(seconds, format_time)
+
+
+def percent_text(share: float | None) -> str:
+    """A share in per cent, or a dash where it is not known.
+
+    >>> percent_text(0.5), percent_text(None)
+    ('50.0 %', '–')
+    """
+    return or_dash(share, lambda known: share_text(known, 1))
+
+
 def share_text(share: float, digits: int = 0, sign: str = "") -> str:
     """A share in per cent, with a space as SI has it.
 

@@ -8,7 +8,7 @@ from typing import Any
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
-from nona.report.text import or_dash
+from nona.report.text import or_dash, time_text
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -26,8 +26,8 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         "Certified gap": or_dash(report["gap"], "{:.2e}".format) + ", at this placement's server wait",
         "Gap at any server wait": or_dash(report["global_gap"], "{:.2%}".format),
         "Solver": f"{report['solver']}, {format_time(report['seconds'])}",
-        "Link": f"{_share(p['network_utilization'])} busy, mean wait {_time(p['network_wait_s'])}",
-        "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {_time(p['server_wait_s'])}",
+        "Link": f"{_share(p['network_utilization'])} busy, mean wait {time_text(p['network_wait_s'])}",
+        "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {time_text(p['server_wait_s'])}",
     }
     rows, others = _configurations(report)
     return section(
@@ -55,11 +55,11 @@ def _models(report: Row) -> list[dict[str, str]]:
     return [
         {
             "model": name,
-            "mean JCT": _time(m["jct_s"]),
-            "compute": _time(m["compute_s"]),
-            "transfer": _time(m["transfer_s"]),
-            "wait at links": _time(m["network_wait_s"]),
-            "wait at servers": _time(m["server_wait_s"]),
+            "mean JCT": time_text(m["jct_s"]),
+            "compute": time_text(m["compute_s"]),
+            "transfer": time_text(m["transfer_s"]),
+            "wait at links": time_text(m["network_wait_s"]),
+            "wait at servers": time_text(m["server_wait_s"]),
         }
         for name, m in report["models"].items()
     ]
@@ -119,10 +119,6 @@ def _parts(configuration: Row) -> str:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def _time(value: float | None) -> str:
-    return or_dash(value, format_time)
 
 
 def _share(value: float | None) -> str:

@@ -19,6 +19,7 @@ from nona.report.placements.text import (
     price_text,
     split_finding,
 )
+from nona.report.text import percent_text, time_text
 from nona.ui.jobs.panel import job_panel, result_of
 from nona.ui.placement.configuration_list import configuration_list, is_local
 from nona.ui.session.state import AppState
@@ -55,14 +56,14 @@ def certificate_tiles(report: Report) -> None:
         )
         st.metric(
             "Link busy",
-            _percent(p["network_utilization"]),
-            help=f"Background included; a message waits {_time(p['network_wait_s'])} on average.",
+            percent_text(p["network_utilization"]),
+            help=f"Background included; a message waits {time_text(p['network_wait_s'])} on average.",
         )
         st.metric(
             "Executors busy",
-            _percent(p["compute_utilization"]),
-            help=f"Background included; a visit waits {_time(p['server_wait_s'])} on average. Any placement "
-            "has the same.",
+            percent_text(p["compute_utilization"]),
+            help=f"Background included; a visit waits {time_text(p['server_wait_s'])} on average. Any "
+            "placement has the same.",
         )
         st.metric("Solved in", format_time(report["seconds"]), help=f"Solver: {report['solver']}.")
 
@@ -135,10 +136,10 @@ def comparison_frame(data: Report) -> pd.DataFrame:
             {
                 "placement": name,
                 "mean JCT (modelled)": "overloaded" if jct is None else format_time(jct),
-                "wait of a message": "–" if p is None else _time(p["network_wait_s"]),
-                "wait of a visit": "–" if p is None else _time(p["server_wait_s"]),
-                "link busy": "–" if p is None else _percent(p["network_utilization"]),
-                "executors busy": "–" if p is None else _percent(p["compute_utilization"]),
+                "wait of a message": "–" if p is None else time_text(p["network_wait_s"]),
+                "wait of a visit": "–" if p is None else time_text(p["server_wait_s"]),
+                "link busy": "–" if p is None else percent_text(p["network_utilization"]),
+                "executors busy": "–" if p is None else percent_text(p["compute_utilization"]),
             }
         )
     return pd.DataFrame(rows)
@@ -225,11 +226,3 @@ def _title(subgraph: Report, index: int) -> str:
 def _split(subgraph: Report) -> float:
     """Probability that the sub-graph does not stay on one server."""
     return float(sum(c["probability"] for c in subgraph["configurations"] if not is_local(c)))
-
-
-def _time(value: float | None) -> str:
-    return "–" if value is None else format_time(value)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"

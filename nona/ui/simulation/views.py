@@ -18,7 +18,7 @@ from nona.report.simulations.text import (
     warmup_lines,
     withheld_lines,
 )
-from nona.report.text import interval_text, share_text
+from nona.report.text import interval_text, percent_text, share_text
 from nona.ui.session.state import AppState
 from nona.ui.simulation.engine_views import engine_text
 from nona.ui.widgets.fields import plain
@@ -72,11 +72,11 @@ def result_tiles(report: Report) -> None:
             ("95 % within", percentile_text(p95).split(" ±")[0], "95th percentile of its JCT."),
             (
                 "SLO hits",
-                _percent(s["slo_hit_rate"]["mean"]),
+                percent_text(s["slo_hit_rate"]["mean"]),
                 "Jobs done within their SLO, of all that came.",
             ),
-            ("Executors busy", _percent(s["utilization"]["compute"]), "Background included."),
-            ("Busiest link", _percent(s["utilization"]["network"]), "Background included."),
+            ("Executors busy", percent_text(s["utilization"]["compute"]), "Background included."),
+            ("Busiest link", percent_text(s["utilization"]["network"]), "Background included."),
             ("Self-checks", "passed" if not failed else f"{failed} FAILED", "See Checks and downloads."),
         ]
     )
@@ -92,8 +92,8 @@ def results_table(found: Mapping[str, Report], predicted: Mapping[str, float | N
                 "mean JCT": interval_text(s["jct_s"], format_time),
                 "predicted": _prediction(name, predicted),
                 "SLO hits": interval_text(s["slo_hit_rate"], partial(share_text, digits=2)),
-                "executors": _percent(s["utilization"]["compute"]),
-                "link": _percent(s["utilization"]["network"]),
+                "executors": percent_text(s["utilization"]["compute"]),
+                "link": percent_text(s["utilization"]["network"]),
                 **{p: percentile_text(v) for p, v in s["jct_s"]["percentiles"].items()},
                 "completed": s["jobs"]["completed"],
                 "in flight": s["jobs"]["in_flight"],
@@ -136,7 +136,3 @@ def checks_panel(report: Report) -> None:
     for line in failed:
         st.error(plain(line))
     st.caption(plain(f"{engine_text(report)} {format_time(report['seconds'])} on the clock."))
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else share_text(value, 1)

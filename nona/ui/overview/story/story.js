@@ -16,7 +16,7 @@ function ms(value) { return `${value >= 100 ? value.toFixed(0) : value.toFixed(v
 
 class Story {
   constructor(root) {
-    this.root = root; this.at = 0; this.now = Infinity; this.seen = false;
+    this.root = root; this.at = 0; this.now = Infinity;
     root.textContent = "";
     this.headline = html("p", "headline", root); this.headline.setAttribute("aria-live", "polite");
     const bar = html("div", "bar", root);
