@@ -17,10 +17,10 @@ from scipy.optimize import minimize
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.candidates import candidates
 from nona.placement.configurations import set_partitions
 from nona.placement.evaluate import Candidates
 from nona.placement.fixed import local_placement
+from nona.placement.interiors.candidates import candidates
 from nona.placement.messages import Link
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate, objective_s

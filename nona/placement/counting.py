@@ -6,8 +6,8 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import VIRTUAL, SubGraph
-from nona.placement.candidates import candidates
 from nona.placement.configurations import ENUMERATED, configuration_labels
+from nona.placement.interiors.candidates import candidates
 from nona.placement.messages import Link
 from nona.placement.shape import shape_of
 

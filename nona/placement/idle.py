@@ -19,8 +19,8 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.candidates import candidates
 from nona.placement.evaluate import spans
+from nona.placement.interiors.candidates import candidates
 from nona.placement.messages import Link
 from nona.placement.shape import Shape, shapes_of
 

@@ -18,9 +18,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.bounds import Least, least_column
 from nona.placement.envelope import Envelope, envelope
 from nona.placement.evaluate import Candidates
+from nona.placement.interiors.bounds import Least, least_column
 from nona.placement.model import Model
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ def build_problem(
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
-    one more column that is no worse than any configuration left out (:mod:`nona.placement.bounds`)
+    one more column that is no worse than any configuration left out (:mod:`nona.placement.interiors.bounds`)
     at the least price. The optimum then bounds the unrestricted problem.
     """
     known: dict[int, Envelope] = {}

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from nona.errors import PlacementError
 from nona.placement.assemble import placements
-from nona.placement.candidates import candidates
 from nona.placement.exhaustive import solve_exhaustive
 from nona.placement.feasibility import check_feasible
 from nona.placement.fixed import server_slots
+from nona.placement.interiors.candidates import candidates
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate
 from nona.placement.parametric import Certified, solve_parametric

@@ -14,8 +14,8 @@ from nona.placement.configurations import (
     to_configuration,
     to_labels,
 )
+from nona.placement.interiors.symmetry import multiset_partitions
 from nona.placement.placement import Configuration
-from nona.placement.symmetry import multiset_partitions
 
 
 def bell(n: int) -> int:

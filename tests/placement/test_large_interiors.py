@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from placement_helpers import cut, query, system, task_graph
 
-from nona.placement.bounds import least_column
-from nona.placement.candidates import candidates
 from nona.placement.configurations import canonical, configuration_labels
 from nona.placement.evaluate import Candidates, spans
 from nona.placement.fixed import local_placement
-from nona.placement.large import CLASSES
+from nona.placement.interiors.bounds import least_column
+from nona.placement.interiors.candidates import candidates
+from nona.placement.interiors.large import CLASSES
+from nona.placement.interiors.symmetry import component_classes, components
 from nona.placement.messages import Link
 from nona.placement.shape import shapes_of
 from nona.placement.solve import solve
-from nona.placement.symmetry import component_classes, components
 from nona.system import Stream
 
 

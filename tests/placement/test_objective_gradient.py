@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from placement_helpers import random_system
 
-from nona.placement.candidates import candidates
 from nona.placement.fixed import server_slots
+from nona.placement.interiors.candidates import candidates
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate, gradient, objective_s
 from nona.placement.prediction import congestion_price, prediction_of

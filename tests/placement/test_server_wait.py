@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from placement_helpers import random_query, random_system, slides, system
 
-from nona.placement.candidates import candidates
 from nona.placement.fixed import local_placement
+from nona.placement.interiors.candidates import candidates
 from nona.placement.model import Model, build_model
 from nona.placement.queueing import fifo_wait_s
 from nona.system import Stream

@@ -5,9 +5,9 @@ import pytest
 from placement_helpers import random_system
 from test_spans import random_shape
 
-from nona.placement.candidates import candidates
 from nona.placement.configurations import configuration_labels
 from nona.placement.evaluate import Candidates, spans
+from nona.placement.interiors.candidates import candidates
 from nona.placement.messages import Link
 from nona.placement.model import build_model
 from nona.placement.single_span import single_span

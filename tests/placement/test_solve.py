@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 
 from nona.errors import PlacementError
-from nona.placement.candidates import candidates
 from nona.placement.fixed import local_placement, server_slots, spread_placement
+from nona.placement.interiors.candidates import candidates
 from nona.placement.model import build_model
 from nona.placement.placement import Configuration, Placement, SubGraphPlacement
 from nona.placement.prediction import predict

@@ -6,7 +6,7 @@ import numpy as np
 
 from nona.placement.configurations import ENUMERATED, Labels, configuration_labels
 from nona.placement.evaluate import Candidates
-from nona.placement.large import large_candidates
+from nona.placement.interiors.large import large_candidates
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
@@ -19,7 +19,7 @@ def candidates(shape: Shape, link: Link, slots: int, enumerated: int = ENUMERATE
     are the shortest, which can pay where the servers' wait rules.
 
     Larger interiors are partitioned by connected component and symmetry class, see
-    :mod:`nona.placement.large`; ``exhaustive`` and ``note`` of the result say what was left out.
+    :mod:`nona.placement.interiors.large`; ``exhaustive`` and ``note`` of the result say what was left out.
     """
     if shape.m > enumerated:
         return large_candidates(shape, link, slots)

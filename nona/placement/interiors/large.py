@@ -18,10 +18,10 @@ import numpy as np
 
 from nona.placement.configurations import Labels, canonical
 from nona.placement.evaluate import Candidates
-from nona.placement.local_search import improve, list_schedule
+from nona.placement.interiors.local_search import improve, list_schedule
+from nona.placement.interiors.symmetry import class_labels, component_classes, components
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
-from nona.placement.symmetry import class_labels, component_classes, components
 
 CLASSES = 4000
 _MOST_SERVERS = 8

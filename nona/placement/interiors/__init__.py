@@ -1,0 +1,1 @@
+"""Interiors of sub-graphs: which configurations are considered, and what bounds the others."""
