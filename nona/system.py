@@ -176,10 +176,20 @@ class System:
         return len(self.executor_server)
 
     @cached_property
+    def class_counts(self) -> NDArray[np.int64]:
+        """(classes,) Number of executors in each class."""
+        counts: NDArray[np.int64] = np.bincount(self.executor_class, minlength=len(self.class_names))
+        return counts
+
+    @cached_property
+    def uniform_shares(self) -> NDArray[np.float64]:
+        """(queries, classes) Shares of the executor classes when every executor is drawn alike."""
+        return np.tile(self.class_weights, (len(self.queries), 1))
+
+    @cached_property
     def class_weights(self) -> NDArray[np.float64]:
         """(classes,) Fraction of the executors in each class: where a uniform draw lands."""
-        counts = np.bincount(self.executor_class, minlength=len(self.class_names))
-        weights: NDArray[np.float64] = counts / counts.sum()
+        weights: NDArray[np.float64] = self.class_counts / self.class_counts.sum()
         return weights
 
     @property

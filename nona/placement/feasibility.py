@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import PlacementError
 from nona.system import System
 from nona.units import format_bandwidth
 
+Floats = NDArray[np.float64]
 
-def check_feasible(system: System) -> None:
+
+def check_feasible(system: System, shares: Floats | None = None) -> None:
     """Raise unless the local placement is stable.
 
-    The load on the executors is the same for every placement (tasks are drawn uniformly over the
-    executors), and a placement that sends nothing exists, so a stable placement exists exactly
-    when every executor class is loaded below 1 and the link's background alone is below 1.
+    Under given shares of the executor classes (a uniform draw by default) the load on the executors
+    is the same for every placement, and a placement that sends nothing exists, so a stable placement
+    exists exactly when every executor class is loaded below 1 and the link's background alone is
+    below 1.
 
     Raises
     ------
@@ -25,7 +29,7 @@ def check_feasible(system: System) -> None:
     """
     if not system.queries:
         raise PlacementError("Workload: it has no query class; add at least one model with a rate.")
-    _check_executors(system)
+    _check_executors(system, shares)
     stream = system.background_network
     if stream.rate * stream.mean >= system.capacity and stream.rate * stream.mean > 0:
         offered = stream.rate * stream.mean
@@ -36,36 +40,38 @@ def check_feasible(system: System) -> None:
         )
 
 
-def executor_utilization(system: System) -> tuple[float, tuple[float, ...]]:
+def executor_utilization(system: System, shares: Floats | None = None) -> tuple[float, tuple[float, ...]]:
     """Background utilisation of an executor, and the queries' for each executor class."""
     stream = system.background_compute
+    rows = system.uniform_shares if shares is None else shares
     work = np.zeros(len(system.class_names))
-    for q in system.queries:
-        work += q.rate * q.tasks.compute_s.sum(axis=1)
-    return stream.rate * stream.mean, tuple(float(w) / system.executors for w in work)
+    for q, row in zip(system.queries, rows, strict=True):
+        work += q.rate * row * q.tasks.compute_s.sum(axis=1)
+    counts = system.class_counts
+    used = np.divide(work, counts, out=np.zeros(len(work)), where=counts > 0)
+    return stream.rate * stream.mean, tuple(used.tolist())
 
 
-def servers_needed(system: System) -> int | None:
+def servers_needed(system: System, shares: Floats | None = None) -> int | None:
     """Servers of the present mix that bring every executor below utilisation 1; None: no number does."""
-    background, queries = executor_utilization(system)
+    background, queries = executor_utilization(system, shares)
     if background >= 1:
         return None
-    highest = max(q for q, w in zip(queries, system.class_weights, strict=True) if w > 0)
-    factor = highest / (1.0 - background)
+    factor = max(queries) / (1.0 - background)
     needed = math.floor(system.servers * factor * (1 + 1e-12)) + 1
     return max(needed, 1)
 
 
-def _check_executors(system: System) -> None:
-    background, queries = executor_utilization(system)
+def _check_executors(system: System, shares: Floats | None) -> None:
+    background, queries = executor_utilization(system, shares)
     worst, k = max(
         (background + q, k)
-        for k, (q, w) in enumerate(zip(queries, system.class_weights, strict=True))
-        if w > 0
+        for k, (q, n) in enumerate(zip(queries, system.class_counts.tolist(), strict=True))
+        if n > 0
     )
     if worst < 1:
         return
-    needed = servers_needed(system)
+    needed = servers_needed(system, shares)
     what = (
         f"Executors of class {system.class_names[k]!r}: utilisation {worst:.3g} must be below 1 "
         f"(background {background:.3g}, queries {queries[k]:.3g} on {system.servers} servers)"

@@ -14,6 +14,7 @@ from nona.placement.evaluate import Candidates
 from nona.placement.messages import Link
 from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
 from nona.placement.run_length import Blocks, Chain, blocks
+from nona.placement.servers import Servers, cut_times
 from nona.placement.shape import Shape, shapes_of
 from nona.system import System
 
@@ -27,9 +28,12 @@ def link_of(system: System) -> Link:
     return Link(system.capacity, system.latency_s, system.discipline, crosses=system.servers > 1)
 
 
-def shapes(system: System) -> tuple[tuple[Shape, ...], ...]:
-    """Shapes of the sub-graphs of every query class."""
-    return tuple(shapes_of(q.tasks, q.decomposition.subgraphs, system.class_weights) for q in system.queries)
+def shapes(system: System, shares: Floats | None = None) -> tuple[tuple[Shape, ...], ...]:
+    """Shapes of the sub-graphs of every query class; ``shares`` (J, K) as in :class:`Model`."""
+    rows = system.uniform_shares if shares is None else shares
+    return tuple(
+        shapes_of(q.tasks, q.decomposition.subgraphs, rows[j]) for j, q in enumerate(system.queries)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +41,12 @@ class Model:
     """A system with candidate configurations for every sub-graph.
 
     ``candidates[j][k]`` belongs to sub-graph k of query class j; equal sub-graphs share one object.
+    ``class_shares`` (J, K) are the shares of the executor classes, ``None``: a uniform draw.
     """
 
     system: System
     candidates: tuple[tuple[Candidates, ...], ...]
+    class_shares: Floats | None = None
 
     @cached_property
     def weights(self) -> Floats:
@@ -53,7 +59,8 @@ class Model:
     def cut_s(self) -> tuple[Floats, ...]:
         """For each class, mean seconds of its cut tasks, 0 where virtual."""
         return tuple(
-            _cut_times(self.system, j, self.system.mean_compute_s(j)) for j in range(len(self.weights))
+            cut_times(self.system, j, self.shares[j] @ q.tasks.compute_s)
+            for j, q in enumerate(self.system.queries)
         )
 
     @cached_property
@@ -78,85 +85,49 @@ class Model:
         return tuple(tuple(seen[id(c)] for c in row) for row in self.candidates)
 
     @cached_property
-    def compute_utilization(self) -> Floats:
-        """(K,) ρ of an executor of each class: background and queries. Any placement has the same."""
-        stream, system = self.system.background_compute, self.system
-        work = sum(
-            (q.rate * q.tasks.compute_s.sum(axis=1) for q in system.queries),
-            np.zeros(len(system.class_names)),
-        )
-        result: Floats = stream.rate * stream.mean + work / system.executors
-        return result
+    def shares(self) -> Floats:
+        """(J, K) Probability that a server drawn for query class j is of executor class k."""
+        return self.system.uniform_shares if self.class_shares is None else self.class_shares
 
     @cached_property
+    def servers(self) -> Servers:
+        """Load and waits of the executors under these shares."""
+        return Servers(self.system, self.shares, self.blocks)
+
+    @property
+    def compute_utilization(self) -> Floats:
+        """(K,) ρ of an executor of each class: background and queries. It depends on the shares alone."""
+        return self.servers.utilization
+
+    @property
     def chains(self) -> tuple[tuple[Chain, ...], ...]:
         """``chains[k][j]``: the run-length recursion of class j on executor class k."""
-        system = self.system
-        return tuple(
-            tuple(
-                Chain(_cut_times(system, j, q.tasks.compute_s[k]), self.blocks[j], k, q.service_scv)
-                for j, q in enumerate(system.queries)
-            )
-            for k in range(len(system.class_names))
-        )
-
-    @cached_property
-    def visit_factors(self) -> Floats:
-        """(K, J) dW_c/dM_kj: class share · λ_j / (executors · 2(1 − ρ_k))."""
-        rates = np.array([q.rate for q in self.system.queries])
-        share = self.system.class_weights / (2.0 * (1.0 - self.compute_utilization))
-        return np.outer(share, rates) / self.system.executors
+        return self.servers.chains
 
     def support(self, x: Probabilities) -> list[list[int]]:
         """For every sub-graph the configuration that has all the probability, −1 where none has it all."""
         return [[_only(p) for p in row] for row in x]
 
-    def server_wait_s(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> float:
-        """W_c: mean wait of a visit to a uniformly drawn executor (Pollaczek–Khinchine per class).
+    def server_wait_s(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> Floats:
+        """(J,) W^j: mean wait of a visit of each query class to an executor drawn by its shares.
 
         ``only`` is ``support(x)``, for those who have it.
         """
-        stream = self.system.background_compute
-        base = stream.rate * second_moment(stream)
-        idle = sum(
-            w * fifo_wait_s(rho, base)
-            for w, rho in zip(self.system.class_weights, self.compute_utilization, strict=True)
-        )
+        return self.servers.seen_s(self.class_wait_s(x, only))
+
+    def class_wait_s(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> Floats:
+        """(K,) W_k: mean wait of a visit to an executor of each class (Pollaczek–Khinchine)."""
         only = self.support(x) if only is None else only
-        squares = np.array([[c.squares(x[j], only[j]) for j, c in enumerate(row)] for row in self.chains])
-        return float(idle + (self.visit_factors * squares).sum())
+        return self.servers.waits_s(self.servers.squares(x, only))
 
     @cached_property
-    def least_server_wait_s(self) -> float:
-        """A wait below which no placement brings W_c: each visit's square is at least that of its tasks.
+    def least_server_wait_s(self) -> Floats:
+        """(J,) Waits below which no placement brings W^j: each visit's square is at least its tasks'."""
+        return self.servers.seen_s(self.servers.waits_s(self.servers.least_squares))
 
-        M ≥ (1 + scv)·Σ p² over the tasks of a job, however they are cut into visits.
-        """
-        stream = self.system.background_compute
-        base = stream.rate * second_moment(stream)
-        total = 0.0
-        for k, (weight, rho) in enumerate(
-            zip(self.system.class_weights, self.compute_utilization, strict=True)
-        ):
-            total += weight * fifo_wait_s(rho, base)
-            for j, q in enumerate(self.system.queries):
-                squares = (1 + q.service_scv) * float((q.tasks.compute_s[k] ** 2).sum())
-                total += self.visit_factors[k, j] * squares
-        return float(total)
-
-    def server_wait_gradient(self, x: Probabilities) -> list[list[tuple[Floats, float]]]:
-        """dW_c/dx of every sub-graph, and a lower bound of it for all that are not local."""
-        result = [[(np.zeros(len(c)), 0.0) for c in row] for row in self.candidates]
-        for k, row in enumerate(self.chains):
-            for j, chain in enumerate(row):
-                factor = self.visit_factors[k, j]
-                if factor > 0:
-                    slopes = chain.gradient(x[j])
-                    result[j] = [
-                        (total + factor * part, least + factor * bound)
-                        for (total, least), (part, bound) in zip(result[j], slopes, strict=True)
-                    ]
-        return result
+    def server_wait_gradient(self, x: Probabilities, visits: Floats) -> list[list[tuple[Floats, float]]]:
+        """Σ_j visits_j·dW^j/dx of every sub-graph, and a lower bound of it for all that are not local."""
+        return self.servers.gradient(x, visits)
 
     def link_load(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
         """(ρ_n, λE[S²] in s) of the link, background included; ``only`` as above."""
@@ -182,18 +153,16 @@ def _only(p: Floats) -> int:
     return at if p[at] == 1.0 and np.count_nonzero(p) == 1 else -1
 
 
-def _cut_times(system: System, j: int, times: Floats) -> Floats:
-    return np.array([times[t] if t != VIRTUAL else 0.0 for t in system.queries[j].decomposition.cuts])
-
-
-def build_model(system: System, candidates_of: Callable[[Shape, Link], Candidates]) -> Model:
-    """Candidates for every sub-graph; sub-graphs of equal structure are done once."""
+def build_model(
+    system: System, candidates_of: Callable[[Shape, Link], Candidates], shares: Floats | None = None
+) -> Model:
+    """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
     link = link_of(system)
     known: dict[bytes, Candidates] = {}
     rows = []
-    for row in shapes(system):
+    for row in shapes(system, shares):
         for shape in row:
             if shape.signature not in known:
                 known[shape.signature] = candidates_of(shape, link)
         rows.append(tuple(known[s.signature] for s in row))
-    return Model(system, tuple(rows))
+    return Model(system, tuple(rows), shares)

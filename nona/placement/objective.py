@@ -19,19 +19,20 @@ _FEW = 3  # configurations in use up to which plain numbers are quicker than arr
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """The objective at one point.
+    """The objective at one point; ``server_wait_s`` (J,) is the wait of a visit of each query class.
 
     ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
     of the link's wait and number of visits; ``spans`` are those of every candidate, if they were
-    asked for.
+    asked for. ``class_wait_s`` (K,) are the waits at each executor class, ``nan`` where they were given.
     """
 
     link_utilization: float
     link_moment: float
     link_wait: float
-    server_wait_s: float
+    server_wait_s: Floats
     terms: Floats
     spans: list[list[tuple[Floats, Floats]]]
+    class_wait_s: Floats
 
     @property
     def jct_s(self) -> Floats:
@@ -47,7 +48,7 @@ class Value:
 
 
 def evaluate(
-    model: Model, x: Probabilities, server_wait_s: float | None = None, *, every: bool = False
+    model: Model, x: Probabilities, server_wait_s: Floats | float | None = None, *, every: bool = False
 ) -> Value:
     """Evaluate equation 10 and 11 of every sub-graph at the waits that ``x`` brings about.
 
@@ -59,19 +60,22 @@ def evaluate(
     x
         ``x[j][k]`` (n,) over the candidates of sub-graph k of class j.
     server_wait_s
-        W_c, when it is to be held constant.
+        W_c, when it is to be held constant: of every query class (J,), or one for all.
     every
         Evaluate the spans of all candidates, as the gradient needs, not only of those in use.
     """
     only = model.support(x)
     rho, moment = model.link_load(x, only)
     link_wait = model.link_wait(rho, moment)
+    class_waits = np.full(len(model.system.class_names), math.nan)
     if server_wait_s is None:
-        server_wait_s = model.server_wait_s(x, only)
+        class_waits = model.class_wait_s(x, only)
+        server_wait_s = model.servers.seen_s(class_waits)
+    waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),))
     # On an overloaded link the path with most messages counts; its wait is put in afterwards.
     used = link_wait if math.isfinite(link_wait) else 1e9
     terms, details = np.zeros((len(model.candidates), 4)), []
-    for j, row in enumerate(model.candidates):
+    for j, (row, visit_s) in enumerate(zip(model.candidates, waits.tolist(), strict=True)):
         own = [float(model.cut_s[j].sum()), 0.0, 0.0, float(model.first_visits[j])]
         known: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         paths: dict[tuple[int, int], Terms] = {}
@@ -79,17 +83,17 @@ def evaluate(
         for c, p, at in zip(row, x[j], only[j], strict=True):
             if every:
                 if (id(c), 0) not in known:
-                    known[id(c), 0] = spans(c, used, server_wait_s)
+                    known[id(c), 0] = spans(c, used, visit_s)
                 found.append(known[id(c), 0])
             path = paths.get((id(c), at))
             if path is None:
-                path = _path(c, p, at, used, server_wait_s)
+                path = _path(c, p, at, used, visit_s)
                 if at >= 0:
                     paths[id(c), at] = path
             own = [total + term for total, term in zip(own, path, strict=True)]
         terms[j] = own
         details.append(found)
-    return Value(rho, moment, link_wait, server_wait_s, terms, details)
+    return Value(rho, moment, link_wait, waits, terms, details, class_waits)
 
 
 def _path(c: Candidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
@@ -142,7 +146,8 @@ def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed:
             ]
         )
     if not server_wait_fixed:
-        for totals, extra in zip(result, model.server_wait_gradient(x), strict=True):
+        visits = model.weights * value.terms[:, VISITS]
+        for totals, extra in zip(result, model.server_wait_gradient(x, visits), strict=True):
             for total, (part, _) in zip(totals, extra, strict=True):
-                total += weighted[VISITS] * part
+                total += part
     return result

@@ -66,10 +66,21 @@ class QueryPrediction:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassPrediction:
+    """One executor class: how many executors, how busy each is, and how long a visit waits there."""
+
+    name: str
+    executors: int
+    utilization: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """What queueing theory says of a placement.
 
-    ``network_wait_s`` and ``server_wait_s`` are mean waits of one message and of one visit.
+    ``network_wait_s`` and ``server_wait_s`` are mean waits of one message and of one visit,
+    ``compute_utilization`` the mean over all executors; ``classes`` tells it class by class.
     ``congestion_price_s_per_byte`` is the increase of the mean JCT, times the total query rate,
     per byte/s of extra traffic: the marginal cost that one more byte causes to everyone.
     """
@@ -81,6 +92,7 @@ class Prediction:
     compute_utilization: float
     congestion_price_s_per_byte: float
     queries: tuple[QueryPrediction, ...]
+    classes: tuple[ClassPrediction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +104,8 @@ class Placement:
     :mod:`nona.placement.settle`): a placement with quite another server wait may lie below.
     ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
     Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
+    of a part, is of executor class k; ``None``: every executor is drawn alike.
     """
 
     queries: tuple[tuple[SubGraphPlacement, ...], ...]
@@ -102,6 +116,7 @@ class Placement:
     seconds: float
     notes: tuple[str, ...] = field(default=())
     global_bound_s: float = math.nan
+    class_shares: NDArray[np.float64] | None = None
 
     @cached_property
     def gap(self) -> float:

@@ -6,23 +6,31 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.placement.configurations import to_labels
 from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, Candidates
 from nona.placement.feasibility import check_feasible
 from nona.placement.model import Model, link_of, shapes
 from nona.placement.objective import Value, evaluate, link_wait_gradient, objective_s
-from nona.placement.placement import Prediction, QueryPrediction, SubGraphPlacement
+from nona.placement.placement import ClassPrediction, Prediction, QueryPrediction, SubGraphPlacement
 from nona.system import System
 
+Floats = NDArray[np.float64]
 
-def predict(system: System, queries: Sequence[Sequence[SubGraphPlacement]]) -> Prediction:
+
+def predict(
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+) -> Prediction:
     """Predict the mean JCT of any placement, with waits that are consistent with its own load.
 
     Parameters
     ----------
     queries
         ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+    shares
+        (J, K) Probability that a server drawn for query class j is of executor class k; by default
+        every executor is drawn alike.
 
     Returns
     -------
@@ -42,18 +50,18 @@ def predict(system: System, queries: Sequence[Sequence[SubGraphPlacement]]) -> P
     which understates it. Under processor sharing ``network_wait_s`` is the mean extra time of a
     transfer: w times the mean link seconds of a message batch, the background's if nothing is sent.
     """
-    check_feasible(system)
-    model, x = as_model(system, queries)
+    check_feasible(system, shares)
+    model, x = as_model(system, queries, shares)
     return prediction_of(model, evaluate(model, x))
 
 
 def as_model(
-    system: System, queries: Sequence[Sequence[SubGraphPlacement]]
-) -> tuple[Model, list[list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]]]:
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+) -> tuple[Model, list[list[Floats]]]:
     """A placement's configurations as a model of these alone, with their probabilities as its point."""
     link = link_of(system)
     rows, x = [], []
-    for shape_row, placed_row in zip(shapes(system), queries, strict=True):
+    for shape_row, placed_row in zip(shapes(system, shares), queries, strict=True):
         row, probabilities = [], []
         for shape, placed in zip(shape_row, placed_row, strict=True):
             labels = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
@@ -61,26 +69,46 @@ def as_model(
             probabilities.append(np.asarray(placed.probabilities, dtype=float))
         rows.append(tuple(row))
         x.append(probabilities)
-    return Model(system, tuple(rows)), x
+    return Model(system, tuple(rows), shares), x
 
 
 def prediction_of(model: Model, value: Value) -> Prediction:
     """The :class:`Prediction` of an evaluated point."""
     queries = []
-    for t in value.terms:
+    for t, visit_s in zip(value.terms, value.server_wait_s.tolist(), strict=True):
         wait = t[LINK] * value.link_wait if t[LINK] > 0 else 0.0
-        parts = (float(t[COMPUTE]), float(t[TRANSFER]), float(wait), float(t[VISITS] * value.server_wait_s))
+        parts = (float(t[COMPUTE]), float(t[TRANSFER]), float(wait), float(t[VISITS] * visit_s))
         queries.append(QueryPrediction(sum(parts), *parts))
     used = model.system.class_weights
     return Prediction(
         jct_s=objective_s(model, value),
         network_wait_s=_network_wait_s(model, value),
-        server_wait_s=value.server_wait_s,
+        server_wait_s=_visit_wait_s(model, value),
         network_utilization=value.link_utilization,
         compute_utilization=float(used @ model.compute_utilization),
         congestion_price_s_per_byte=congestion_price(model, value),
         queries=tuple(queries),
+        classes=tuple(
+            ClassPrediction(name, int(n), float(rho), float(wait))
+            for name, n, rho, wait in zip(
+                model.system.class_names,
+                model.system.class_counts,
+                model.compute_utilization,
+                value.class_wait_s,
+                strict=True,
+            )
+        ),
     )
+
+
+def _visit_wait_s(model: Model, value: Value) -> float:
+    """Mean wait of a visit, all query classes together: Σ_j w_j A_j W^j / Σ_j w_j A_j."""
+    waits = value.server_wait_s
+    visits = model.weights * value.terms[:, VISITS]
+    if (waits == waits[0]).all() or visits.sum() <= 0:
+        return float(waits[0])
+    counted = visits > 0
+    return float(np.average(waits[counted], weights=visits[counted]))
 
 
 def _network_wait_s(model: Model, value: Value) -> float:

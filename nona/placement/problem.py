@@ -125,33 +125,34 @@ def _digits(price: Floats) -> bytes:
 def build_problem(
     model: Model,
     groups: Sequence[Group],
-    server_wait_s: float,
+    server_wait_s: Floats | float,
     *,
     credit_s: float = 0.0,
     relaxed: bool = False,
 ) -> Problem:
-    """The problem at W_c = ``server_wait_s``, the groups' prices included, less ``credit_s``.
+    """The problem at W_c = ``server_wait_s`` ((J,) or one for all), the groups' prices included, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
     one more column that is no worse than any configuration left out (:mod:`nona.placement.interiors.bounds`)
     at the least price. The optimum then bounds the unrestricted problem.
     """
-    known: dict[int, Envelope] = {}
+    known: dict[tuple[int, float], Envelope] = {}
+    waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),)).tolist()
     columns: list[_Columns] = []
     for g in groups:
-        c = g.candidates
-        if id(c) not in known:
-            known[id(c)] = envelope(c, server_wait_s)
+        c, wait = g.candidates, waits[g.query]
+        if (id(c), wait) not in known:
+            known[id(c), wait] = envelope(c, wait)
         weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
-        bound = least_column(c, server_wait_s) if relaxed and not c.exhaustive else None
-        columns.append(_columns(g, known[id(c)], weight, rate, bound))
+        bound = least_column(c, wait) if relaxed and not c.exhaustive else None
+        columns.append(_columns(g, known[id(c), wait], weight, rate, bound))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
     constant = sum(
-        w * (cuts.sum() + visit * server_wait_s)
-        for w, cuts, visit in zip(model.weights, model.cut_s, model.first_visits, strict=True)
+        w * (cuts.sum() + visit * wait)
+        for w, cuts, visit, wait in zip(model.weights, model.cut_s, model.first_visits, waits, strict=True)
     )
     load, square = (
         np.concatenate([np.zeros(0), *(getattr(c, a) for c in columns)]) for a in ("load", "square")

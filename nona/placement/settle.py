@@ -39,10 +39,10 @@ _FULL = 0.98
 
 @dataclass(frozen=True, eq=False)
 class Priced:
-    """The problem linearised at a point."""
+    """The problem linearised at a point; ``server_wait_s`` (J,) of each query class."""
 
     groups: tuple[Group, ...]
-    server_wait_s: float
+    server_wait_s: Floats
     credit_s: float
 
     def problem(self, model: Model, *, relaxed: bool = False) -> Problem:
@@ -62,9 +62,7 @@ class Settled:
 
 def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
     """Linearise the server wait at ``x``."""
-    visits = float(model.weights @ value.terms[:, VISITS])
-    slopes = model.server_wait_gradient(x)
-    prices = [[(visits * s, visits * least) for s, least in row] for row in slopes]
+    prices = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
     credit = sum(
         float(p @ s) for row, xs in zip(prices, x, strict=True) for (s, _), p in zip(row, xs, strict=True)
     )
@@ -96,21 +94,22 @@ def settle(model: Model, rough: Inner, inner: Inner) -> Settled:
     return replace(end, x=_without_arrivals(model, end.x))
 
 
-def _away(model: Model, server_wait_s: float) -> Table:
+def _away(model: Model, server_wait_s: Floats) -> Table:
     """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
-    known: dict[int, Floats] = {}
-    for c in (c for row in model.candidates for c in row):
-        if id(c) not in known:
-            span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, server_wait_s)[0])
-            known[id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
+    known: dict[tuple[int, int], Floats] = {}
+    for j, row in enumerate(model.candidates):
+        for c in row:
+            if (j, id(c)) not in known:
+                span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, float(server_wait_s[j]))[0])
+                known[j, id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
     load, x = model.background[0], []
     for j, row in enumerate(model.candidates):
         chosen = []
         for c in row:
-            more = model.system.queries[j].rate * float(known[id(c)] @ c.messages.load_s)
+            more = model.system.queries[j].rate * float(known[j, id(c)] @ c.messages.load_s)
             fits = load + more < _FULL
             load += more if fits else 0.0
-            chosen.append(known[id(c)] if fits else c.local.astype(float))
+            chosen.append(known[j, id(c)] if fits else c.local.astype(float))
         x.append(chosen)
     return x
 

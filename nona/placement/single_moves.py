@@ -41,7 +41,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
     value = evaluate(model, x, every=True)
     weighted = model.weights @ value.terms
     by_rho, by_moment = link_wait_gradient(model, value)
-    slopes = model.server_wait_gradient(x)
+    slopes = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
     moves = []
     for j, row in enumerate(model.candidates):
         rate = model.system.queries[j].rate * weighted[LINK]
@@ -53,7 +53,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
             visits = model.weights[j] * (path[VISITS] - path[VISITS] @ x[j][k])
             wait = slopes[j][k][0] - slopes[j][k][0] @ x[j][k]
             direct = model.weights[j] * span + traffic
-            score = direct - direct @ x[j][k] + (weighted[VISITS] + visits) * wait
+            score = direct - direct @ x[j][k] + (1.0 + visits / weighted[VISITS]) * wait
             for kind in (c.local, ~c.local):
                 at = int(np.argmin(np.where(kind, score, np.inf)))
                 if x[j][k][at] < 1:

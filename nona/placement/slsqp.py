@@ -37,7 +37,7 @@ class _Reduced:
             for k in g.members:
                 table[g.query][k] = small
         self.full, self.rows, self.groups = model, rows, groups
-        self.model = Model(model.system, tuple(tuple(row) for row in table))
+        self.model = Model(model.system, tuple(tuple(row) for row in table), model.class_shares)
         self.slices = [np.flatnonzero(self.group == g) for g in range(len(groups))]
 
     def spread_out(self, z: Floats) -> list[list[Floats]]:

@@ -102,14 +102,15 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         raise PlacementError(f"Solver {solver!r} has no such option: {sorted(options)}.") from None
     bound = lower_bound_s(model, settled)
     everywhere = math.nan if math.isnan(bound) else min(global_bound_s(model), settled.value_s)
+    prediction = prediction_of(model, evaluate(model, settled.x))
     return Placement(
         queries=placements(model, settled.x),
-        prediction=prediction_of(model, evaluate(model, settled.x)),
+        prediction=prediction,
         objective_s=settled.value_s,
         lower_bound_s=min(bound, settled.value_s) if not math.isnan(bound) else bound,
         solver=solver,
         seconds=time.perf_counter() - began,
-        notes=(*_notes(settled, bound, everywhere), *assumptions(system)),
+        notes=(*_notes(settled, prediction.server_wait_s, bound, everywhere), *assumptions(system)),
         global_bound_s=everywhere,
     )
 
@@ -132,14 +133,14 @@ def global_bound_s(model: Model) -> float:
     return solve_parametric(problem, gap=1e-3).lower_bound_s
 
 
-def _notes(settled: Settled, bound: float, everywhere: float) -> tuple[str, ...]:
+def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float) -> tuple[str, ...]:
     notes = []
     if math.isnan(bound):
         notes.append("No bound: this solver gives none.")
     else:
         notes.append(
             f"The gap is certified at the server wait of this placement "
-            f"({format_time(settled.priced.server_wait_s)}), linearised there; with quite another "
+            f"({format_time(wait_s)}), linearised there; with quite another "
             f"server wait one may be better, but none at all is below {format_time(everywhere, 4)}."
         )
     if not settled.certified.complete:

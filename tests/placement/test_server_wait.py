@@ -53,19 +53,23 @@ def test_run_lengths_are_the_mean_over_all_sequences(seed: int, scv: float) -> N
     assert model.chains[0][0].squares(x[0]) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_gradient_of_the_server_wait(seed: int) -> None:
-    model = model_of(random_system(seed, classes=2, servers=8))
+def test_gradient_of_the_server_wait(seed: int, shared: bool) -> None:
+    s = random_system(seed, classes=2, servers=8)
+    shares = np.random.default_rng(seed).dirichlet([4.0, 4.0], len(s.queries)) if shared else None
+    model = build_model(s, lambda shape, link: candidates(shape, link, 8), shares)
     x = random_x(model, seed)
-    slope = model.server_wait_gradient(x)
+    visits = np.random.default_rng(seed).uniform(0.1, 2.0, len(model.candidates))
+    slope = model.server_wait_gradient(x, visits)
     for j, row in enumerate(x):
         for k, p in enumerate(row):
             for c in range(0, len(p), 5):
                 step = 0.125  # W_c is linear in each single sub-graph: any step will do
                 p[c] += step
-                up = model.server_wait_s(x)
+                up = visits @ model.server_wait_s(x)
                 p[c] -= 2 * step
-                down = model.server_wait_s(x)
+                down = visits @ model.server_wait_s(x)
                 p[c] += step
                 assert slope[j][k][0][c] == pytest.approx((up - down) / (2 * step), rel=1e-9)
 
@@ -73,7 +77,7 @@ def test_gradient_of_the_server_wait(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_price_bound_lies_below_every_configuration_that_is_not_local(seed: int) -> None:
     model = model_of(random_system(seed))
-    slope = model.server_wait_gradient(random_x(model, seed))
+    slope = model.server_wait_gradient(random_x(model, seed), np.ones(len(model.candidates)))
     for row, found in zip(model.candidates, slope, strict=True):
         for c, (price, least) in zip(row, found, strict=True):
             assert (price[~c.local] >= least * (1 - 1e-12)).all()
