@@ -162,19 +162,25 @@ class Chain:
 
         The bound is the derivative for a configuration whose blocks take no time.
         """
-        _, runs = self._forward(x)
-        y1, y2, result = 0.0, 1.0, []
-        for k, b in enumerate(self.blocks):
-            ahead, ahead2 = runs[k + 1]
+        result = []
+        for k, (b, (y, p, ahead, ahead2)) in enumerate(zip(self.blocks, self.marginals(x), strict=True)):
             mean, square = self._moments(k)
             other = b.other[self.row] + self.scv * b.other_squares[self.row]
             m1 = mean + b.local * ahead
             m2 = square + b.local * (2 * mean * ahead + ahead2)
-            p = float(self.cut_s[k])
-            least = y1 * p + y2 * (1 + self.scv) * p**2 + ahead2
-            result.append((y1 * m1 + y2 * m2 + other + ~b.local * ahead2, least))
-            stay = float(x[k] @ b.local)
-            away = float(x[k] @ ~b.local)
-            y1 = y1 * stay + y2 * float(x[k] @ (2 * mean * b.local))
-            y2 = y2 * stay + away
+            least = y * p + (1 + self.scv) * p**2 + ahead2
+            result.append((y * m1 + m2 + other + ~b.local * ahead2, least))
+        return result
+
+    def marginals(self, x: Sequence[Floats]) -> list[tuple[float, float, float, float]]:
+        """For every sub-graph what dM/dx needs: (dM/dE L_k, root's seconds, E L_{k+1}, E L²_{k+1}).
+
+        dM/dE L_k² is 1 throughout: a run either goes on, or another begins.
+        """
+        _, runs = self._forward(x)
+        y, result = 0.0, []
+        for k, b in enumerate(self.blocks):
+            result.append((y, float(self.cut_s[k]), float(runs[k + 1][0]), float(runs[k + 1][1])))
+            mean, _ = self._moments(k)
+            y = y * float(x[k] @ b.local) + float(x[k] @ (2 * mean * b.local))
         return result
