@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.evaluate import Candidates
 from nona.placement.messages import Link
+from nona.placement.network.curve import Curve
+from nona.placement.network.roles import Role, Traffic, roles_of
+from nona.placement.network.route import link_of
 from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
 from nona.placement.run_length import Blocks, Chain, blocks
 from nona.placement.servers import Servers, cut_times
@@ -23,17 +26,10 @@ Floats = NDArray[np.float64]
 Probabilities = Sequence[Sequence[Floats]]
 
 
-def link_of(system: System) -> Link:
-    """The system's link; with one server no message crosses it."""
-    return Link(system.capacity, system.latency_s, system.discipline, crosses=system.servers > 1)
-
-
 def shapes(system: System, shares: Floats | None = None) -> tuple[tuple[Shape, ...], ...]:
     """Shapes of the sub-graphs of every query class; ``shares`` (J, K) as in :class:`Model`."""
     rows = system.uniform_shares if shares is None else shares
-    return tuple(
-        shapes_of(q.tasks, q.decomposition.subgraphs, rows[j]) for j, q in enumerate(system.queries)
-    )
+    return tuple(shapes_of(q.tasks, q.decomposition.subgraphs, rows[j]) for j, q in enumerate(system.queries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +125,34 @@ class Model:
         """Σ_j visits_j·dW^j/dx of every sub-graph, and a lower bound of it for all that are not local."""
         return self.servers.gradient(x, visits)
 
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles of the links on a message's way, where there are several; none where there is one."""
+        several = self.system.topology is not None and self.system.topology.links > 1
+        return roles_of(self.system, self.class_shares) if several else ()
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The mean wait of a message over these roles."""
+        return Curve.of(self.roles)
+
+    def traffic(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> Traffic:
+        """What the queries send over several links; ``only`` as above."""
+        load = bundle = batch = 0.0
+        places = self.support(x) if only is None else only
+        for q, row, ps, at in zip(self.system.queries, self.candidates, x, places, strict=True):
+            for c, p, i in zip(row, ps, at, strict=True):
+                m = c.messages
+                load += q.rate * float(m.load_s[i] if i >= 0 else p @ m.load_s)
+                bundle += q.rate * float(m.bundle_s2[i] if i >= 0 else p @ m.bundle_s2)
+                batch += q.rate * float(m.square_s2[i] if i >= 0 else p @ m.square_s2)
+        return Traffic(load, bundle, batch)
+
+    def busiest(self, traffic: Traffic) -> tuple[float, float]:
+        """(ρ, λE[S²] in s) of the role that is used most under ``traffic``."""
+        role = max(self.roles, key=lambda r: r.utilization(traffic.load))
+        return role.utilization(traffic.load), role.moment_s(traffic)
+
     def link_load(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
         """(ρ_n, λE[S²] in s) of the link, background included; ``only`` as above."""
         rho, moment = self.background
@@ -157,7 +181,7 @@ def build_model(
     system: System, candidates_of: Callable[[Shape, Link], Candidates], shares: Floats | None = None
 ) -> Model:
     """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
-    link = link_of(system)
+    link = link_of(system, shares)
     known: dict[bytes, Candidates] = {}
     rows = []
     for row in shapes(system, shares):

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, Candidates, spans
 from nona.placement.model import Model, Probabilities
+from nona.placement.network.price import LinkPrice, network_price
+from nona.placement.network.roles import Traffic
 from nona.placement.single_span import single_span
 
 Floats = NDArray[np.float64]
 Terms = tuple[float, ...]
+_OVERLOADED = 1e9  # seconds of wait, of a link that is overloaded
 _FEW = 3  # configurations in use up to which plain numbers are quicker than arrays
 
 
@@ -24,6 +27,9 @@ class Value:
     ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
     of the link's wait and number of visits; ``spans`` are those of every candidate, if they were
     asked for. ``class_wait_s`` (K,) are the waits at each executor class, ``nan`` where they were given.
+
+    Where a message crosses several links, ``link_wait`` is its wait on the whole way, and utilisation
+    and moment are those of the links used most; ``traffic`` is what they follow from.
     """
 
     link_utilization: float
@@ -33,6 +39,7 @@ class Value:
     terms: Floats
     spans: list[list[tuple[Floats, Floats]]]
     class_wait_s: Floats
+    traffic: Traffic | None = None
 
     @property
     def jct_s(self) -> Floats:
@@ -65,15 +72,20 @@ def evaluate(
         Evaluate the spans of all candidates, as the gradient needs, not only of those in use.
     """
     only = model.support(x)
-    rho, moment = model.link_load(x, only)
-    link_wait = model.link_wait(rho, moment)
+    traffic = model.traffic(x, only) if model.roles else None
+    if traffic is None:
+        rho, moment = model.link_load(x, only)
+        link_wait = model.link_wait(rho, moment)
+    else:
+        rho, moment = model.busiest(traffic)
+        link_wait = model.curve.wait(traffic.load, traffic.bundle_s, traffic.batch_s - traffic.bundle_s)
     class_waits = np.full(len(model.system.class_names), math.nan)
     if server_wait_s is None:
         class_waits = model.class_wait_s(x, only)
         server_wait_s = model.servers.seen_s(class_waits)
     waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),))
     # On an overloaded link the path with most messages counts; its wait is put in afterwards.
-    used = link_wait if math.isfinite(link_wait) else 1e9
+    used = link_wait if math.isfinite(link_wait) else _OVERLOADED
     terms, details = np.zeros((len(model.candidates), 4)), []
     for j, (row, visit_s) in enumerate(zip(model.candidates, waits.tolist(), strict=True)):
         own = [float(model.cut_s[j].sum()), 0.0, 0.0, float(model.first_visits[j])]
@@ -93,7 +105,7 @@ def evaluate(
             own = [total + term for total, term in zip(own, path, strict=True)]
         terms[j] = own
         details.append(found)
-    return Value(rho, moment, link_wait, waits, terms, details, class_waits)
+    return Value(rho, moment, link_wait, waits, terms, details, class_waits, traffic)
 
 
 def _path(c: Candidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
@@ -115,33 +127,38 @@ def objective_s(model: Model, value: Value) -> float:
     return float(model.weights[counted] @ value.jct_s[counted])
 
 
-def link_wait_gradient(model: Model, value: Value) -> tuple[float, float]:
-    """(∂w/∂ρ, ∂w/∂M) of the link's wait.
+def link_price(model: Model, value: Value) -> LinkPrice:
+    """The gradient of the link's wait: by the load, and by the squares of the batches.
 
     FIFO: w = M/(2(1 − ρ)), so w/(1 − ρ) and 1/(2(1 − ρ)). Sharing: w = ρ/(1 − ρ), so 1/(1 − ρ)² and 0.
+    Several links: :func:`~nona.placement.network.price.network_price`; where one of them is
+    overloaded a price on load alone, so high that taking load off comes first.
     """
+    if value.traffic is not None:
+        if not math.isfinite(value.link_wait):
+            return LinkPrice(_OVERLOADED, 0.0)
+        return network_price(model.curve, value.traffic)
     spare = 1.0 - value.link_utilization
     if model.system.discipline == "fifo":
-        return value.link_wait / spare, 0.5 / spare
-    return spare**-2, 0.0
+        return LinkPrice(value.link_wait / spare, 0.5 / spare)
+    return LinkPrice(spare**-2, 0.0)
 
 
 def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed: bool) -> list[list[Floats]]:
     """dF/dx almost everywhere (the longest path's, where it is unique); ``value`` with ``every``.
 
-    Formula: w_j·span_c + A_n·(∂w/∂ρ·λ_j·load_c + ∂w/∂M·λ_j·square_c) + A_c·∂W_c/∂x, with A_n and
+    Formula: w_j·span_c + A_n·λ_j·(∂w/∂ρ·load_c + ∂w/∂M·square_c) + A_c·∂W_c/∂x, with A_n and
     A_c the expected coefficients of the link's and the server's wait. The second term is the price
     of congestion (Pigou): what a configuration's traffic costs to all others.
     """
     weighted = model.weights @ value.terms
-    by_rho, by_moment = link_wait_gradient(model, value)
+    wait = link_price(model, value)
     result = []
     for j, row in enumerate(model.candidates):
         rate = weighted[LINK] * model.system.queries[j].rate
         result.append(
             [
-                model.weights[j] * span
-                + rate * (by_rho * c.messages.load_s + by_moment * c.messages.square_s2)
+                model.weights[j] * span + rate * wait.of(c.messages)
                 for c, (span, _) in zip(row, value.spans[j], strict=True)
             ]
         )

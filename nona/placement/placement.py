@@ -76,6 +76,24 @@ class ClassPrediction:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkPrediction:
+    """The links of one role that are alike, as queueing theory sees them.
+
+    A message crosses one of the ``links`` with probability ``share``; each has ``capacity`` bytes/s,
+    is used to ``utilization`` (background included), and lets the message wait ``wait_s``. The mean
+    wait of a message on its whole way is Σ share·wait_s.
+    """
+
+    name: str
+    kind: str
+    links: int
+    share: float
+    capacity: float
+    utilization: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """What queueing theory says of a placement.
 
@@ -93,6 +111,7 @@ class Prediction:
     congestion_price_s_per_byte: float
     queries: tuple[QueryPrediction, ...]
     classes: tuple[ClassPrediction, ...] = ()
+    links: tuple[LinkPrediction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from nona.placement.configurations import to_labels
 from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, Candidates
 from nona.placement.feasibility import check_feasible
-from nona.placement.model import Model, link_of, shapes
-from nona.placement.objective import Value, evaluate, link_wait_gradient, objective_s
-from nona.placement.placement import ClassPrediction, Prediction, QueryPrediction, SubGraphPlacement
+from nona.placement.model import Model, shapes
+from nona.placement.network.price import wait_per_byte
+from nona.placement.network.route import link_of
+from nona.placement.objective import Value, evaluate, link_price, objective_s
+from nona.placement.placement import (
+    ClassPrediction,
+    LinkPrediction,
+    Prediction,
+    QueryPrediction,
+    SubGraphPlacement,
+)
 from nona.system import System
 
 Floats = NDArray[np.float64]
@@ -49,6 +57,8 @@ def predict(
     treated as independent Poisson streams; the mean of a maximum is taken as the maximum of means,
     which understates it. Under processor sharing ``network_wait_s`` is the mean extra time of a
     transfer: w times the mean link seconds of a message batch, the background's if nothing is sent.
+    Over several links it is the mean wait of a message on its whole way, and ``network_utilization``
+    that of the links used most; ``links`` has every role of links.
     """
     check_feasible(system, shares)
     model, x = as_model(system, queries, shares)
@@ -59,7 +69,7 @@ def as_model(
     system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
 ) -> tuple[Model, list[list[Floats]]]:
     """A placement's configurations as a model of these alone, with their probabilities as its point."""
-    link = link_of(system)
+    link = link_of(system, shares)
     rows, x = [], []
     for shape_row, placed_row in zip(shapes(system, shares), queries, strict=True):
         row, probabilities = [], []
@@ -98,6 +108,7 @@ def prediction_of(model: Model, value: Value) -> Prediction:
                 strict=True,
             )
         ),
+        links=_links(model, value),
     )
 
 
@@ -128,7 +139,8 @@ def congestion_price(model: Model, value: Value) -> float:
     Formula: Λ·A_n·(dw/dρ)/C, with A_n the expected coefficient of the link's wait in the mean JCT,
     and dw/dρ along growing traffic of the present mix of sizes: w/(ρ(1 − ρ)) under FIFO, where the
     second moment grows with ρ, and 1/(1 − ρ)² under processor sharing. 0 at a link without
-    traffic or without users, ``inf`` at an overloaded one.
+    traffic or without users, ``inf`` at an overloaded one. Over several links dw/dρ is that of each,
+    see :func:`~nona.placement.network.price.wait_per_byte`.
     """
     weighted = float(model.weights @ value.terms[:, LINK])
     rate = model.system.total_rate
@@ -136,7 +148,31 @@ def congestion_price(model: Model, value: Value) -> float:
         return 0.0
     if not math.isfinite(value.link_wait):
         return math.inf
-    by_rho, by_moment = link_wait_gradient(model, value)
+    if value.traffic is not None:
+        return rate * weighted * wait_per_byte(model.roles, value.traffic)
+    wait = link_price(model, value)
+    by_rho = wait.load
     if value.link_utilization > 0:
-        by_rho += by_moment * value.link_moment / value.link_utilization
+        by_rho += wait.square * value.link_moment / value.link_utilization
     return rate * weighted * by_rho / model.system.capacity
+
+
+def _links(model: Model, value: Value) -> tuple[LinkPrediction, ...]:
+    """The wait at every role of links; at the one link where there is but one, none with one server."""
+    if value.traffic is not None:
+        return tuple(
+            LinkPrediction(
+                r.name,
+                r.kind,
+                r.links,
+                r.share,
+                r.capacity,
+                r.utilization(value.traffic.load),
+                r.wait_s(value.traffic),
+            )
+            for r in model.roles
+        )
+    if model.system.servers < 2:
+        return ()
+    wait_s = _network_wait_s(model, value)
+    return (LinkPrediction("link", "link", 1, 1.0, model.system.capacity, value.link_utilization, wait_s),)

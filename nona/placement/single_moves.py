@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nona.placement.evaluate import LINK, VISITS
 from nona.placement.model import Model
-from nona.placement.objective import evaluate, link_wait_gradient, objective_s
+from nona.placement.objective import evaluate, link_price, objective_s
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
@@ -40,7 +40,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
     """(score in seconds, class, sub-graph, configuration): the best local and the best other one."""
     value = evaluate(model, x, every=True)
     weighted = model.weights @ value.terms
-    by_rho, by_moment = link_wait_gradient(model, value)
+    wait_price = link_price(model, value)
     slopes = model.server_wait_gradient(x, model.weights * value.terms[:, VISITS])
     moves = []
     for j, row in enumerate(model.candidates):
@@ -49,7 +49,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
             if len(c) == 1 or model.weights[j] == 0:
                 continue
             span, path = value.spans[j][k]
-            traffic = rate * (by_rho * c.messages.load_s + by_moment * c.messages.square_s2)
+            traffic = rate * wait_price.of(c.messages)
             visits = model.weights[j] * (path[VISITS] - path[VISITS] @ x[j][k])
             wait = slopes[j][k][0] - slopes[j][k][0] @ x[j][k]
             direct = model.weights[j] * span + traffic
