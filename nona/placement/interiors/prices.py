@@ -1,0 +1,100 @@
+"""What a configuration is charged besides its span: link load, squared batches, and its blocks of work.
+
+The blocks enter because they make every other visit wait longer (:mod:`nona.placement.settle`). With
+p the root's time, B₀ the block that follows the root on its executor, B the other blocks, and the run
+L ahead of the sink, a configuration adds to the sum of squared visits of a job (:mod:`~.run_length`)::
+
+    not local   y·(p + B₀) + (p + B₀)² + Σ B² + E L²
+    local       y·(p + P + E L) + (p + P)² + 2(p + P)·E L + E L²           P: all of the interior
+
+and is charged ``factor`` for it. The squared coefficient of variation of the task times adds the same
+to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.evaluate import Candidates, spans
+from nona.placement.model import Model
+from nona.placement.run_length import Blocks, blocks
+
+Floats = NDArray[np.float64]
+
+
+def _none() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPrice:
+    """Price of blocks on K executor classes, (K,) each; see the module's head.
+
+    ``factor`` in 1/s (seconds of mean JCT for each s²), ``run_s`` = y, ``root_s`` = p,
+    ``ahead_s`` = E L, ``ahead_s2`` = E L², ``scv`` of the task times.
+    """
+
+    factor: Floats = field(default_factory=_none)
+    run_s: Floats = field(default_factory=_none)
+    root_s: Floats = field(default_factory=_none)
+    ahead_s: Floats = field(default_factory=_none)
+    ahead_s2: Floats = field(default_factory=_none)
+    scv: float = 0.0
+
+    def of(self, found: Blocks) -> Floats:
+        """(n,) Charge of the blocks of n configurations, seconds."""
+        total = np.zeros(len(found.local))
+        for k, factor in enumerate(self.factor.tolist()):
+            p, ahead = self.root_s[k], np.where(found.local, self.ahead_s[k], 0.0)
+            mean = p + found.root[k]
+            squares = mean**2 + found.other[k] + 2.0 * mean * ahead + self.ahead_s2[k]
+            drawn = self.scv * (p**2 + found.root_squares[k] + found.other_squares[k])
+            total += factor * (self.run_s[k] * (mean + ahead) + squares + drawn)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Waits and prices at which configurations are compared.
+
+    ``link_wait`` is W_n in seconds (FIFO) or the stretch w (processor sharing), ``server_wait_s`` is
+    W_c; ``load`` and ``square`` (1/s) are charged for each second of link load and s² of squared batches.
+    """
+
+    link_wait: float = 0.0
+    server_wait_s: float = 0.0
+    load: float = 0.0
+    square: float = 0.0
+    blocks: BlockPrice = field(default_factory=BlockPrice)
+
+
+def costs(candidates: Candidates, prices: Prices) -> Floats:
+    """(n,) Span and charges of every configuration, seconds."""
+    span = spans(candidates, prices.link_wait, prices.server_wait_s)[0]
+    kept = candidates.messages
+    total: Floats = span + prices.load * kept.load_s + prices.square * kept.square_s2
+    if len(prices.blocks.factor):
+        total = total + prices.blocks.of(blocks(candidates))
+    return total
+
+
+def block_prices(model: Model, x: Sequence[Sequence[Floats]], visits: Floats) -> list[list[BlockPrice]]:
+    """The price of blocks of every sub-graph at the point ``x``; ``visits`` (J,) as in settle."""
+    servers = model.servers
+    price = (visits @ servers.shares) / (2.0 * (1.0 - servers.utilization))
+    factors = servers.arrivals * price
+    result = []
+    for j in range(len(model.candidates)):
+        marginals = np.array([chain[j].marginals(x[j]) for chain in servers.chains])
+        scv = model.system.queries[j].service_scv
+        result.append(
+            [
+                BlockPrice(factors[j], m[:, 0], m[:, 1], m[:, 2], m[:, 3], scv)
+                for m in marginals.swapaxes(0, 1)
+            ]
+        )
+    return result
