@@ -1,0 +1,76 @@
+"""A configuration as one job walks it: which task runs where, what it waits for, what it sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nona.placement.evaluate import Candidates
+from nona.placement.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One tensor to one server, of ``size_bytes``, from the server with label ``source``."""
+
+    size_bytes: float
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Nodes 0 (root), 1…m (interior), m + 1 (sink); servers by label, 0 the root's.
+
+    ``label`` has the server of every node. ``levels`` are the interior tasks by depth. ``sent[u]``
+    are the messages of node u in the order in which they are asked for. ``local[v]`` are the nodes
+    whose tensors v finds on its server, ``remote[v]`` the messages (u, place in ``sent[u]``) it needs.
+    ``ends`` are the nodes that the end waits for where the sink is virtual.
+    """
+
+    label: tuple[int, ...]
+    servers: int
+    levels: tuple[tuple[int, ...], ...]
+    sent: tuple[tuple[Message, ...], ...]
+    local: tuple[tuple[int, ...], ...]
+    remote: tuple[tuple[tuple[int, int], ...], ...]
+    has_root: bool
+    has_sink: bool
+
+
+def make_plan(c: Candidates, row: int) -> Plan:
+    """The plan of configuration ``row`` of ``c``."""
+    shape = c.shape
+    label = (0, *c.labels[row].tolist())
+    source, target, tensor = shape.source.tolist(), shape.target.tolist(), shape.tensor.tolist()
+    nodes = shape.m + 2
+    sent: list[list[Message]] = [[] for _ in range(nodes)]
+    local: list[list[int]] = [[] for _ in range(nodes)]
+    remote: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
+    known: dict[tuple[int, int, int], int] = {}
+    for edge, (u, v) in enumerate(zip(source, target, strict=True)):
+        if label[u] == label[v]:
+            local[v].append(u)
+            continue
+        key = (u, tensor[edge], label[v])
+        if key not in known:
+            known[key] = len(sent[u])
+            sent[u].append(Message(float(shape.size[edge]), label[u], label[v]))
+        remote[v].append((u, known[key]))
+    return Plan(
+        label=label,
+        servers=max(label) + 1,
+        levels=_levels(shape),
+        sent=tuple(tuple(s) for s in sent),
+        local=tuple(tuple(n) for n in local),
+        remote=tuple(tuple(n) for n in remote),
+        has_root=shape.has_root,
+        has_sink=shape.has_sink,
+    )
+
+
+def _levels(shape: Shape) -> tuple[tuple[int, ...], ...]:
+    depth = [0] * (shape.m + 2)
+    for v in range(1, shape.m + 1):
+        depth[v] = 1 + max((depth[int(shape.source[e])] for e in shape.edges_into[v]), default=0)
+    deepest = max(depth)
+    return tuple(tuple(v for v in range(1, shape.m + 1) if depth[v] == d) for d in range(1, deepest + 1))

@@ -1,0 +1,154 @@
+"""What one job sees of the resources it touches, and what its own work does to them: N jobs at once.
+
+A *track* is one resource as one job meets it: a server's executor, or a link. It stands at a random
+place of that resource's path. A job that comes at time t waits for the path's work there, times the
+resource's factor, and for what is left of the work that it brought itself (see :mod:`.bank`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.response.bank import Bank
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+_FIELDS = ("row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again")
+
+
+Columns = tuple[Ints, Ints, Floats, Floats, Floats, Bools]
+
+
+class Visits:
+    """Visits of jobs to resources, as they are told; :meth:`joined` has them in columns.
+
+    Columns: job, the path's row, when, how much work, its wait, and whether the job was there before.
+    """
+
+    def __init__(self) -> None:
+        self._told: list[Columns] = []
+
+    def add(self, told: Columns, where: Bools) -> None:
+        """Keep the visits ``where`` there is one."""
+        if where.any():
+            job, row, at, work, wait, again = told
+            self._told.append((job[where], row[where], at[where], work[where], wait[where], again[where]))
+
+    def joined(self) -> Columns:
+        """One array for each column."""
+        none = np.zeros(0)
+        if not self._told:
+            return none.astype(np.int64), none.astype(np.int64), none, none, none, none.astype(np.bool_)
+        job, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._told, strict=True))
+        return job, row, at, work, wait, again
+
+
+class Tracks:
+    """M tracks of N jobs; arrays are (M, N).
+
+    ``own`` is what is left of the job's own work when the path had been idle for ``idle`` seconds,
+    ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are the visit that
+    is going on.
+    """
+
+    def __init__(
+        self, bank: Bank, factor: Floats, visits: Visits, jobs: Ints, row: Ints, base: Floats
+    ) -> None:
+        self.jobs = jobs
+        self.bank, self.factor, self.visits = bank, factor, visits
+        self.row, self.base = row, base
+        self.own, self.idle = np.zeros(row.shape), np.zeros(row.shape)
+        self.end, self.at = np.full(row.shape, -np.inf), np.full(row.shape, -np.inf)
+        self.work, self.wait = np.zeros(row.shape), np.zeros(row.shape)
+        self.seen, self.again = np.zeros(row.shape, dtype=bool), np.zeros(row.shape, dtype=bool)
+        self.columns = np.arange(row.shape[1])
+
+    def take(self, tracks: Ints, columns: Ints) -> Tracks:
+        """A copy of some tracks of some jobs."""
+        chosen = np.ix_(tracks, columns)
+        new = Tracks(
+            self.bank, self.factor, self.visits, self.jobs[columns], self.row[chosen], self.base[chosen]
+        )
+        for name in _FIELDS[2:]:
+            getattr(new, name)[:] = getattr(self, name)[chosen]
+        return new
+
+    def put(self, track: int, columns: Ints, other: Tracks, source: int) -> None:
+        """Let ``track`` of some jobs be as ``source`` of ``other`` is."""
+        for name in _FIELDS:
+            getattr(self, name)[track, columns] = getattr(other, name)[source]
+
+    def copy(self, track: int, other: Tracks, source: int) -> None:
+        """Let ``track`` be as ``source`` of ``other`` is, for all jobs."""
+        self.put(track, self.columns, other, source)
+
+    def run(self, track: int, ready_s: Floats, seconds: Floats) -> Floats:
+        """A task on an executor: when it ends. It runs on if it is ready by the end of an own task."""
+        on = ready_s <= self.end[track]
+        t = np.maximum(ready_s, self.end[track])
+        wait = np.where(on, 0.0, self._look(track, t))
+        self._visit(track, ~on, t, wait)
+        self.work[track] += seconds
+        self.own[track] += seconds
+        end: Floats = t + wait + seconds
+        self.end[track] = end
+        return end
+
+    def send(self, which: Ints, t: Floats, work: Floats, where: Bools) -> Floats:
+        """The wait of a message of each job ``where`` there is one; those of one instant are one visit."""
+        columns = np.flatnonzero(where)
+        wait = np.zeros(len(t))
+        if len(columns):
+            wait[columns] = self._send((which[columns], columns), t[columns], work[columns])
+        return wait
+
+    def _send(self, at: tuple[Ints, Ints], t: Floats, work: Floats) -> Floats:
+        wait = self._look_at(at, t)
+        fresh = (t != self.at[at]) & (work > 0)
+        self._tell(at, fresh & (self.work[at] > 0))
+        self.again[at] = np.where(fresh, self.seen[at], self.again[at])
+        self.at[at] = np.where(fresh, t, self.at[at])
+        self.wait[at] = np.where(fresh, wait, self.wait[at])
+        self.work[at] = np.where(fresh, work, self.work[at] + work)
+        self.seen[at] |= work > 0
+        self.own[at] += work
+        return wait
+
+    def _look(self, track: int, t: Floats) -> Floats:
+        row = self.row[track]
+        work, idle = self.bank.look(row, self.base[track], t)
+        own = np.maximum(self.own[track] - np.maximum(idle - self.idle[track], 0.0), 0.0)
+        self.own[track] = own
+        self.idle[track] = np.where(self.seen[track], np.maximum(idle, self.idle[track]), idle)
+        wait: Floats = self.factor[row] * work + own
+        return wait
+
+    def _look_at(self, at: tuple[Ints, Ints], t: Floats) -> Floats:
+        row, before, seen = self.row[at], self.idle[at], self.seen[at]
+        work, idle = self.bank.look(row, self.base[at], t)
+        late = ~seen | (t >= self.at[at])  # a message from before the last one has nothing of it ahead
+        own = np.where(late, np.maximum(self.own[at] - np.maximum(idle - before, 0.0), 0.0), self.own[at])
+        self.own[at] = own
+        self.idle[at] = np.where(late, idle, before)
+        wait: Floats = self.factor[row] * work + np.where(late, own, 0.0)
+        return wait
+
+    def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
+        jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
+        told = (jobs, self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
+        self.visits.add(told, where)
+
+    def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:
+        self._tell(track, fresh & (self.work[track] > 0))
+        self.again[track] = np.where(fresh, self.seen[track], self.again[track])
+        self.at[track] = np.where(fresh, t, self.at[track])
+        self.wait[track] = np.where(fresh, wait, self.wait[track])
+        self.work[track] = np.where(fresh, 0.0, self.work[track])
+        self.seen[track] = True
+
+    def close(self, tracks: list[int]) -> None:
+        """The job is done with these."""
+        for m in tracks:
+            self._tell(m, self.work[m] > 0)
