@@ -43,7 +43,11 @@ class Arrivals:
 
 @dataclass(frozen=True, eq=False)
 class QueryClass:
-    """One row of the workload: a task graph, its rate (1/s) and its SLO (seconds, or none)."""
+    """One row of the workload: a task graph, its rate (1/s) and its SLO (seconds, or none).
+
+    ``weight_bytes`` is what an executor holds to run any of its tasks; classes with an equal
+    ``replica`` share these bytes (``""``: no other class does).
+    """
 
     name: str
     tasks: TaskGraph
@@ -52,6 +56,8 @@ class QueryClass:
     slo_s: float | None = None
     arrivals: Arrivals = field(default_factory=Arrivals)
     service_scv: float = 0.0
+    weight_bytes: float = 0.0
+    replica: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,8 @@ class System:
         The scenario's seed.
     topology
         The links that messages cross; ``None``: the one link alone.
+    class_memory_bytes : (classes,)
+        Memory of an executor of each class; ``None``: no limit.
 
     Raises
     ------
@@ -106,6 +114,7 @@ class System:
     queries: tuple[QueryClass, ...]
     seed: int = 0
     topology: Topology | None = None
+    class_memory_bytes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.topology is not None:

@@ -104,6 +104,17 @@ def tensor_scale(graph: ModelGraph, options: CostOptions) -> dict[str, float]:
     }
 
 
+def resident_bytes(graph: ModelGraph, options: CostOptions) -> float:
+    """Bytes of weights that an executor holds to run any operator: each parameter once.
+
+    A task's own ``weight_bytes`` are those that it reads: of an embedding the rows that it looks up,
+    and a parameter that two operators read counts twice there.
+    """
+    named = (graph.tensors[name] for name in graph.parameters)
+    own = sum(o.work.weight_bytes for o in graph.operators if o.work)
+    return sum(t.size_bytes * options.width_scale(t) for t in named) + own
+
+
 def scaled_edges(graph: ModelGraph, options: CostOptions) -> tuple[Edge, ...]:
     """The edges of ``graph`` with their bytes under precision and batch."""
     scale = tensor_scale(graph, options)

@@ -10,6 +10,7 @@ from nona.decomposition.subgraph import Decomposition
 from nona.errors import SimulationError
 from nona.placement.placement import Placement, SubGraphPlacement
 from nona.placement.prediction import predict
+from nona.placement.shares.memory import default_shares
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
 from nona.schedulers.presets import PRESETS, fixed, place_fixed
@@ -106,9 +107,8 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
             f"({', '.join(sorted(names))}) to placements; drop or rename the others."
         )
     idle = idle_choice(system) if names.difference(table) else ("",) * len(system.queries)
-    return build_tables(
-        system, [_chosen(system, q, table.get(q.name), i) for q, i in zip(system.queries, idle, strict=True)]
-    )
+    placed = [_chosen(system, q, table.get(q.name), i) for q, i in zip(system.queries, idle, strict=True)]
+    return build_tables(system, placed, shares=default_shares(system))
 
 
 SCHEDULER = Scheduler(

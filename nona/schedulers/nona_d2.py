@@ -16,7 +16,8 @@ from nona.system import System
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """Tables of the placement's probabilities, two candidates per draw."""
     check_options("nona-d2", options)
-    return build_tables(system, required_placement("nona-d2", placement).queries, choices=2)
+    solved = required_placement("nona-d2", placement)
+    return build_tables(system, solved.queries, choices=2, shares=solved.class_shares)
 
 
 SCHEDULER = Scheduler(
@@ -31,7 +32,8 @@ SCHEDULER = Scheduler(
     adaptation=(
         "Not in the paper on Nona. Load is the number of tasks waiting, running or promised; the two "
         "candidates differ and both stand on servers that the sub-graph does not use. The first root is "
-        "drawn in the same way. The placement is that of nona, whose waits assume uniform draws."
+        "drawn in the same way. Each candidate's class is drawn by the shares. The placement is that of "
+        "nona, whose waits assume draws that do not look at queues."
     ),
     decide=place_by_table,
     prepare=prepare,

@@ -16,14 +16,15 @@ from nona.system import System
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """Tables of the placement's probabilities, one candidate per draw."""
     check_options("nona", options)
-    return build_tables(system, required_placement("nona", placement).queries)
+    solved = required_placement("nona", placement)
+    return build_tables(system, solved.queries, shares=solved.class_shares)
 
 
 SCHEDULER = Scheduler(
     name="nona",
     kind="bind",
     network_view=NetworkView.N1,
-    summary="Samples a configuration per sub-graph; parts go to servers drawn uniformly.",
+    summary="Samples a configuration per sub-graph; parts go to servers drawn by the class shares.",
     source=(
         "Pit-Claudel, Malak, Cohen, Médard, Ghobadi: Nona: A Stochastic Congestion-Aware Job Scheduler "
         "for Real-Time Inference Queries, IEEE CloudNet 2024"
@@ -31,9 +32,10 @@ SCHEDULER = Scheduler(
     adaptation=(
         "Built from the public abstract, slides and project page; which part shares the root's and the "
         "sink's server is part of the configuration here. While it runs it sees nothing; offline the "
-        "placement knows the link's capacity and the mean background load. Executors are drawn uniformly "
-        "among those on servers that the sub-graph does not use; with fewer servers than parts, first "
-        "unused executors, then any."
+        "placement knows the link's capacity and the mean background load. An executor's class is drawn by "
+        "the query class's shares (a uniform draw where executors are alike), then an executor of it, "
+        "uniformly among those on servers that the sub-graph does not use; with fewer servers than parts, "
+        "first unused executors of that class, then any of it."
     ),
     decide=place_by_table,
     prepare=prepare,

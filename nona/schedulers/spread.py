@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.placement.placement import Placement
+from nona.placement.shares.memory import default_shares
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
 from nona.schedulers.presets import place_fixed
@@ -17,7 +18,8 @@ from nona.system import System
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
     """One configuration per sub-graph: a part for each interior task, none with the root."""
     check_options("spread", options)
-    return build_tables(system, [place_fixed(system, q, "spread") for q in system.queries])
+    placed = [place_fixed(system, q, "spread") for q in system.queries]
+    return build_tables(system, placed, shares=default_shares(system))
 
 
 SCHEDULER = Scheduler(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nona.errors import SimulationError
 from nona.placement.placement import Configuration, SubGraphPlacement
 from nona.schedulers.base import Prepared
+from nona.schedulers.pools import Pools, make_pools
 from nona.system import System
 
 Ints = NDArray[np.int64]
@@ -33,9 +34,8 @@ class Tables(NamedTuple):
     (G,) that at the end of each sub-graph, −1 where virtual. ``draw`` (G,) is the place of a
     sub-graph's first uniform draw; ``choices`` is 1, or 2 to compare two candidates by queue.
 
-    ``executor`` (E,) lists the executors server by server; ``place`` (E,) is its inverse;
-    ``server_place`` and ``server_size`` (E,) give, for each executor, where the executors of its
-    server start in that list and how many they are.
+    The fields from ``entries`` on are those of :class:`nona.schedulers.pools.Pools`: where executors
+    are drawn from.
     """
 
     graphs: Ints
@@ -49,11 +49,15 @@ class Tables(NamedTuple):
     first: Ints
     sink: Ints
     draw: Ints
+    choices: int
+    entries: Ints
+    pool: Ints
+    pool_share: NDArray[np.float64]
+    pool_start: Ints
     executor: Ints
     place: Ints
     server_place: Ints
     server_size: Ints
-    choices: int
 
 
 @dataclass(slots=True)
@@ -95,7 +99,10 @@ class _Flat:
 
 
 def build_tables(
-    system: System, queries: Sequence[Sequence[SubGraphPlacement]], choices: int = 1
+    system: System,
+    queries: Sequence[Sequence[SubGraphPlacement]],
+    choices: int = 1,
+    shares: NDArray[np.float64] | None = None,
 ) -> Prepared:
     """Flatten a distribution over configurations per sub-graph into :class:`Tables`.
 
@@ -105,11 +112,14 @@ def build_tables(
         For each query class of ``system``, a :class:`SubGraphPlacement` per sub-graph.
     choices
         1, or 2: draw two candidates wherever an executor is drawn.
+    shares
+        (Q, K) Probability that an executor drawn for a query class is of each executor class; by
+        default all executors are drawn alike.
 
     Raises
     ------
     SimulationError
-        When the parts do not partition an interior, or probabilities do not add up to 1.
+        When the parts do not partition an interior, or probabilities or shares do not add up to 1.
     """
     flat = _Flat()
     most = choices
@@ -121,10 +131,10 @@ def build_tables(
             at += (among > 1) + remote * choices
         flat.graphs.append(len(flat.sink))
         most = max(most, at)
-    return Prepared(_tables(flat, system, choices), most)
+    return Prepared(_tables(flat, system, choices, make_pools(system, shares)), most)
 
 
-def _tables(flat: _Flat, system: System, choices: int) -> Tables:
+def _tables(flat: _Flat, system: System, choices: int, pools: Pools) -> Tables:
     def ints(values: Sequence[int]) -> Ints:
         return np.array(values, dtype=np.int64)
 
@@ -140,20 +150,9 @@ def _tables(flat: _Flat, system: System, choices: int) -> Tables:
         ints([q.decomposition.cuts[0] for q in system.queries]),
         ints(flat.sink),
         ints(flat.draw),
-        *_by_server(system),
         choices,
+        *pools,
     )
-
-
-def _by_server(system: System) -> tuple[Ints, Ints, Ints, Ints]:
-    """The executors server by server, and the columns of :class:`Tables` that go with it."""
-    servers = system.executor_server
-    order = np.argsort(servers, kind="stable").astype(np.int64)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    size = np.bincount(servers)
-    start = np.concatenate([[0], np.cumsum(size)[:-1]])
-    return order, place, start[servers].astype(np.int64), size[servers].astype(np.int64)
 
 
 def _check(query: str, number: int, placed: SubGraphPlacement) -> None:

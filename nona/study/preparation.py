@@ -14,6 +14,7 @@ from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import CostedGraph
 from nona.cost.costing import CostOptions, cost_graph, scaled_edges
 from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.options import resident_bytes
 from nona.decomposition.dominators import decompose
 from nona.decomposition.subgraph import Decomposition
 from nona.graph.model import ModelGraph
@@ -32,13 +33,17 @@ _AS_IN_FILE = CostOptions()
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """One model on its way through the layers; ``costed`` has one entry per executor class."""
+    """One model on its way through the layers; ``costed`` has one entry per executor class.
+
+    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed.
+    """
 
     graph: ModelGraph
     costed: tuple[CostedGraph, ...]
     contracted: ContractedGraph
     decomposition: Decomposition
     tasks: TaskGraph
+    weight_bytes: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,8 @@ def prepare_model(
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
     )
-    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks)
+    weights = resident_bytes(graph, options)
+    return PreparedModel(graph, costed, contracted, decompose(tasks.dag), tasks, weights)
 
 
 def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None) -> Study:
@@ -145,11 +151,14 @@ def _system(
                 slo_s=row.slo,
                 arrivals=_arrivals(row, sources),
                 service_scv=row.service_scv,
+                weight_bytes=model.weight_bytes,
+                replica=str(row.model),
             )
             for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
         ),
         seed=scenario.seed,
         topology=_topology(cluster),
+        class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
     )
 
 

@@ -1,0 +1,1 @@
+"""Shares of the executor classes: what fits where, what is stable, and which shares are best."""
