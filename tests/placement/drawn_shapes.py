@@ -1,0 +1,64 @@
+"""Random interiors, built without contraction and decomposition, and all configurations of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.configurations import set_partitions
+from nona.placement.shape import Shape
+
+
+def drawn_shape(
+    seed: int, m: int, *, root: bool = True, sink: bool = True, dense: float = 0.35, light: float = 0.4
+) -> Shape:
+    """An interior with dependencies, tensors that several read, skips, equal and zero times and sizes.
+
+    ``dense`` is the chance of an edge between two tasks, ``light`` that of a task next to nothing.
+    """
+    rng = np.random.default_rng(seed)
+    edges: dict[tuple[int, int, int], float] = {}
+    tensors: dict[tuple[int, str], int] = {}
+    sizes: dict[int, float] = {}
+
+    def join(u: int, v: int) -> None:
+        name = "shared" if rng.random() < 0.5 else f"to {v}"
+        t = tensors.setdefault((u, name), len(tensors))
+        edges[u, v, t] = sizes.setdefault(t, float(rng.choice([0.0, 0.25, 1.0, 2.0, 5.0])))
+
+    for v in range(1, m + 1):
+        above = [u for u in range(1, v) if rng.random() < dense]
+        if root and (not above or rng.random() < 0.3):
+            above.append(0)
+        for u in above:
+            join(u, v)
+    if sink:
+        ends = {u for u, _, _ in edges}
+        for u in range(1, m + 1):
+            if u not in ends or rng.random() < 0.15:
+                join(u, m + 1)
+        if root and rng.random() < 0.4:
+            join(0, m + 1)
+    listed = sorted(edges)
+    time = rng.choice([1.0, 2.0, 3.0, 4.5], m) * np.where(
+        rng.random(m) < light, 0.1 * rng.integers(0, 3, m), 1
+    )
+    return Shape(
+        has_root=root,
+        has_sink=sink,
+        class_s=time[None, :],
+        mean_s=time,
+        source=np.array([e[0] for e in listed], dtype=np.int64),
+        target=np.array([e[1] for e in listed], dtype=np.int64),
+        tensor=np.array([e[2] for e in listed], dtype=np.int64),
+        size=np.array([edges[e] for e in listed], dtype=float),
+    )
+
+
+def everything(shape: Shape) -> NDArray[np.int64]:
+    """Every relative placement of interior and sink, also those that leave the root or the sink alone.
+
+    There are Bell(m+2) of them, Bell(m+1) where the sink is virtual, as it then stays with the root.
+    """
+    rows = [p[1:] for p in set_partitions(shape.m + (2 if shape.has_sink else 1))]
+    return np.array([r if shape.has_sink else (*r, 0) for r in rows], dtype=np.int64)
