@@ -49,11 +49,7 @@ def _improve(p: Problem, chosen: NDArray[np.int64], value: float, g: int) -> tup
     low, high = int(p.start[g]), int(p.start[g + 1])
     if high - low == 1:
         return chosen, value
-    load, spare0 = float(p.a0[chosen].sum()), p.b1 - float(p.a1[chosen].sum())
-    spare = spare0 + p.a1[chosen[g]] - p.a1[low:high]
-    stable = np.flatnonzero(spare > 0)
-    wait = (p.b0 + load - p.a0[chosen[g]] + p.a0[low + stable]) / spare[stable]
-    here = (p.b0 + load) / spare0
+    here, stable, wait = _waits(p, chosen, g)
     others = np.delete(chosen, g)
     now, step = _totals(p, others, np.array([here, here + 1e-6 * (here + 1e-9)]))
     slope = (step - now) / (1e-6 * (here + 1e-9))
@@ -69,6 +65,20 @@ def _improve(p: Problem, chosen: NDArray[np.int64], value: float, g: int) -> tup
         chosen = chosen.copy()
         chosen[g], value = low + int(stable[likely[best]]), float(total[best])
     return chosen, value
+
+
+def _waits(p: Problem, chosen: NDArray[np.int64], g: int) -> tuple[float, NDArray[np.int64], Floats]:
+    """The wait now; which columns of group ``g`` leave the link stable, and the wait with each of them."""
+    low, high = int(p.start[g]), int(p.start[g + 1])
+    if p.network is not None:
+        now, every = p.network.swaps(chosen, int(chosen[g]), slice(low, high))
+        stable = np.flatnonzero(np.isfinite(every))
+        return now, stable, every[stable]
+    load, spare0 = float(p.a0[chosen].sum()), p.b1 - float(p.a1[chosen].sum())
+    spare = spare0 + p.a1[chosen[g]] - p.a1[low:high]
+    stable = np.flatnonzero(spare > 0)
+    wait = (p.b0 + load - p.a0[chosen[g]] + p.a0[low + stable]) / spare[stable]
+    return (p.b0 + load) / spare0, stable, wait
 
 
 def _totals(p: Problem, columns: NDArray[np.int64], waits: Floats) -> Floats:

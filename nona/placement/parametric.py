@@ -17,42 +17,25 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.best_response import best_response
+from nona.placement.certified import Certified
 from nona.placement.knapsack import Choice, cheapest, solve_knapsack
+from nona.placement.network.search import solve_network
 from nona.placement.problem import Problem
 
+__all__ = ["Certified", "solve_parametric"]
+
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """A point, its value, and a bound below which no point of the problem lies (seconds).
-
-    ``cells`` counts the linear programs that were solved; ``complete`` is False when the limit on
-    them was reached before the wanted gap.
-    """
-
-    x: Floats
-    value_s: float
-    lower_bound_s: float
-    cells: int
-    complete: bool
-
-    @property
-    def gap(self) -> float:
-        """(value − bound) / value."""
-        return (self.value_s - self.lower_bound_s) / self.value_s if self.value_s > 0 else 0.0
 
 
 def solve_parametric(
     problem: Problem, *, gap: float = 1e-5, max_cells: int = 4000, start: Floats | None = None
 ) -> Certified:
-    """Globally minimise ``problem``.
+    """Globally minimise ``problem``; with several links by :mod:`nona.placement.network.search`.
 
     Parameters
     ----------
@@ -68,6 +51,8 @@ def solve_parametric(
     The work is O(cells · rounds · lines), with about 10 rounds per LP; it does not depend on the
     number of servers. An optimum exists in which at most one group mixes two columns.
     """
+    if problem.network is not None:
+        return solve_network(problem, problem.network, gap=gap, max_cells=max_cells, start=start)
     return _Search(problem, gap, max_cells, start).run()
 
 

@@ -7,6 +7,7 @@ Choose for every group (the equal sub-graphs of one query class) a point x of a 
 ``cost_c`` is convex, piecewise linear and increasing in the link's wait w. Under FIFO
 a0 = λ·D2/C² and a1 = 2λ·D/C (Pollaczek–Khinchine), b0 = λE[S²] and b1 = 2(1 − ρ) of the
 background; under processor sharing a0 = a1 = λ·D/C, b0 = ρ and b1 = 1 − ρ of the background.
+Over several links w(x) is that of ``network``, and these are a rough stand-in for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from nona.placement.envelope import Envelope, envelope
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.bounds import Least, least_column
 from nona.placement.model import Model
+from nona.placement.network.rows import Rows
 
 Floats = NDArray[np.float64]
 # Classes without arrivals count this little, so that they too get their best configuration.
@@ -44,6 +46,8 @@ class Problem:
         As above; b1 > 0.
     column : (n,)
         Which candidate of its group a column is; −1 for a bound that stands for all others.
+    network
+        What the columns send over several links; ``None`` where there is one.
     """
 
     start: NDArray[np.int64]
@@ -54,6 +58,7 @@ class Problem:
     b1: float
     constant: float
     column: NDArray[np.int64]
+    network: Rows | None = None
 
     @property
     def groups(self) -> int:
@@ -68,10 +73,14 @@ class Problem:
     @property
     def least_wait(self) -> float:
         """The link's wait when no query uses it."""
+        if self.network is not None:
+            return self.network.curve.wait(0.0, 0.0, 0.0)
         return self.b0 / self.b1
 
     def wait(self, columns: NDArray[np.int64], shares: Floats) -> float:
         """w(x) of the point with ``shares`` in ``columns``; ``inf`` where the link is overloaded."""
+        if self.network is not None:
+            return self.network.wait(columns, shares)
         spare = self.b1 - float((self.a1[columns] * shares).sum())
         return (self.b0 + float((self.a0[columns] * shares).sum())) / spare if spare > 0 else np.inf
 
@@ -130,7 +139,7 @@ def build_problem(
     credit_s: float = 0.0,
     relaxed: bool = False,
 ) -> Problem:
-    """The problem at W_c = ``server_wait_s`` ((J,) or one for all), the groups' prices included, less ``credit_s``.
+    """The problem at W_c = ``server_wait_s``, (J,) or one for all, with the groups' prices, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
@@ -157,16 +166,28 @@ def build_problem(
     load, square = (
         np.concatenate([np.zeros(0), *(getattr(c, a) for c in columns)]) for a in ("load", "square")
     )
+    network = _rows(model, columns, load, square) if model.roles else None
+    if network is not None:
+        a0, a1, b0, b1 = network.alone()
+    else:
+        a0, a1 = (square, 2.0 * load) if fifo else (load, load)
+        b0, b1 = (moment, 2.0 * (1.0 - rho)) if fifo else (rho, 1.0 - rho)
     return Problem(
         start=np.concatenate([[0], np.cumsum([len(c.load) for c in columns])]).astype(np.int64),
         lines=_joined([c.lines for c in columns]),
-        a0=square if fifo else load,
-        a1=2.0 * load if fifo else load,
-        b0=moment if fifo else rho,
-        b1=2.0 * (1.0 - rho) if fifo else 1.0 - rho,
+        a0=a0,
+        a1=a1,
+        b0=b0,
+        b1=b1,
         constant=float(constant) - credit_s,
         column=np.concatenate([np.zeros(0, dtype=np.int64), *(c.column for c in columns)]),
+        network=network,
     )
+
+
+def _rows(model: Model, columns: Sequence[_Columns], load: Floats, square: Floats) -> Rows:
+    bundle = np.concatenate([np.zeros(0), *(c.bundle for c in columns)])
+    return Rows(model.curve, load, bundle, np.maximum(square - bundle, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +195,7 @@ class _Columns:
     lines: Envelope
     load: Floats
     square: Floats
+    bundle: Floats
     column: NDArray[np.int64]
 
 
@@ -185,15 +207,16 @@ def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: Least
     counts = np.diff(lines.start)[keep]
     at = np.concatenate([np.arange(lines.start[i], lines.start[i + 1]) for i in keep])
     const, slope = weight * lines.const[at] + np.repeat(g.price_s[keep], counts), weight * lines.slope[at]
-    load, square = kept.load_s[keep], kept.square_s2[keep]
+    load, square, bundle = kept.load_s[keep], kept.square_s2[keep], kept.bundle_s2[keep]
     if bound is not None:
         lowest = weight * np.array([bound.chain_s, bound.message_s]) + g.least_price_s
         const, slope = np.append(const, lowest), np.append(slope, [0.0, weight * bound.slope])
         load, square = np.append(load, bound.load_s), np.append(square, bound.square_s2)
+        bundle = np.append(bundle, bound.square_s2)
         counts, keep = np.append(counts, 2), np.append(keep, -1)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     n = len(g.members)
-    return _Columns(Envelope(start, n * const, n * slope), rate * load, rate * square, keep)
+    return _Columns(Envelope(start, n * const, n * slope), rate * load, rate * square, rate * bundle, keep)
 
 
 def _joined(parts: Sequence[Envelope]) -> Envelope:

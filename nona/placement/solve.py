@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from nona.errors import PlacementError
 from nona.placement.assemble import placements
+from nona.placement.evaluate import Candidates
 from nona.placement.exhaustive import solve_exhaustive
 from nona.placement.feasibility import check_feasible
 from nona.placement.fixed import server_slots
 from nona.placement.interiors.candidates import candidates
+from nona.placement.messages import Link
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate
 from nona.placement.parametric import Certified, solve_parametric
@@ -24,6 +26,12 @@ from nona.placement.placement import Placement
 from nona.placement.prediction import prediction_of
 from nona.placement.problem import Problem, build_problem, groups_of
 from nona.placement.settle import Settled, settle
+from nona.placement.shape import Shape
+from nona.placement.shares.balance import loads_of
+from nona.placement.shares.bound import shares_bound_s
+from nona.placement.shares.choice import choose_shares, is_choice
+from nona.placement.shares.memory import allowed_classes
+from nona.placement.shares.search import Solved
 from nona.placement.slsqp import solve_slsqp
 from nona.system import System
 from nona.units import format_time
@@ -73,35 +81,46 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
     options
         Of the solver: ``gap`` and ``max_cells`` (parametric), ``starts`` and ``seed`` (slsqp),
         ``grid`` (exhaustive); and for all ``enumerated``: the largest interior of which every
-        configuration is listed (6).
+        configuration is listed (6), and ``shares``: of the executor classes, ``"optimal"`` (searched
+        where there are several, see :mod:`nona.placement.shares.search`), ``"uniform"``, or (J, K)
+        probabilities.
 
     Returns
     -------
     Placement
         ``objective_s`` is the mean JCT with the server wait that the placement itself brings
         about, that is ``prediction.jct_s``. ``lower_bound_s`` is certified for the server wait
-        linearised at the solution, see :mod:`nona.placement.settle`.
+        linearised at the solution, see :mod:`nona.placement.settle`, and for its class shares.
 
     Raises
     ------
     PlacementError
-        For an unknown solver or option, or when executors or link are overloaded whatever the placement.
+        For an unknown solver or option, when executors or link are overloaded whatever the placement,
+        or when the weights of a model fit no executor.
     """
     if solver not in SOLVERS:
         raise PlacementError(f"Solver {solver!r} is unknown; choose one of {', '.join(SOLVERS)}.")
     began = time.perf_counter()
-    check_feasible(system)
     slots = server_slots(system)
-    enumerated = options.pop("enumerated", 6)
-    model = build_model(system, lambda shape, link: candidates(shape, link, slots, enumerated))
-    try:
-        settled = SOLVERS[solver].run(model, **options)
-    except TypeError as error:
-        if "unexpected keyword" not in str(error):
-            raise
-        raise PlacementError(f"Solver {solver!r} has no such option: {sorted(options)}.") from None
+    enumerated, wanted = options.pop("enumerated", 6), options.pop("shares", "optimal")
+
+    def listed(shape: Shape, link: Link) -> Candidates:
+        return candidates(shape, link, slots, enumerated)
+
+    def solve_at(shares: Floats | None) -> Solved[tuple[Model, Settled]]:
+        check_feasible(system, shares)
+        model = build_model(system, listed, shares)
+        settled = _run(SOLVERS[solver], model, options)
+        wait = evaluate(model, settled.x).link_wait
+        return Solved(model.shares, settled.value_s, placements(model, settled.x), wait, (model, settled))
+
+    model, settled = choose_shares(system, wanted, solve_at).kept
     bound = lower_bound_s(model, settled)
     everywhere = math.nan if math.isnan(bound) else min(global_bound_s(model), settled.value_s)
+    free = not math.isnan(bound) and is_choice(system, allowed_classes(system))
+    if free:
+        loads = loads_of(system, allowed_classes(system))
+        everywhere = shares_bound_s(system, loads, listed, settled.value_s)
     prediction = prediction_of(model, evaluate(model, settled.x))
     return Placement(
         queries=placements(model, settled.x),
@@ -112,7 +131,17 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         seconds=time.perf_counter() - began,
         notes=(*_notes(settled, prediction.server_wait_s, bound, everywhere), *assumptions(system)),
         global_bound_s=everywhere,
+        class_shares=model.class_shares,
     )
+
+
+def _run(solver: Solver, model: Model, options: Mapping[str, Any]) -> Settled:
+    try:
+        return solver.run(model, **options)
+    except TypeError as error:
+        if "unexpected keyword" not in str(error):
+            raise
+        raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None
 
 
 def lower_bound_s(model: Model, settled: Settled) -> float:
@@ -165,10 +194,5 @@ def assumptions(system: System) -> tuple[str, ...]:
         notes.append(
             f"Predicted with mean times over executors of {len(system.class_names)} kinds "
             f"({', '.join(system.class_names)}); the simulation gives each kind its own."
-        )
-    if system.topology is not None and system.topology.links > 1:
-        notes.append(
-            f"Predicted with the core alone, of the {system.topology.links} links of this network; the "
-            "simulation sends messages over cards and uplinks too, and shows what that adds."
         )
     return tuple(notes)

@@ -37,7 +37,7 @@ def least_column(c: Candidates, server_wait_s: float) -> Least:
     if not (shape.has_root and link.crosses and len(shape.source)):
         return Least(chain_s, chain_s, 0.0, 0.0, 0.0)
     load_s = float(shape.size.min()) / link.capacity
-    message_s = min(t + float(s) / link.capacity for t, s in zip(_through(shape), shape.size, strict=True))
+    message_s = min(t + float(s) / link.speed for t, s in zip(_through(shape), shape.size, strict=True))
     slope = 1.0 if link.discipline == "fifo" else load_s
     return Least(chain_s, message_s + link.latency_s + visits_s, slope, load_s, load_s**2)
 
