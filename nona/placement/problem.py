@@ -139,7 +139,7 @@ def build_problem(
     credit_s: float = 0.0,
     relaxed: bool = False,
 ) -> Problem:
-    """The problem at W_c = ``server_wait_s``, (J,) or one for all, with the groups' prices, less ``credit_s``.
+    """The problem at W_c = ``server_wait_s``, (J,) or one for all, with prices, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
