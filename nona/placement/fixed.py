@@ -7,23 +7,32 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.decomposition.subgraph import SubGraph
 from nona.placement.configurations import to_configuration
 from nona.placement.placement import Configuration, Placement, SubGraphPlacement
 from nona.placement.prediction import predict
+from nona.placement.shares.memory import default_shares
 from nona.system import System
 
-
-def local_placement(system: System) -> Placement:
-    """Every job on one executor: no messages; without background an exact M/G/1 queue."""
-    return _fixed(system, "local", lambda s, slots: local_configuration(s), ())
+Floats = NDArray[np.float64]
 
 
-def spread_placement(system: System) -> Placement:
+def local_placement(system: System, shares: Floats | None = None) -> Placement:
+    """Every job on one executor: no messages; without background an exact M/G/1 queue.
+
+    ``shares`` (J, K) of the executor classes; by default every executor that holds the model's weights
+    is drawn alike.
+    """
+    return _fixed(system, "local", lambda s, slots: local_configuration(s), (), shares)
+
+
+def spread_placement(system: System, shares: Floats | None = None) -> Placement:
     """Every interior task on a server of its own, root and sink staying on the job's first server.
 
     Where the cluster has fewer servers than that, tasks are dealt out in turn to those there are.
+    ``shares`` as for :func:`local_placement`.
     """
     slots = server_slots(system)
     widest = max((len(s.interior) for q in system.queries for s in q.decomposition.subgraphs), default=0)
@@ -32,7 +41,7 @@ def spread_placement(system: System) -> Placement:
         if widest >= slots
         else ()
     )
-    return _fixed(system, "spread", spread_configuration, note)
+    return _fixed(system, "spread", spread_configuration, note, shares)
 
 
 def server_slots(system: System) -> int:
@@ -62,7 +71,11 @@ def spread_configuration(subgraph: SubGraph, slots: int) -> Configuration:
 
 
 def _fixed(
-    system: System, name: str, choose: Callable[[SubGraph, int], Configuration], notes: tuple[str, ...]
+    system: System,
+    name: str,
+    choose: Callable[[SubGraph, int], Configuration],
+    notes: tuple[str, ...],
+    shares: Floats | None,
 ) -> Placement:
     began = time.perf_counter()
     slots = server_slots(system)
@@ -70,7 +83,8 @@ def _fixed(
         tuple(SubGraphPlacement(s, (choose(s, slots),), np.ones(1)) for s in q.decomposition.subgraphs)
         for q in system.queries
     )
-    prediction = predict(system, queries)
+    used = default_shares(system) if shares is None else shares
+    prediction = predict(system, queries, used)
     return Placement(
         queries,
         prediction,
@@ -79,4 +93,5 @@ def _fixed(
         solver=name,
         seconds=time.perf_counter() - began,
         notes=(*notes, "Fixed placement: not optimised, so it has no bound."),
+        class_shares=used,
     )

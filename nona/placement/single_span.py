@@ -45,7 +45,7 @@ def single_span(
     c: Candidates, row: int, link_wait: float, server_wait_s: float
 ) -> tuple[float, tuple[float, float, float, float]]:
     """Span of configuration ``row`` and the four terms of its longest path, as :func:`~.evaluate.spans`."""
-    plan = _plan(c, row)
+    plan = plan_of(c, row)
     done = [_AT_ONCE]
     last = [_NEVER] * plan.servers
     if plan.has_root:
@@ -94,7 +94,8 @@ def _arrival(path: Path, edge: Input, link_wait: float) -> Path:
     return path[0] + (through + slope * link_wait), path[1], path[2] + through, path[3] + slope, path[4]
 
 
-def _plan(c: Candidates, row: int) -> Plan:
+def plan_of(c: Candidates, row: int) -> Plan:
+    """The plan of configuration ``row``, made when first asked for."""
     plan = c.plans.get(row)
     if not isinstance(plan, Plan):
         if len(c.plans) >= _MOST_KEPT:

@@ -6,11 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.solve import solve
 from nona.system import Stream, System
 
+Floats = NDArray[np.float64]
 MOST = 0.98  # of the capacity; beyond, only waits are left
 SAME = 1e-6  # relative: an optimum this near local splits nothing that counts
 GAP = 1e-3  # of the placements along the curve: finer than the line is wide
@@ -20,12 +24,16 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class CongestionPoint:
-    """Predicted mean JCT (s) at one background utilisation of the link; ``None``: no steady state."""
+    """Predicted mean JCT (s) at one background utilisation of the link; ``None``: no steady state.
+
+    ``kept_s`` is local on nona's own executor classes: what splitting is held against.
+    """
 
     background: float
     nona_s: float | None
     local_s: float | None
     spread_s: float | None
+    kept_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +62,35 @@ def background_of(system: System) -> float:
 def congestion_curve(system: System, points: int = 12, progress: Progress | None = None) -> CongestionCurve:
     """Predict nona, solved anew at every load, local and spread, from the present background to saturation.
 
-    Where splitting stops paying is then found by bisection between two loads.
+    The shares of the executor classes are chosen once, for the present background. Where splitting
+    stops paying is then found by bisection between two loads.
     """
     now = background_of(system)
     loads = [now + (max(MOST, now) - now) * i / (points - 1) for i in range(points)] if now < MOST else [now]
-    found = []
+    found, shares = [], _shares(system)
     for i, load in enumerate(loads):
-        found.append(_point(system, load))
+        found.append(_point(system, load, shares))
         if progress is not None:
             progress((i + 1) / (len(loads) + 1))
-    return CongestionCurve(tuple(found), now, _stops(system, found))
+    return CongestionCurve(tuple(found), now, _stops(system, found, shares))
 
 
-def _point(system: System, load: float) -> CongestionPoint:
+def _shares(system: System) -> Floats | None:
+    try:
+        return solve(system, gap=GAP).class_shares
+    except PlacementError:
+        return None
+
+
+def _point(system: System, load: float, shares: Floats | None) -> CongestionPoint:
     loaded = with_background(system, load)
+    wanted = "uniform" if shares is None else shares
     return CongestionPoint(
         load,
-        _jct(lambda: solve(loaded, gap=GAP).objective_s),
+        _jct(lambda: solve(loaded, gap=GAP, shares=wanted).objective_s),
         _jct(lambda: local_placement(loaded).objective_s),
         _jct(lambda: spread_placement(loaded).objective_s),
+        _jct(lambda: local_placement(loaded, shares).objective_s),
     )
 
 
@@ -85,13 +103,13 @@ def _jct(of: Callable[[], float]) -> float | None:
 
 
 def _pays(point: CongestionPoint) -> bool:
-    """Whether nona's placement is better than local there."""
-    if point.nona_s is None or point.local_s is None:
+    """Whether nona's placement is better there than keeping every job on one executor."""
+    if point.nona_s is None or point.kept_s is None:
         return False
-    return point.nona_s < point.local_s * (1 - SAME)
+    return point.nona_s < point.kept_s * (1 - SAME)
 
 
-def _stops(system: System, points: Sequence[CongestionPoint]) -> float | None:
+def _stops(system: System, points: Sequence[CongestionPoint], shares: Floats | None) -> float | None:
     last = max((i for i, p in enumerate(points) if _pays(p)), default=-1)
     if last < 0:
         return points[0].background
@@ -100,5 +118,5 @@ def _stops(system: System, points: Sequence[CongestionPoint]) -> float | None:
     low, high = points[last].background, points[last + 1].background
     for _ in range(6):
         middle = (low + high) / 2
-        low, high = (middle, high) if _pays(_point(system, middle)) else (low, middle)
+        low, high = (middle, high) if _pays(_point(system, middle, shares)) else (low, middle)
     return (low + high) / 2

@@ -35,7 +35,7 @@ class Comparison:
     """The solved placement beside the two that need no solver."""
 
     nona: Placement
-    local: Placement
+    local: Placement | None
     spread: Placement | None
 
 
@@ -67,12 +67,23 @@ def place(study: Study, solver: str = "parametric", cache: StudyCache | None = N
 
 def compare(study: Study, placement: Placement) -> Comparison:
     """Evaluate local and spread beside a placement."""
-    return Comparison(placement, local_placement(study.system), steady_spread(study))
+    return Comparison(placement, steady_local(study), steady_spread(study))
+
+
+def steady_local(study: Study) -> Placement | None:
+    """Everything local; ``None`` where drawing every executor alike overloads some of them."""
+    try:
+        return local_placement(study.system)
+    except PlacementError:
+        return None
 
 
 def steady_spread(study: Study) -> Placement | None:
-    """Everything spread; ``None`` where that overloads the link, so that there is no steady state."""
-    spread = spread_placement(study.system)
+    """Everything spread; ``None`` where that overloads link or executors: no steady state."""
+    try:
+        spread = spread_placement(study.system)
+    except PlacementError:
+        return None
     return spread if math.isfinite(spread.objective_s) else None
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nona.placement.fixed import local_placement
 from nona.placement.placement import Placement
 from nona.scenario import Scenario, SchedulerSpec
 from nona.simulation.statistics import SchedulerSummary
 from nona.sources import Sources
 from nona.study.numbers import with_value
 from nona.study.preparation import Study, prepare
-from nona.study.run import place, simulate, steady_spread
+from nona.study.run import place, simulate, steady_local, steady_spread
 
 _PREDICTED: dict[str, Callable[[Study], Placement | None]] = {
     "nona": place,
-    "local": lambda study: local_placement(study.system),
+    "local": steady_local,
     "spread": steady_spread,
 }
 PREDICTED = tuple(_PREDICTED)

@@ -46,7 +46,16 @@ def test_the_slowest_class_counts() -> None:
     q = query([0.001], [], 100.0, classes=(1.0, 100.0))
     s = system(q, servers=4, classes=2)
     with pytest.raises(PlacementError, match=r"class 'class1': utilisation 2\.5"):
-        solve(s)
+        solve(s, shares="uniform")
+
+
+def test_shares_that_keep_off_a_slow_class_may_be_stable_where_a_uniform_draw_is_not() -> None:
+    s = system(query([0.001], [], 100.0, classes=(1.0, 100.0)), servers=4, classes=2)
+    found = solve(s)
+    assert max(c.utilization for c in found.prediction.classes) < 1
+    overloaded = system(query([0.001], [], 3000.0, classes=(1.0, 1.0)), servers=2, classes=2)
+    with pytest.raises(PlacementError, match=r"utilisation 1\.5 .* 4 servers of this mix would do"):
+        solve(overloaded)
 
 
 def test_background_on_the_link() -> None:
