@@ -1,4 +1,4 @@
-"""The command line: ``nona app | inspect | contract | place | simulate | sweep``, and lists of what there is.
+"""The command line: ``nona app | inspect | contract | place | simulate | sweep | study``, and lists.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
 errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import __version__, commands, sweep_command
+from nona import __version__, commands, study_command, sweep_command
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]
@@ -78,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     sweep = add("sweep", help="every scheduler over many values of one number, with edges of stability")
     sweep_command.add_arguments(sweep)
     _json(sweep, commands.sweep)
+
+    study = add("study", help="a study that ships with the program, as the paper's evaluation")
+    study_command.add_arguments(study)
 
     for name, run in (
         ("schedulers", commands.schedulers),

@@ -7,6 +7,7 @@ from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures.validation import validation_figure
 from nona.ui.session.workspace import current
 from nona.ui.validation.check_views import check_section
+from nona.ui.validation.paper_views import paper_section
 from nona.ui.validation.theory_views import theory_section
 from nona.ui.validation.views import (
     FORMATS,
@@ -78,6 +79,9 @@ st.markdown(
     "the same seed gives the same bytes, a placement keeps to its bound."
 )
 check_section(state)
+
+st.subheader("The paper's evaluation, run anew", anchor="paper")
+paper_section()
 
 st.subheader("Prediction against simulation")
 st.markdown(

@@ -9,8 +9,11 @@ from app_driver import Open, finish, metrics
 
 from nona.cost.validation import validation_report
 from nona.cost.validation_text import WEAK_POINTS
+from nona.report.paper.text import findings
+from nona.study.paper import stored_paper
 from nona.study.self_checks import SELF_CHECKS
 from nona.ui.session.state import Result
+from nona.ui.widgets.fields import plain
 
 
 def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:
@@ -23,7 +26,7 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
     assert tiles["Bias"] == f"{report.overall.bias:.2f}"
     assert tiles["Spearman"] == f"{report.overall.spearman:.3f}"
     assert tiles["log σ"] == f"{report.overall.log_sigma:.2f}"
-    latencies, groups, slices, theory = (frame.value for frame in at.dataframe)
+    latencies, groups, slices, theory, *_ = (frame.value for frame in at.dataframe)
     assert "theory, ms" in theory
     assert list(latencies["published ms"]) == [r.measured_s * 1e3 for r in report.rows]
     assert list(latencies["predicted ms"]) == [r.predicted_s * 1e3 for r in report.rows]
@@ -92,3 +95,17 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
     assert "Water is dry" in at.error[0].value
     table = next(d.value for d in at.dataframe if "verdict" in d.value and "check" in d.value)
     assert list(table["verdict"]) == ["FAILS", "not tried"]
+
+
+def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
+    at = open_page("8_validation")
+    data = stored_paper()
+    shown = "\n".join(m.value for m in at.markdown)
+    assert all(plain(line) in shown for line in findings(data))
+    frame = next(d.value for d in at.dataframe if "traffic: edge" in d.value)
+    assert list(frame["scheduler"]) == list(data["sweeps"]["traffic"]["schedulers"])
+    specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
+    growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs of the run (log)")
+    row = next(r for r in data["overload"]["schedulers"] if r["scheduler"] == "spread")
+    drawn = next(c for c in growth["data"] if c["name"] == "spread")
+    assert list(drawn["y"]) == [r["ratio"] for r in row["runs"]]

@@ -1,0 +1,38 @@
+"""Figures of the paper's evaluation: what the length of a run makes of a ratio in overload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+
+Data = Mapping[str, Any]
+
+
+def growth_figure(data: Data) -> go.Figure:
+    """Mean JCT over that of nona against the jobs of the run, both logarithmic, with the paper's number."""
+    made = figure(360)
+    for row in data["overload"]["schedulers"]:
+        style = scheduler_style(row["scheduler"])
+        made.add_scatter(
+            x=[r["jobs"] for r in row["runs"]],
+            y=[r["ratio"] for r in row["runs"]],
+            name=text(row["scheduler"]),
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2},
+            marker={"symbol": style.symbol, "size": 8, "color": style.colour},
+            hovertemplate="%{x:,} jobs: %{y:.3g} ×<extra>" + text(row["scheduler"]) + "</extra>",
+        )
+    made.update_xaxes(type="log", title="jobs of the run (log)", dtick=1)
+    made.update_yaxes(type="log", title="mean JCT, times nona (log)", dtick=1)
+    made.add_hline(
+        y=data["claim"],
+        line={"color": QUIET, "dash": "dash", "width": 1},
+        annotation_text=f"{data['claim']:.0f} ×",
+        annotation_position="top left",
+    )
+    return made

@@ -1,0 +1,199 @@
+"""What the paper's evaluation says, in words made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.paper.rows import (
+    FAR,
+    edge_of,
+    faster,
+    grows,
+    growth_rows,
+    jobs_for,
+    largest,
+    summary_rows,
+)
+from nona.report.sweeps.stability import listed, stability_finding
+from nona.report.sweeps.text import ratio_text
+from nona.report.sweeps.values import value_text
+from nona.report.text import share_text, table
+from nona.units import format_time
+
+Data = Mapping[str, Any]
+EARLY = 0.02  # relative: an edge that is seen so much before the formula's has another reason
+OURS = (
+    "Of the paper's evaluation the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 "
+    "servers, background traffic and work, and the kinds of baselines are public. Rates, GPUs, task times, "
+    "the link and the loads are ours; Decima's learned policy is not here, its simulator's heuristics are."
+)
+
+
+def title(data: Data) -> str:
+    """The main finding in one sentence."""
+    claim, far = data["claim"], largest(data, far=True)
+    if far is None:
+        return "No scheduler has a ratio to nona: none is stable beside it"
+    ratio, sweep, scheduler, point = far
+    where = _where(data, sweep, point["value"])
+    return (
+        f"Well below every edge the largest ratio to nona is {ratio:.3g} ({scheduler}, {where}); "
+        f"{claim:.0f} {'is' if ratio < claim else 'is also'} a matter of edges"
+    )
+
+
+def findings(data: Data) -> list[str]:
+    """The findings, one a line, the most important first."""
+    lines = [_largest(data), *(_edges(data, name) for name in data["sweeps"])]
+    lines += [_reach(r, data["claim"]) for r in data["reach"]]
+    lines += [_overload(data), _faster(data), _meaning(data)]
+    return [line for line in lines if line]
+
+
+def _where(data: Data, sweep: str, value: float) -> str:
+    report = data["sweeps"][sweep]
+    label = report["label"]
+    return f"{value_text(value, report['unit'])} {label[0].lower()}{label[1:]}"
+
+
+def _largest(data: Data) -> str:
+    far, near = largest(data, far=True), largest(data)
+    if far is None or near is None:
+        return "No point has two stable schedulers to compare."
+    text = (
+        f"With both schedulers stable, and at most {FAR:.0%} of the load at which the other becomes "
+        f"unstable, the largest ratio measured is {ratio_text(far[3]['ratio'])}: {far[2]} at "
+        f"{_where(data, far[1], far[3]['value'])}."
+    )
+    if near[3] is not far[3]:
+        edge = edge_of(data["sweeps"][near[1]]["schedulers"][near[2]])
+        until = "" if edge is None else f", unstable from {value_text(edge, data['sweeps'][near[1]]['unit'])}"
+        text += (
+            f" Right below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
+            f"{_where(data, near[1], near[3]['value'])}{until}), in runs too short "
+            "to show how long queues get."
+        )
+    return text
+
+
+def _edges(data: Data, sweep: str) -> str:
+    report = data["sweeps"][sweep]
+    told = []
+    for name, curve in report["schedulers"].items():
+        seen, formula = edge_of(curve), curve["formula_edges"]
+        if seen is not None and formula and formula[0]["overloaded"] > seen * (1 + EARLY):
+            told.append(f"{name} from {value_text(formula[0]['overloaded'], report['unit'])}")
+    early = (
+        f" By the formula, for ever: {listed(told)}; in runs of {data['jobs']:,} jobs their queues grow "
+        "before."
+        if told
+        else ""
+    )
+    return f"Background {sweep}: {stability_finding(report)}{early}"
+
+
+def _reach(row: Data, claim: float) -> str:
+    return (
+        f"A ratio of {claim:.0f} in steady state: by the formula {row['scheduler']} reaches it when "
+        f"{100 * row['room']:.2g} percentage points of the link are left below its edge at "
+        f"{share_text(row['edge'], 3)}. There the link's queue forgets how it began only within about "
+        f"{format_time(row['relaxation_s'])}, {row['jobs']:.2g} jobs: no run of usual length shows it."
+    )
+
+
+def _overload(data: Data) -> str:
+    over = data["overload"]
+    parts = []
+    for row in over["schedulers"]:
+        first, last = row["runs"][0], row["runs"][-1]
+        if not grows(row):
+            parts.append(
+                f"that of {row['scheduler']} stays near {last['ratio']:.2g}, as it reacts to the congestion"
+            )
+        elif last["ratio"] >= data["claim"]:
+            parts.append(
+                f"that of {row['scheduler']} is {first['ratio']:.2g} after {first['jobs']:,} jobs and "
+                f"{last['ratio']:.3g} after {last['jobs']:,}"
+            )
+        else:
+            wanted = jobs_for(row, data["claim"])
+            parts.append(
+                f"that of {row['scheduler']} is {last['ratio']:.3g} after {last['jobs']:,} jobs and would be "
+                f"{data['claim']:.0f} after about {wanted:.2g}"
+            )
+    if not parts:
+        return ""
+    return (
+        f"Beyond the edges, at {value_text(over['value'], 'fraction')} link background, the ratio depends on "
+        f"how long one looks: {'; '.join(parts)}."
+    )
+
+
+def _faster(data: Data) -> str:
+    parts = []
+    for sweep in data["sweeps"]:
+        found = faster(data, sweep)
+        if found:
+            told = [f"{name} (at {wins} of {of} loads)" for name, (wins, of) in found.items()]
+            parts.append(f"over background {sweep} {listed(told)}")
+    if not parts:
+        return "No scheduler is clearly faster than nona at any load."
+    return (
+        f"Faster than nona is {'; '.join(parts)}: these look at queues and take idle servers, while nona "
+        "draws servers blindly, as the paper's stochastic scheduler does."
+    )
+
+
+def _meaning(data: Data) -> str:
+    far = largest(data, far=True)
+    if far is None or far[0] >= data["claim"]:
+        return ""
+    return (
+        f"“Up to {data['claim']:.0f} times” therefore is, in this scenario, no gain at a load that both "
+        f"schedulers bear: there it is {far[0]:.2g} times at most. It is what a comparison gives beyond the "
+        "edge of the other scheduler, or so close to it that no run is long enough: it tells where that is. "
+        "The real difference is the edge itself: the load up to which a scheduler works at all."
+    )
+
+
+def ratio_title(sweep: str, report: Data) -> str:
+    """What the chart of one sweep shows: the largest ratio well below the edges, and the first edge."""
+    found = largest({"sweeps": {sweep: report}}, far=True)
+    known = [(edge, name) for name, c in report["schedulers"].items() if (edge := edge_of(c)) is not None]
+    told = f"Background {sweep}: no two schedulers are stable"
+    if found is not None:
+        told = f"Background {sweep}: well below the edges at most {found[0]:.2g} times nona ({found[2]})"
+    if not known:
+        return f"{told}; all are stable"
+    edge, name = min(known)
+    return f"{told}; {name} is the first to give up, at {value_text(edge, report['unit'])}"
+
+
+def growth_title(data: Data) -> str:
+    """What the chart of runs in overload shows."""
+    rows = data["overload"]["schedulers"]
+    reached = [r["scheduler"] for r in rows if grows(r) and r["runs"][-1]["ratio"] >= data["claim"]]
+    where = value_text(data["overload"]["value"], "fraction")
+    if not reached:
+        return f"At {where} link background no run in overload reaches {data['claim']:.0f} times nona"
+    return (
+        f"At {where} link background, beyond their edges, {listed(reached)} reach {data['claim']:.0f} times "
+        "nona: in a run long enough"
+    )
+
+
+def provenance(data: Data) -> str:
+    """Where the numbers come from, in one line."""
+    return (
+        f"{data['command']}: version {data['version']}, {data['date']}, seed {data['seed']}, "
+        f"{data['replications']} runs of {data['jobs']:,} jobs per point, scenario {data['scenario']}"
+    )
+
+
+def paper_text(data: Data) -> str:
+    """What ``nona study paper`` prints."""
+    lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data)), ""]
+    lines.append(table(summary_rows(data), list(summary_rows(data)[0])))
+    lines += ["", table(growth_rows(data), list(growth_rows(data)[0]))] if growth_rows(data) else []
+    return "\n".join([*lines, "", OURS, provenance(data)])

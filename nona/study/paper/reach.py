@@ -1,0 +1,91 @@
+"""Just below an edge: where the formula puts a given ratio to nona, and how long that takes to come true.
+
+For placements that are fixed the mean completion time is known for every load, however near to the edge:
+T(b) = compute + transfer + visits · W_c + messages · W_n(b), W_n(b) = M(b) / (2(1 − ρ(b))). So the load b at
+which T reaches ``claim`` times that of nona follows by bisection. The queue of the link forgets where it
+began within about the relaxation time 4 W_n / (1 − ρ): that of a Brownian motion with drift −(1 − ρ)
+and variance M, reflected at 0, which is 2M/(1 − ρ)². A run must be many times as long to see the mean.
+
+Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
+Advances in Applied Probability 19, 1987 (recollected; derived in ``docs/paper-evaluation.md``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nona.placement.fixed import spread_placement
+from nona.placement.placement import Prediction, SubGraphPlacement
+from nona.placement.prediction import predict
+from nona.scenario import Scenario
+from nona.schedulers.expert import idle_choice
+from nona.schedulers.presets import place_fixed
+from nona.sources import Sources
+from nona.study.numbers import LINK, with_value
+from nona.study.preparation import Study, prepare
+from nona.study.run import place
+
+Queries = Sequence[Sequence[SubGraphPlacement]]
+_HALVINGS = 60
+_MOST = 0.999
+
+
+def _expert(study: Study) -> Queries:
+    system = study.system
+    chosen = zip(system.queries, idle_choice(system), strict=True)
+    return [place_fixed(system, query, preset) for query, preset in chosen]
+
+
+FIXED: Mapping[str, Callable[[Study], Queries]] = {
+    "spread": lambda study: spread_placement(study.system).queries,
+    "expert": _expert,
+}
+
+
+def reach(scenario: Scenario, sources: Sources, claim: float) -> list[dict[str, Any]]:
+    """For each of :data:`FIXED`: the link background at which the formula's ratio to nona is ``claim``.
+
+    ``edge`` is where its link is full, ``at`` where the ratio is reached, ``room`` the distance between
+    them; ``relaxation_s`` and ``jobs`` that arrive meanwhile say how long a run must be at the least.
+    nona's placement is the one solved at the edge, held while the load is looked for.
+    """
+    names = {s.name for s in scenario.schedulers}
+    return [_reach(scenario, sources, claim, name) for name in FIXED if name in names]
+
+
+def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> dict[str, Any]:
+    def at(load: float) -> Study:
+        return prepare(with_value(scenario, LINK, load), sources)
+
+    start = at(0.0)
+    queries = FIXED[name](start)
+    edge = 1.0 - predict(start.system, queries).network_utilization
+    solved = place(at(min(edge, _MOST))).queries
+
+    def both(room: float) -> tuple[Prediction, Prediction]:
+        system = at(edge - room).system
+        return predict(system, queries), predict(system, solved)
+
+    low, high = 1e-13, edge  # of the room left below the edge; halved by ratio, as it spans decades
+    for _ in range(_HALVINGS):
+        room = math.sqrt(low * high)
+        theirs, ours = both(room)
+        low, high = (room, high) if theirs.jct_s >= claim * ours.jct_s else (low, room)
+    theirs, ours = both(low)
+    spare = 1.0 - theirs.network_utilization
+    relaxation_s = 4.0 * theirs.network_wait_s / spare
+    rate = sum(q.rate for q in start.system.queries)
+    return {
+        "scheduler": name,
+        "edge": edge,
+        "at": edge - low,
+        "room": low,
+        "ratio": theirs.jct_s / ours.jct_s,
+        "jct_s": theirs.jct_s,
+        "nona_jct_s": ours.jct_s,
+        "link_wait_s": theirs.network_wait_s,
+        "relaxation_s": relaxation_s,
+        "jobs": relaxation_s * rate,
+    }

@@ -1,0 +1,100 @@
+"""``nona study NAME``: the studies that ship with the program, each one command.
+
+A study is a row of :data:`STUDIES`: what it is for, its options, and what it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from nona.errors import NonaError
+from nona.report.html.paper import paper_html
+from nona.report.paper.rows import point_rows
+from nona.report.paper.text import paper_text
+from nona.report.table_files import csv_bytes
+from nona.study.exports import check_places, write_text
+from nona.study.paper import PaperSettings, paper_study, stored_paper
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedStudy:
+    """A study's name, what it answers, its options and its command."""
+
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A sub-command for each study."""
+    add = parser.add_subparsers(title="studies", required=True, metavar="STUDY").add_parser
+    for study in STUDIES.values():
+        own = add(study.name, help=study.summary, description=study.summary)
+        study.add_arguments(own)
+        own.add_argument("--json", action="store_true", help="write one JSON object to standard output")
+        own.set_defaults(run=study.run)
+
+
+def tell(fraction: float, text: str) -> None:
+    """Progress on one line of the terminal, if there is one."""
+    if sys.stderr.isatty():
+        print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
+
+
+def _paper_arguments(parser: argparse.ArgumentParser) -> None:
+    usual = PaperSettings()
+    parser.add_argument("--jobs", type=int, default=usual.jobs, help="jobs measured per run")
+    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
+    parser.add_argument("--seed", type=int, help="in place of the scenario's seed")
+    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
+    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="also write one row per simulated point")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
+    parser.add_argument(
+        "--shipped", action="store_true", help="show the results that ship with the program; simulate nothing"
+    )
+
+
+def _paper(arguments: argparse.Namespace) -> None:
+    """Run the paper's evaluation, or show the shipped results."""
+    check_places(arguments.csv, arguments.html)
+    if arguments.workers < 1:
+        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
+    data = stored_paper() if arguments.shipped else _run_paper(arguments)
+    if arguments.csv:
+        write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
+    if arguments.html:
+        write_text(arguments.html, paper_html(data))
+    print(json.dumps(data, allow_nan=False) if arguments.json else paper_text(data))
+
+
+def _run_paper(arguments: argparse.Namespace) -> Mapping[str, object]:
+    settings = PaperSettings(arguments.jobs, arguments.replications, arguments.seed)
+    data = None
+    for told in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
+        tell(told.fraction, told.text)
+        data = told.data
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return data or {}
+
+
+STUDIES: Mapping[str, ShippedStudy] = {
+    s.name: s
+    for s in (
+        ShippedStudy(
+            "paper",
+            "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
+            _paper_arguments,
+            _paper,
+        ),
+    )
+}

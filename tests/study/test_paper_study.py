@@ -1,0 +1,185 @@
+"""The paper's evaluation: what ships is what the study computes, and its words follow its numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from nona.cli import main
+from nona.placement.fixed import spread_placement
+from nona.placement.prediction import predict
+from nona.report.html.paper import paper_html
+from nona.report.paper.rows import edge_of, faster, grows, largest, point_rows, ratios, summary_rows
+from nona.report.paper.text import findings, paper_text, title
+from nona.samples import scenario_path
+from nona.simulation.ratio import paired_ratio
+from nona.simulation.replications import run_replications
+from nona.simulation.run import RunOptions
+from nona.sources import Sources
+from nona.study import place, prepare, with_value
+from nona.study.numbers import LINK
+from nona.study.paper import PaperSettings, paper_study, stored_paper
+from nona.study.paper.overload import growth
+from nona.study.paper.reach import reach
+from nona.study.paper.run import CLAIM, SCENARIO, paper_scenario
+from nona.study.run import chosen_schedulers
+
+SOURCES = Sources(scenario_path(SCENARIO).parent)
+
+
+def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
+    data = stored_paper()
+    report, value = data["sweeps"]["traffic"], 0.3
+    scenario = with_value(paper_scenario(data["seed"]), LINK, value)
+    study = prepare(scenario, SOURCES)
+    chosen = [c for c in chosen_schedulers(study, place(study)) if c[0].name in ("nona", "local")]
+    runs = run_replications(study.system, chosen, RunOptions(jobs=data["jobs"]), 3)
+    means = {n: [float(r.completion_time_s.mean()) for r in records] for n, records in runs.items()}
+    stored = {
+        n: next(p for p in report["schedulers"][n]["points"] if p["value"] == value)
+        for n in ("nona", "local")
+    }
+    for name, point in stored.items():
+        low, high = point["jct_s"]["ci95"]
+        margin = 0.5 * (high - low)  # three runs of eight: their mean strays further than that of all
+        assert low - margin <= sum(means[name]) / 3 <= high + margin
+    found = paired_ratio(means["local"], means["nona"])
+    low, high = stored["local"]["ratio"]["ci95"]
+    assert found.low <= high
+    assert found.high >= low
+
+
+def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
+    for report in stored_paper()["sweeps"].values():
+        for value in report["values"]:
+            points = {
+                n: next(p for p in c["points"] if p["value"] == value)
+                for n, c in report["schedulers"].items()
+            }
+            for point in points.values():
+                if point["ratio"]["mean"] is not None:
+                    n = min(len(point["means_s"]), len(points["nona"]["means_s"]))
+                    found = paired_ratio(point["means_s"][:n], points["nona"]["means_s"][:n])
+                    assert found.value == pytest.approx(point["ratio"]["mean"], rel=1e-6)
+
+
+def test_edges_are_where_the_link_is_full() -> None:
+    """Spread's edge in the simulation is where its own messages and the background fill the link."""
+    data = stored_paper()
+    system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
+    own = predict(system, spread_placement(system).queries).network_utilization
+    assert edge_of(data["sweeps"]["traffic"]["schedulers"]["spread"]) == pytest.approx(1 - own, abs=0.01)
+    row = next(r for r in data["reach"] if r["scheduler"] == "spread")
+    assert row["edge"] == pytest.approx(1 - own, rel=1e-6)
+
+
+def test_the_reach_of_the_claim_solves_its_own_equation() -> None:
+    (row,) = reach(
+        paper_scenario().model_copy(update={"schedulers": paper_scenario().schedulers[3:4]}), SOURCES, 20.0
+    )
+    assert row["scheduler"] == "spread"
+    assert row["ratio"] == pytest.approx(20.0, rel=1e-6)
+    assert row["at"] == pytest.approx(row["edge"] - row["room"])
+    system = prepare(with_value(paper_scenario(), LINK, row["at"]), SOURCES).system
+    there = predict(system, spread_placement(system).queries)
+    assert there.jct_s == pytest.approx(row["jct_s"], rel=1e-4)
+    assert there.network_wait_s == pytest.approx(row["link_wait_s"], rel=1e-4)
+    assert row["relaxation_s"] == pytest.approx(4 * row["link_wait_s"] / row["room"], rel=1e-3)
+
+
+def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() -> None:
+    scenario = with_value(paper_scenario(), LINK, 0.95)
+    rows = [r for _, r in growth(scenario, SOURCES, (300, 1200, 4800), CLAIM) if r]
+    of = {r["scheduler"]: r for r in rows}
+    assert {"spread", "random", "expert"} <= set(of)
+    assert not {"nona", "local"} & set(of)
+    assert grows(of["spread"])
+    increasing = [r["ratio"] for r in of["spread"]["runs"]]
+    assert increasing == sorted(increasing)
+    if "spark-fair" in of:
+        assert not grows(of["spark-fair"])
+
+
+def test_words_say_what_the_numbers_are() -> None:
+    data = stored_paper()
+    far, near = largest(data, far=True), largest(data)
+    assert far is not None
+    assert near is not None
+    assert far[0] == max(r for r, *_ in ratios(data, far=True))
+    assert near[0] >= far[0]
+    text = paper_text(data)
+    assert f"{far[0]:.3g} ({far[2]}" in title(data)
+    assert all(line in text for line in findings(data))
+    for sweep in data["sweeps"]:
+        for name, (wins, of) in faster(data, sweep).items():
+            assert 0 < wins <= of
+            assert f"{name} (at {wins} of {of} loads)" in text
+    assert {r["scheduler"] for r in summary_rows(data)} == set(data["sweeps"]["traffic"]["schedulers"])
+    assert data["command"] in text
+    assert f"seed {data['seed']}" in text
+    if far[0] < data["claim"]:
+        assert "no gain at a load that both" in text
+
+
+def test_html_holds_every_point_and_needs_nothing_else() -> None:
+    page = paper_html(stored_paper())
+    assert page.count("<tr>") > len(point_rows(stored_paper()))
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<script" not in page
+
+
+def test_the_command_runs_a_small_study(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(settings: PaperSettings, **how: object):  # type: ignore[no-untyped-def]
+        values = {"traffic": (0.2, 0.7), "compute": (0.3,)}
+        yield from paper_study(
+            PaperSettings(settings.jobs, settings.replications, settings.seed, (200, 400), values)
+        )
+
+    monkeypatch.setattr("nona.study_command.paper_study", small)
+    where = tmp_path / "points.csv"
+    arguments = [
+        "study",
+        "paper",
+        "--jobs",
+        "150",
+        "--replications",
+        "2",
+        "--seed",
+        "5",
+        "--json",
+        "--csv",
+        str(where),
+    ]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["seed"] == 5
+    assert told["command"] == "nona study paper --json --jobs 150 --replications 2 --seed 5"
+    assert told["sweeps"]["traffic"]["values"] == [0.2, 0.7]
+    assert told["sweeps"]["traffic"]["schedulers"]["spread"]["points"][-1]["state"] == "overloaded"
+    assert all(math.isfinite(r["jobs"]) for r in told["reach"])
+    assert len(where.read_text().splitlines()) == 1 + len(point_rows(told))
+    assert paper_text(told).startswith(title(told))
+
+
+def test_the_shipped_results_are_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "paper", "--shipped"]) == 0
+    assert capsys.readouterr().out.strip() == paper_text(stored_paper()).strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(("--jobs", "0"), "jobs=0 must be at least 1"), (("--workers", "0"), "--workers 0 must be at least 1")],
+)
+def test_bad_sizes_are_one_line(
+    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "paper", *arguments]) == 2
+    told = capsys.readouterr()
+    assert why in told.err
+    assert len(told.err.strip().splitlines()) == 1
