@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.placement import Placement, Prediction, SubGraphPlacement
+from nona.report.placements.memory import memory_report, shares_report
 from nona.system import System
 
 
@@ -35,11 +36,13 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "seconds": placement.seconds,
         "predicted": prediction_report(placement.prediction),
         "models": models,
+        "class_shares": shares_report(system, placement, names),
+        "memory": memory_report(system, placement, names),
         "notes": list(placement.notes),
     }
 
 
-def prediction_report(prediction: Prediction) -> dict[str, float]:
+def prediction_report(prediction: Prediction) -> dict[str, Any]:
     """The prediction for the whole mix."""
     return {
         "jct_s": prediction.jct_s,
@@ -48,6 +51,10 @@ def prediction_report(prediction: Prediction) -> dict[str, float]:
         "network_utilization": prediction.network_utilization,
         "compute_utilization": prediction.compute_utilization,
         "congestion_price_s_per_byte": prediction.congestion_price_s_per_byte,
+        "classes": [
+            {"class": c.name, "executors": c.executors, "utilization": c.utilization, "wait_s": c.wait_s}
+            for c in prediction.classes
+        ],
     }
 
 

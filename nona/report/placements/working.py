@@ -20,7 +20,8 @@ from nona.placement.model import Model, Probabilities
 from nona.placement.placement import Placement
 from nona.placement.prediction import as_model
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
-from nona.report.placements.working_waits import Line, link_lines, server_lines
+from nona.report.placements.working_servers import server_lines, visit_line
+from nona.report.placements.working_waits import Line, link_lines
 from nona.system import System
 
 OVERLOADED_WAIT_S = 1e9  # in place of an endless wait, to find the path with most messages
@@ -33,27 +34,30 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> dict[
     labels of the workload's rows. A sub-graph lists its configurations in use with the terms of
     their longest path.
     """
-    model, x = as_model(system, placement.queries)
+    model, x = as_model(system, placement.queries, placement.class_shares)
     link, wait = link_lines(model, x, names)
-    server, visit_s = server_lines(model, x, names)
+    server, visits_s = server_lines(model, x, names)
     used = wait if math.isfinite(wait) else OVERLOADED_WAIT_S
-    models, times, waits = {}, [], []
+    models, times, waits, visits = {}, [], [], []
     for j, name in enumerate(names):
-        told, jct_s, link_waits = _query(model, x, j, used, wait, visit_s)
+        told, jct_s, link_waits, expected = _query(model, x, j, used, wait, visits_s[j])
         models[name] = told
         times.append(jct_s)
         waits.append(link_waits)
+        visits.append(expected)
+    if model.class_shares is not None:
+        server.append(visit_line([float(w) for w in model.weights], visits, visits_s))
     overall = _overall_lines(model, names, times, waits, link, placement)
     return {"lines": [asdict(line) for line in (*link, *server, *overall)], "models": models}
 
 
 def _query(
     model: Model, x: Probabilities, j: int, used: float, wait: float, visit_s: float
-) -> tuple[dict[str, Any], float, float]:
-    """Lines and sub-graphs of one class, its JCT, and its expected number of link waits."""
+) -> tuple[dict[str, Any], float, float, float]:
+    """Lines and sub-graphs of one class, its JCT, and its expected numbers of link waits and of visits."""
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     subgraphs: list[dict[str, Any]] = []
-    total, link_waits = cuts + first * visit_s, 0.0
+    total, link_waits, expected = cuts + first * visit_s, 0.0, first
     ids = model.system.queries[j].tasks.task_ids
     for number, (c, p) in enumerate(zip(model.candidates[j], x[j], strict=True)):
         path = spans(c, used, visit_s)[1]
@@ -65,6 +69,7 @@ def _query(
             span = compute + transfer + (messages * wait if messages > 0 else 0.0) + visits * visit_s
             mean += float(p[i]) * span
             link_waits += float(p[i]) * messages
+            expected += float(p[i]) * visits
             rows.append(
                 {
                     "probability": float(p[i]),
@@ -96,7 +101,7 @@ def _query(
         total,
         "s",
     )
-    return {"lines": [asdict(line)], "subgraphs": subgraphs}, total, link_waits
+    return {"lines": [asdict(line)], "subgraphs": subgraphs}, total, link_waits, expected
 
 
 def _overall_lines(

@@ -1,4 +1,4 @@
-"""Show the working, first half: utilisation and wait at the link and at the executors."""
+"""Show the working, first part: utilisation and wait at the link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nona.placement.model import Model, Probabilities
-from nona.placement.queueing import second_moment
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
 
 
@@ -80,67 +79,3 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[li
         )
     )
     return lines, wait
-
-
-def server_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[list[Line], float]:
-    """Utilisation, second moment and wait of each kind of executor, and the mean wait over them."""
-    system, stream, lines, total = model.system, model.system.background_compute, [], 0.0
-    parts = []
-    for k, kind in enumerate(system.class_names):
-        rows: list[dict[str, Any]] = [
-            {
-                "model": names[j],
-                "rate 1/s": q.rate,
-                "compute s per query": float(q.tasks.compute_s[k].sum()),
-                "squared visits s²": model.chains[k][j].squares(x[j]),
-            }
-            for j, q in enumerate(system.queries)
-        ]
-        rho = stream.rate * stream.mean
-        rho += sum(r["rate 1/s"] * r["compute s per query"] for r in rows) / system.executors
-        moment = stream.rate * second_moment(stream)
-        moment += sum(r["rate 1/s"] * r["squared visits s²"] for r in rows) / system.executors
-        wait = moment / (2 * (1 - rho)) if rho < 1 else math.inf
-        share = float(system.class_weights[k])
-        total += share * wait
-        parts.append(rf"{tex_number(share)}\cdot {tex_time(wait)}")
-        lines += _executor_lines(kind, rows, (stream.rate * stream.mean, rho, moment, wait), system.executors)
-    lines.append(
-        Line(
-            "server_wait",
-            "Mean wait of a visit at an executor drawn uniformly",
-            r"W_c = \sum_k \mathrm{share}_k\, W_{c,k}",
-            rf"W_c = {tex_sum(parts)} = {tex_time(total)}",
-            total,
-            "s",
-        )
-    )
-    return lines, total
-
-
-def _executor_lines(
-    kind: str, rows: list[dict[str, Any]], values: tuple[float, float, float, float], executors: int
-) -> list[Line]:
-    background, rho, moment, wait = values
-    terms = [rf"{tex_rate(r['rate 1/s'])}\cdot {tex_time(r['compute s per query'])}" for r in rows]
-    sums = rf"{tex_number(background)} + \frac{{{tex_sum(terms)}}}{{{executors}}}"
-    return [
-        Line(
-            f"utilization:{kind}",
-            f"Utilisation of an executor, {kind}",
-            r"\rho_c = \rho_{bg} + \frac{1}{E}\sum_j \lambda_j \sum_v p_v",
-            rf"\rho_c = {sums} = {tex_number(rho)}",
-            rho,
-            "",
-            tuple(rows),
-        ),
-        Line(
-            f"wait:{kind}",
-            f"Mean wait at an executor, {kind} (Pollaczek–Khinchine)",
-            r"W_c = \frac{(\lambda E[S^2])_{bg} + \frac{1}{E}\sum_j \lambda_j \sum_{visits} s^2}"
-            r"{2(1-\rho_c)}",
-            rf"W_c = \frac{{{tex_time(moment)}}}{{2(1 - {tex_number(rho)})}} = {tex_time(wait)}",
-            wait,
-            "s",
-        ),
-    ]
