@@ -30,14 +30,23 @@ def check_feasible(system: System, shares: Floats | None = None) -> None:
     if not system.queries:
         raise PlacementError("Workload: it has no query class; add at least one model with a rate.")
     _check_executors(system, shares)
-    stream = system.background_network
-    if stream.rate * stream.mean >= system.capacity and stream.rate * stream.mean > 0:
-        offered = stream.rate * stream.mean
-        raise PlacementError(
-            f"Link: background traffic {format_bandwidth(offered)} is {offered / system.capacity:.3g} of the "
-            f"capacity {format_bandwidth(system.capacity)}, it must be below 1; raise the capacity above "
-            f"{format_bandwidth(offered)} or lower the background (more servers do not help)."
-        )
+    _check_links(system)
+
+
+def _check_links(system: System) -> None:
+    """Every link's background must leave it some capacity."""
+    offered = np.array([stream.rate * stream.mean for _, stream in system.link_streams])
+    worst = int(np.argmax(offered / system.link_capacity))
+    traffic, capacity = float(offered[worst]), float(system.link_capacity[worst])
+    if traffic <= 0 or traffic < capacity:
+        return
+    several = len(system.link_names) > 1
+    raise PlacementError(
+        f"{f'Link {system.link_names[worst]!r}' if several else 'Link'}: background traffic "
+        f"{format_bandwidth(traffic)} is {traffic / capacity:.3g} of the capacity "
+        f"{format_bandwidth(capacity)}, it must be below 1; raise the capacity above "
+        f"{format_bandwidth(traffic)} or lower the background (more servers do not help)."
+    )
 
 
 def executor_utilization(system: System, shares: Floats | None = None) -> tuple[float, tuple[float, ...]]:

@@ -102,11 +102,12 @@ def _away(model: Model, server_wait_s: Floats) -> Table:
             if (j, id(c)) not in known:
                 span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, float(server_wait_s[j]))[0])
                 known[j, id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
-    load, x = model.background[0], []
+    load, x = 0.0 if model.roles else model.background[0], []
+    whole = model.curve.full_load if model.roles else 1.0
     for j, row in enumerate(model.candidates):
         chosen = []
         for c in row:
-            more = model.system.queries[j].rate * float(known[j, id(c)] @ c.messages.load_s)
+            more = model.system.queries[j].rate * float(known[j, id(c)] @ c.messages.load_s) / whole
             fits = load + more < _FULL
             load += more if fits else 0.0
             chosen.append(known[j, id(c)] if fits else c.local.astype(float))
