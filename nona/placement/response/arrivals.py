@@ -1,10 +1,4 @@
-"""Points of an arrival process thinned to one resource, over a stretch of time.
-
-Every process has its class's mean rate λ. A resource sees each of the class's jobs with probability
-q, independently. Thinned renewal processes are renewal again: between two points lie a geometric
-number of gaps, so gamma gaps of shape a become gamma of shape a·G. A Markov-modulated Poisson process
-keeps its states and has q times the rates. So thinning makes gaps Poisson, but not slow bursts.
-"""
+"""Arrival processes over a stretch of time, and where in a burst each arrival comes."""
 
 from __future__ import annotations
 
@@ -14,39 +8,52 @@ from numpy.typing import NDArray
 from nona.system import Arrivals
 
 Floats = NDArray[np.float64]
+_BLUR = 0.02  # of the rank, so that two resources need not show the same burst
 
 
-def thinned(arrivals: Arrivals, rate: float, q: float, length_s: float, rng: np.random.Generator) -> Floats:
-    """Instants in 0…``length_s`` at which jobs of a class come to a resource.
+def instants(arrivals: Arrivals, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
+    """Instants in 0…``length_s`` at which jobs of a class arrive, in order.
 
-    >>> thinned(Arrivals("deterministic"), 2.0, 1.0, 2.0, np.random.default_rng(0)).round(6)[1:] - 0.5 > 0
-    array([ True,  True,  True])
+    >>> instants(Arrivals("deterministic"), 2.0, 4.0, np.random.default_rng(0)).size
+    8
     """
-    if rate <= 0 or q <= 0 or length_s <= 0:
+    if rate <= 0 or length_s <= 0:
         return np.zeros(0)
-    process = arrivals.process
+    process, scv = arrivals.process, arrivals.cv**2
     if process == "mmpp":
-        return _modulated(arrivals, rate * q, length_s, rng)
+        return _modulated(arrivals, rate, length_s, rng)
     if process == "trace" and arrivals.times_s:
-        return _trace(arrivals, rate, q, length_s, rng)
-    if process == "gamma" and arrivals.cv**2 >= 1e-12:
-        scv = arrivals.cv**2
-        return _renewal(lambda n: rng.gamma(rng.geometric(q, n) / scv, scv / rate), rate * q, length_s, rng)
+        return _trace(arrivals, rate, length_s, rng)
+    if process == "gamma" and scv >= 1e-12:
+        return _gamma(scv, rate, length_s, rng)
     if process in ("gamma", "deterministic"):
-        return _renewal(lambda n: rng.geometric(q, n) / rate, rate * q, length_s, rng)
-    return np.sort(rng.random(rng.poisson(rate * q * length_s)) * length_s)
+        even = (np.arange(int(rate * length_s) + 1) + float(rng.random())) / rate
+        return np.asarray(even[even < length_s], dtype=np.float64)
+    return np.sort(rng.random(rng.poisson(rate * length_s)) * length_s)
 
 
-def _renewal(gaps: object, mean_rate: float, length_s: float, rng: np.random.Generator) -> Floats:
-    draw = gaps if callable(gaps) else None
-    found: list[Floats] = []
-    now = -float(rng.random()) * float(draw(1)[0]) if draw else 0.0
-    count = int(mean_rate * length_s * 1.1) + 16
-    while draw and now < length_s:
-        times = now + np.cumsum(draw(count))
+def burst_rank(time_s: Floats, window_s: float) -> Floats:
+    """For each arrival its rank in 0…1 by how many came within ``window_s`` before it, then by how lately.
+
+    >>> burst_rank(np.array([0.0, 9.0, 9.1, 9.2]), 1.0).tolist()
+    [0.125, 0.375, 0.625, 0.875]
+    """
+    number = np.arange(len(time_s))
+    before = number - np.searchsorted(time_s, time_s - window_s)
+    gap = np.diff(time_s, prepend=-np.inf)
+    order = np.lexsort((-gap, before))
+    rank = np.empty(len(time_s))
+    rank[order] = (number + 0.5) / max(len(time_s), 1)
+    return rank
+
+
+def _gamma(scv: float, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
+    found, now = [], -float(rng.random()) * float(rng.gamma(1 / scv, scv / rate))
+    while now < length_s:
+        times = now + np.cumsum(rng.gamma(1 / scv, scv / rate, int(rate * length_s * 1.1) + 16))
         found.append(times)
         now = float(times[-1])
-    every = np.concatenate(found) if found else np.zeros(0)
+    every: Floats = np.concatenate(found)
     return every[(every >= 0) & (every < length_s)]
 
 
@@ -67,7 +74,7 @@ def _modulated(a: Arrivals, rate: float, length_s: float, rng: np.random.Generat
     return np.sort(times)
 
 
-def _trace(a: Arrivals, rate: float, q: float, length_s: float, rng: np.random.Generator) -> Floats:
+def _trace(a: Arrivals, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
     times = np.asarray(a.times_s, dtype=float)
     span = float(times[-1] - times[0])
     period = len(times) / rate
@@ -77,7 +84,12 @@ def _trace(a: Arrivals, rate: float, q: float, length_s: float, rng: np.random.G
     if span > 0:
         offsets *= period * (len(times) - 1) / len(times) / span
     cycles = int(np.ceil(length_s / period)) + 1
-    kept = rng.binomial(len(times) * cycles, q)
-    place = np.sort(rng.choice(len(times) * cycles, kept, replace=False))
-    every: Floats = offsets[place % len(times)] + (place // len(times)) * period - rng.random() * period
+    every: Floats = (offsets + period * (np.arange(cycles)[:, None] - rng.random())).ravel()
     return every[(every >= 0) & (every < length_s)]
+
+
+def near(rank: Floats, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Places among ``number`` things that stand in order of rank, one near each of ``rank`` (0…1)."""
+    blurred = np.abs(rank + _BLUR * rng.standard_normal(len(rank)))
+    blurred = 1.0 - np.abs(1.0 - blurred)
+    return np.clip((blurred * number).astype(np.int64), 0, max(number - 1, 0))

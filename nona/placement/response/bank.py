@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_PLACES = 1 << 13  # of a path, among which visits are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +71,32 @@ def make_path(
 
 
 class Bank:
-    """Paths side by side on one axis; row r is read at ``(base + t/length) mod 1``."""
+    """Paths side by side on one axis; row r is read at ``(base + t/length) mod 1``.
+
+    ``mean_s`` (rows,) is the mean work over ``_PLACES`` even places.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = paths
         self.length_s = np.array([p.length_s for p in paths])
         self.idle_total_s = np.array([p.idle_total_s for p in paths])
-        self.mean_s = np.array([p.mean_s for p in paths])
         rows = range(len(paths))
         self._key = np.concatenate([r + p.time_s / p.length_s for r, p in zip(rows, paths, strict=True)])
         self._after = np.concatenate([p.after_s for p in paths])
         self._idle = np.concatenate([p.idle_s for p in paths])
+        even, none = (np.arange(_PLACES) + 0.5) / _PLACES, np.zeros(_PLACES)
+        work = [self.look(np.full(_PLACES, r), even, none)[0] for r in rows]
+        self.mean_s = np.array([float(w.mean()) for w in work])
+        self._by_work = np.array([even[np.argsort(w, kind="stable")] for w in work])
+
+    def places(self, row: int, number: int, rng: np.random.Generator) -> Floats:
+        """(number,) Places on a path at which the work has the path's distribution, evenly drawn from it.
+
+        They are strata of the work itself, in random order, so their mean is nearly the path's.
+        """
+        rank = (rng.permutation(number) + rng.random(number)) / max(number, 1)
+        found: Floats = self._by_work[row, (rank * _PLACES).astype(np.int64)]
+        return found
 
     def look(self, row: Ints, base: Floats, t: Floats) -> tuple[Floats, Floats]:
         """Work waiting at ``t`` seconds after the base, and the idle time up to then (from some origin)."""

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.queueing import fifo_wait_s
 from nona.placement.response.bank import Bank, make_path
-from nona.placement.response.network import Network
+from nona.placement.response.loads import Loads, Seen
+from nona.placement.response.network import Network, Waits, resource_count
 from nona.placement.response.times import REPLICATES
-from nona.placement.response.tracks import Visits
-from nona.placement.response.traffic import Seen, Traffic
+from nona.placement.response.traffic import Paths
 from nona.placement.response.walk import Route, Walk
 from nona.random_streams import RandomStreams
 from nona.system import System
 
 Floats = NDArray[np.float64]
-EVENTS = 1 << 15  # arrivals of one path
-_WALKS = 3
-_STEEPEST = (-4.0, 0.8)
+_STEEPEST = (-4.0, 0.8)  # slopes that a secant may have
 _LEAST = 0.2  # of the mean work without returns
+_FEWEST = 64  # jobs of a walk
+_WINDOW = 4.0  # mean completion times on idle resources that a burst is counted over
+_ROUNDS = 5  # of paths made anew, where bursts are smoothed by the waits that they cause
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,62 +40,84 @@ class Equilibrium:
     def __init__(
         self, system: System, routes: Sequence[Route], shares: Floats, samples: int, seed: int
     ) -> None:
-        self.system, self.routes, self.shares, self.samples, self.seed = system, routes, shares, samples, seed
+        self.system, self.routes, self.shares, self.seed = system, routes, shares, seed
+        self.samples, self.few = samples, max(samples // 2, _FEWEST)
 
-    def _walk(self, bank: Bank, factor: Floats, jobs: int) -> tuple[list[Floats], list[Seen]]:
+    def _walk(self, waits: Waits, jobs: int) -> tuple[list[Floats], list[Seen]]:
         times, seen = [], []
         for route in self.routes:
-            visits = Visits()
-            network = Network(self.system, bank, factor, self.shares, REPLICATES, visits)
+            network = Network(self.system, waits, self.shares[route.query], route.query, jobs)
             rng = RandomStreams(self.seed).generator("response", "walk", str(route.query))
-            times.append(Walk(route, network, jobs, rng).complete())
-            job, row, at, work, wait, again = visits.joined()
+            times.append(Walk(route, network, rng).complete())
+            job, row, at, work, wait, again = network.visits.joined()
             seen.append(Seen(jobs, job, row % network.resources, at, work, wait, again))
         return times, seen
 
     def settle(self) -> Settled:
         """Completion times in the steady state; infinite for jobs that use an overloaded link.
 
-        First the jobs walk alone, which tells what they bring to each resource; of that the paths are
-        made. A resource's mean work E V then follows from what its visits meet (``Traffic.returned``),
-        and what returning visits meet depends on E V: a secant for each resource finds it.
+        First the jobs walk alone, which tells what they bring to each resource; paths are made of that.
         """
-        empty = make_path(np.zeros(0), np.zeros(0), 1.0)
-        resources = Network.count(self.system)
-        quiet = Bank([empty] * (resources * REPLICATES))
-        few = max(self.samples // 2, 64)
-        times, seen = self._walk(quiet, np.ones(resources * REPLICATES), few)
-        traffic = Traffic(self.system, seen)
-        bank = traffic.bank(REPLICATES, EVENTS, self.seed)
-        along = bank.mean_s.reshape(REPLICATES, resources)
-        base = self._base(traffic, along)
-        mean, before = base, None
-        for turn in range(_WALKS):
-            factor = np.where(along > 0, mean / np.where(along > 0, along, 1.0), 1.0)
-            times, seen = self._walk(bank, factor.ravel(), few if turn < _WALKS - 1 else self.samples)
-            if turn < _WALKS - 1:
-                spare = np.where(traffic.rho < 1, 1.0 - traffic.rho, 1.0)
-                asked = np.maximum(base + traffic.returned(seen, mean) / spare, _LEAST * base)
-                before, mean = (mean, asked), _next(mean, asked, before, base)
+        resources = resource_count(self.system)
+        quiet = Bank([make_path(np.zeros(0), np.zeros(0), 1.0)] * (resources * REPLICATES))
+        alone = Waits(quiet, np.ones(resources * REPLICATES), REPLICATES)
+        times, seen = self._walk(alone, self.few)
+        window_s = _WINDOW * float(np.mean(np.concatenate(times)))
+        loads = Loads(self.system, tuple(seen))
+        if all(q.arrivals.process == "poisson" for q in self.system.queries):
+            bank = Paths(loads, window_s, self.seed).bank()
+            mean = self._steady(loads, bank)
+        else:
+            loads, bank, mean = self._smoothed(loads, window_s)
+        times, seen = self._walk(_waits(bank, mean, loads), self.samples)
         for t, s in zip(times, seen, strict=True):
-            t[s.job[traffic.rho[s.resource] >= 1]] = np.inf
-        return Settled(times, traffic.rho, mean)
+            t[s.job[loads.rho[s.resource] >= 1]] = np.inf
+        return Settled(times, loads.rho, mean)
 
-    def _base(self, traffic: Traffic, along: Floats) -> Floats:
-        """E V without returns: Pollaczek–Khinchine, or what the paths show where arrivals are not Poisson."""
-        if any(q.arrivals.process != "poisson" for q in self.system.queries):
-            mean: Floats = along.mean(axis=0)
-            return mean
-        pairs = zip(traffic.rho.tolist(), traffic.moment.tolist(), strict=True)
-        return np.array([fifo_wait_s(rho, moment) if rho < 1 else 0.0 for rho, moment in pairs])
+    def _steady(self, loads: Loads, bank: Bank) -> Floats:
+        """E V of each resource with Poisson arrivals.
+
+        It follows from what its visits meet (``Loads.returned_s``), and what returning visits meet
+        depends on E V: half a step, then the secant of each resource by itself.
+        """
+        base = loads.independent_s
+
+        def asked(mean: Floats) -> Floats:
+            seen = self._walk(_waits(bank, mean, loads), self.few)[1]
+            return np.maximum(base + loads.returned_s(seen, mean), _LEAST * base)
+
+        first = asked(base)
+        mean = 0.5 * (base + first)
+        step, second = mean - base, asked(mean)
+        slope = np.where(step != 0, (second - first) / np.where(step == 0, 1.0, step), 0.0)
+        slope = np.clip(slope, *_STEEPEST)
+        return np.maximum((second - slope * mean) / (1.0 - slope), _LEAST * base)
+
+    def _smoothed(self, loads: Loads, window_s: float) -> tuple[Loads, Bank, Floats]:
+        """Paths where some arrivals are not Poisson, made anew of the jobs that walked among the last.
+
+        A burst that waits at one resource reaches the next one spread out: each round knows the waits
+        of the round before. E V is what the paths show, and what returning visits add.
+        """
+        bank = Paths(loads, window_s, self.seed).bank()
+        mean = _along(bank)
+        for _ in range(_ROUNDS):
+            seen = self._walk(_waits(bank, mean, loads), self.samples)[1]
+            extra = loads.returned_s(seen, mean)
+            loads = Loads(self.system, tuple(seen))
+            bank = Paths(loads, window_s, self.seed).bank()
+            mean = np.maximum(_along(bank) + extra, _LEAST * _along(bank))
+        return loads, bank, mean
 
 
-def _next(mean: Floats, asked: Floats, before: tuple[Floats, Floats] | None, base: Floats) -> Floats:
-    """The next guess at the fixed point of mean → asked: half the way first, then along the secant."""
-    if before is None:
-        half: Floats = 0.5 * (mean + asked)
-        return half
-    step = mean - before[0]
-    slope = np.where(step != 0, (asked - before[1]) / np.where(step == 0, 1.0, step), 0.0)
-    slope = np.clip(slope, *_STEEPEST)
-    return np.maximum((asked - slope * mean) / (1.0 - slope), _LEAST * base)
+def _along(bank: Bank) -> Floats:
+    """Mean work of each resource over the replicates of its path."""
+    mean: Floats = bank.mean_s.reshape(REPLICATES, -1).mean(axis=0)
+    return mean
+
+
+def _waits(bank: Bank, mean: Floats, loads: Loads) -> Waits:
+    """The paths, their work multiplied so that its mean is that of each resource."""
+    along = bank.mean_s
+    factor = np.where(along > 0, np.tile(mean, REPLICATES) / np.where(along > 0, along, 1.0), 1.0)
+    return Waits(bank, factor, REPLICATES, float(loads.rho[loads.core]), float(loads.visit_s[loads.core]))

@@ -1,32 +1,33 @@
-"""The resources of a system as the walk of :mod:`.walk` meets them: executors by class, links by role.
+"""The resources of a system as walked jobs meet them: executors by class, links by role.
 
 Rows of the bank are numbered replicate · resources + resource; resources are the K executor classes,
 then the roles of links. A job keeps its home executor and, where there are several links, that
-server's cards and uplinks; every other server of a sub-graph is drawn anew.
+server's cards and uplinks; every other server of a sub-graph is drawn anew. So tracks come server by
+server, ``width`` of them each (the executor first), and the core's is the last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.response.arrivals import near
 from nona.placement.response.bank import Bank
-from nona.placement.response.plan import Message
 from nona.placement.response.tracks import Tracks, Visits
 from nona.system import System
 from nona.topology import NONE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-OUT, UP, DOWN, IN = range(4)
-_SIDES = ("out_link", "up_link", "down_link", "in_link")
+SIDES = ("out_link", "up_link", "down_link", "in_link")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Role:
-    """Links of one kind: how many, and bytes per second of one."""
+    """Links of one kind: how many, and bytes per second of one (their mean)."""
 
     name: str
     links: int
@@ -35,142 +36,126 @@ class Role:
 
 def roles_of(system: System) -> tuple[Role, ...]:
     """The core first; then the kinds of links that the topology has."""
-    core = Role("core", 1, system.capacity)
+    found = [Role("core", 1, system.capacity)]
     topology = system.topology
-    if topology is None:
-        return (core,)
-    found = [core]
-    for name in _SIDES:
+    for name in SIDES if topology is not None else ():
         used = np.unique(getattr(topology, name))
         used = used[used != NONE]
-        if len(used):
+        if topology is not None and len(used):
             found.append(Role(name, len(used), float(topology.link_capacity[used].mean())))
     return tuple(found)
 
 
-class Network:
-    """Makes tracks, and carries messages over them."""
+def resource_count(system: System) -> int:
+    """How many kinds of resources a system has."""
+    return len(system.class_names) + len(roles_of(system))
 
-    def __init__(
-        self, system: System, bank: Bank, factor: Floats, shares: Floats, replicates: int, visits: Visits
-    ) -> None:
-        self.system, self.bank, self.factor, self.shares = system, bank, factor, shares
-        self.replicates, self.visits = replicates, visits
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """The paths of all resources, what their work is multiplied by, and the core's load.
+
+    ``factor`` has an entry for each row. ``load`` and ``message_s``, the core's utilisation and mean work
+    of a visit to it, are what processor sharing goes by.
+    """
+
+    bank: Bank
+    factor: Floats
+    replicates: int
+    load: float = 0.0
+    message_s: float = 0.0
+
+
+class Network:
+    """Makes the tracks of one walk of N jobs of one query class.
+
+    ``shares`` (K,) is the probability that a server has an executor of each class.
+    """
+
+    def __init__(self, system: System, waits: Waits, shares: Floats, query: int, jobs: int) -> None:
+        self.system, self.waits, self.query, self.jobs = system, waits, query, jobs
+        self.visits = Visits()
         self.classes = len(system.class_names)
         self.roles = roles_of(system)
         self.resources = self.classes + len(self.roles)
-        self.crosses = system.servers > 1
         names = [r.name for r in self.roles]
-        self.sides = [names.index(n) if n in names else -1 for n in _SIDES]
-        self.width = 1 + sum(s >= 0 for s in self.sides)  # tracks of one server
-        self.offset = [1 + sum(s >= 0 for s in self.sides[:i]) for i in range(4)]
-        self.place: Ints | None = None  # (servers, N) of the sub-graph under way, for the racks
+        self.sides = {side: names.index(side) for side in SIDES if side in names}
+        self.offset = {side: 1 + i for i, side in enumerate(self.sides)}
+        self.width = 1 + len(self.sides)
+        self._bounds = np.cumsum(shares)[:-1]
+        self._burst = system.queries[query].arrivals.process != "poisson"
+        self.replicate = np.arange(jobs) * waits.replicates // jobs
+        self.within = (np.arange(jobs) * waits.replicates / jobs) % 1.0
 
-    @staticmethod
-    def count(system: System) -> int:
-        """How many resources a system has."""
-        return len(system.class_names) + len(roles_of(system))
+    def start(self, rng: np.random.Generator) -> Tracks:
+        """The jobs' own tracks: their home server's, then the core."""
+        everyone = np.arange(self.jobs)
+        home = rng.integers(self.system.servers, size=(1, self.jobs))
+        return self._tracks(everyone, [self._server(everyone, rng), self._core(everyone)], home, rng)
 
-    def start(self, query: int, jobs: int, rng: np.random.Generator) -> Tracks:
-        """A job's own tracks: its home server's (the executor first), then the core."""
-        self.jobs = jobs
-        replicate = np.arange(jobs) * self.replicates // jobs
-        rows = np.concatenate([self._server_rows(query, replicate, rng), [self._core_rows(replicate)]])
-        self.home_place = rng.integers(self.system.servers, size=jobs)
-        return self._tracks(query, np.arange(jobs), rows, rng)
-
-    def server_tracks(
-        self, query: int, home: Tracks, servers: int, columns: Ints, rng: np.random.Generator
-    ) -> Tracks:
-        """Tracks of a sub-graph for some jobs: home's server, new ones, and the core at the end."""
-        replicate = columns * self.replicates // self.jobs
-        rows = [home.row[: self.width, columns]]
-        rows += [self._server_rows(query, replicate, rng) for _ in range(servers - 1)]
-        tracks = self._tracks(query, columns, np.concatenate([*rows, [self._core_rows(replicate)]]), rng)
+    def subgraph(self, home: Tracks, servers: int, columns: Ints, rng: np.random.Generator) -> Tracks:
+        """Tracks of a sub-graph for the jobs ``columns``: home's server, new ones, and the core."""
+        new = [self._server(columns, rng) for _ in range(servers - 1)]
+        away = rng.integers(1, max(self.system.servers, 2), size=(servers - 1, len(columns)))
+        first = home.place[:, columns]
+        place = np.concatenate([first, (first + away) % self.system.servers])
+        rows = [home.row[: self.width, columns], *new, self._core(columns)]
+        tracks = self._tracks(columns, rows, place, rng)
         own = home.take(np.arange(self.width + 1), columns)
         for i in range(self.width):
             tracks.copy(i, own, i)
         tracks.copy(servers * self.width, own, self.width)
-        most = self.system.servers
-        away = rng.integers(1, max(most, 2), size=(servers - 1, len(columns)))
-        first = self.home_place[columns]
-        self.place = np.concatenate([[first], (first + away) % most])
         return tracks
 
-    def hand_back(self, home: Tracks, tracks: Tracks, sink: int, servers: int, columns: Ints) -> None:
+    def hand_back(self, home: Tracks, tracks: Tracks, sink: int, columns: Ints) -> None:
         """The sink's server is the home of what follows; the job is done with the others."""
-        place = self.place
         for i in range(self.width):
             home.put(i, columns, tracks, sink * self.width + i)
-        home.put(self.width, columns, tracks, servers * self.width)
-        if place is not None:
-            self.home_place[columns] = place[sink]
-        others = [s * self.width + i for s in range(servers) if s != sink for i in range(self.width)]
-        tracks.close(others)
+        home.put(self.width, columns, tracks, len(tracks.row) - 1)
+        home.place[0, columns] = tracks.place[sink]
+        kept = range(sink * self.width, (sink + 1) * self.width)
+        tracks.close([m for m in range(len(tracks.row) - 1) if m not in kept])
 
     def executor(self, label: int) -> int:
         """The track of a server's executor."""
         return label * self.width
 
-    def send_one(self, tracks: Tracks, servers: int, message: Message, t: Floats) -> Floats:
-        """One message of every job, between the same servers: when it is there."""
-        n = len(t)
-        full = np.full(n, message.size_bytes), np.full(n, message.source), np.full(n, message.target)
-        return self.send(tracks, servers, *full, t)
+    def executor_class(self, tracks: Tracks, label: int) -> Ints:
+        """(N,) Executor class of a server."""
+        result: Ints = tracks.row[self.executor(label)] % self.resources
+        return result
 
-    def send(
-        self, tracks: Tracks, servers: int, size: Floats, source: Ints, target: Ints, t: Floats
-    ) -> Floats:
-        """A message of each job (size below 0: none), joining its links one after the other.
+    def _core(self, columns: Ints) -> Ints:
+        return (self.replicate[columns] * self.resources + self.classes)[None]
 
-        Links are crossed as the simulator does: the next is joined when the message has its turn at
-        the one before, and it is through when all links have had time for it.
-        """
-        if not self.crosses:
-            return t
-        there, size = size >= 0, np.maximum(size, 0.0)
-        through, place = t, self.place
-        if self.width == 1 or place is None:
-            work = size / self.roles[0].capacity
-            wait = tracks.send(np.full(len(t), servers * self.width), t, work, there)
-            return t + wait + work + self.system.latency_s
-        columns = np.arange(len(t))
-        rack = self.system.topology.rack if self.system.topology is not None else np.zeros(0, dtype=np.int64)
-        apart = rack[place[source, columns]] != rack[place[target, columns]]
-        for side, end, where in (
-            (OUT, source, there), (UP, source, there & apart), (-1, source, there & apart),
-            (DOWN, target, there & apart), (IN, target, there),
-        ):  # fmt: skip
-            number = 0 if side < 0 else self.sides[side]
-            if number < 0:
-                continue
-            which = (
-                np.full(len(t), servers * self.width) if side < 0 else end * self.width + self.offset[side]
-            )
-            work = size / self.roles[number].capacity
-            begins = t + np.where(where, tracks.send(which, t, work, where), 0.0)
-            through = np.where(where, np.maximum(through, begins + work), through)
-            t = begins
-        return through + self.system.latency_s
+    def _server(self, columns: Ints, rng: np.random.Generator) -> Ints:
+        drawn = np.searchsorted(self._bounds, rng.random(len(columns)), side="right")
+        first = self.replicate[columns] * self.resources
+        return np.stack([first + drawn, *(first + self.classes + role for role in self.sides.values())])
 
-    def _core_rows(self, replicate: Ints) -> Ints:
-        return replicate * self.resources + self.classes
+    def _tracks(self, columns: Ints, rows: Iterable[Ints], place: Ints, rng: np.random.Generator) -> Tracks:
+        row = np.concatenate(list(rows))
+        base = self._at_arrivals(columns, row, rng) if self._burst else self._anywhere(row, rng)
+        return Tracks(
+            self.waits.bank, self.waits.factor, self.visits, columns, row, base, place, anchored=self._burst
+        )
 
-    def _server_rows(self, query: int, replicate: Ints, rng: np.random.Generator) -> Ints:
-        bounds = np.cumsum(self.shares[query])[:-1]
-        drawn = np.searchsorted(bounds, rng.random(len(replicate)), side="right")
-        first = replicate * self.resources
-        return np.stack([first + drawn, *(first + self.classes + s for s in self.sides if s >= 0)])
+    def _anywhere(self, row: Ints, rng: np.random.Generator) -> Floats:
+        """Places for the first visit of each track, each track's evenly drawn from the work there."""
+        base = np.zeros(row.shape)
+        for track, rows in zip(base, row, strict=True):
+            for number in np.unique(rows).tolist():
+                here = np.flatnonzero(rows == number)
+                track[here] = self.waits.bank.places(number, len(here), rng)
+        return base
 
-    def _tracks(self, query: int, numbers: Ints, rows: Ints, rng: np.random.Generator) -> Tracks:
-        # Places in order, shifted by a draw for each track: even over the paths, and quick to look up.
-        within = (numbers * self.replicates / self.jobs) % 1.0
-        base = (within + rng.random((len(rows), 1))) % 1.0
-        if self.system.queries[query].arrivals.process != "poisson":
-            for row in np.unique(rows).tolist():
-                points = self.bank.paths[row].points_s.get(query)
-                if points is not None and len(points):
-                    here = rows == row
-                    place = points[(base[here] * len(points)).astype(int)]
-                    base[here] = place / self.bank.paths[row].length_s
-        return Tracks(self.bank, self.factor, self.visits, numbers, rows, base)
+    def _at_arrivals(self, columns: Ints, row: Ints, rng: np.random.Generator) -> Floats:
+        """Places at arrivals of the class, job for job at about the same rank within a burst."""
+        base = rng.random(row.shape)
+        rank = np.broadcast_to(self.within[columns], row.shape)
+        for number in np.unique(row).tolist():
+            path, here = self.waits.bank.paths[number], row == number
+            points = path.points_s.get(self.query, np.zeros(0))
+            if len(points):
+                base[here] = points[near(rank[here], len(points), rng)] / path.length_s
+        return base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.placement.evaluate import Candidates
 from nona.placement.shape import Shape
@@ -10,9 +10,13 @@ from nona.placement.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One tensor to one server, of ``size_bytes``, from the server with label ``source``."""
+    """One tensor to one server, of ``size_bytes``, from the server with label ``source``.
+
+    ``shared_bytes``: Σ min(own size, other size) over its task's messages, served by its end in equal shares.
+    """
 
     size_bytes: float
+    shared_bytes: float
     source: int
     target: int
 
@@ -54,18 +58,23 @@ def make_plan(c: Candidates, row: int) -> Plan:
         key = (u, tensor[edge], label[v])
         if key not in known:
             known[key] = len(sent[u])
-            sent[u].append(Message(float(shape.size[edge]), label[u], label[v]))
+            sent[u].append(Message(float(shape.size[edge]), 0.0, label[u], label[v]))
         remote[v].append((u, known[key]))
     return Plan(
         label=label,
         servers=max(label) + 1,
         levels=_levels(shape),
-        sent=tuple(tuple(s) for s in sent),
+        sent=tuple(tuple(_shared(messages)) for messages in sent),
         local=tuple(tuple(n) for n in local),
         remote=tuple(tuple(n) for n in remote),
         has_root=shape.has_root,
         has_sink=shape.has_sink,
     )
+
+
+def _shared(sent: list[Message]) -> list[Message]:
+    sizes = [m.size_bytes for m in sent]
+    return [replace(m, shared_bytes=sum(min(m.size_bytes, other) for other in sizes)) for m in sent]
 
 
 def _levels(shape: Shape) -> tuple[tuple[int, ...], ...]:

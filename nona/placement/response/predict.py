@@ -19,7 +19,7 @@ from nona.placement.response.walk import Route
 from nona.system import System
 
 Floats = NDArray[np.float64]
-SAMPLES = 2048
+SAMPLES = 1024
 
 
 def predict_response(
@@ -62,11 +62,10 @@ def predict_response(
     is off.
     """
     if samples < 64:
-        raise PlacementError(f"Response: samples={samples} must be at least 64; give 2048.")
-    check_feasible(system)
-    model, x = as_model(system, queries)
-    drawn = np.tile(system.class_weights, (len(system.queries), 1)) if shares is None else shares
-    settled = Equilibrium(system, _routes(model, x), drawn, samples, seed).settle()
+        raise PlacementError(f"Response: samples={samples} must be at least 64; give 1024.")
+    check_feasible(system, shares)
+    model, x = as_model(system, queries, shares)
+    settled = Equilibrium(system, _routes(model, x), model.shares, samples, seed).settle()
     links = settled.utilization[len(system.class_names) :]
     return Response(
         tuple(mixed([t], [1.0]) for t in settled.times_s),

@@ -50,13 +50,21 @@ class Tracks:
 
     ``own`` is what is left of the job's own work when the path had been idle for ``idle`` seconds,
     ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are the visit that
-    is going on.
+    is going on. ``place`` (servers, N) are the servers, which tell racks apart.
     """
 
     def __init__(
-        self, bank: Bank, factor: Floats, visits: Visits, jobs: Ints, row: Ints, base: Floats
+        self,
+        bank: Bank,
+        factor: Floats,
+        visits: Visits,
+        jobs: Ints,
+        row: Ints,
+        base: Floats,
+        place: Ints,
+        anchored: bool,
     ) -> None:
-        self.jobs = jobs
+        self.jobs, self.place, self.anchored = jobs, place, anchored
         self.bank, self.factor, self.visits = bank, factor, visits
         self.row, self.base = row, base
         self.own, self.idle = np.zeros(row.shape), np.zeros(row.shape)
@@ -69,7 +77,14 @@ class Tracks:
         """A copy of some tracks of some jobs."""
         chosen = np.ix_(tracks, columns)
         new = Tracks(
-            self.bank, self.factor, self.visits, self.jobs[columns], self.row[chosen], self.base[chosen]
+            self.bank,
+            self.factor,
+            self.visits,
+            self.jobs[columns],
+            self.row[chosen],
+            self.base[chosen],
+            self.place[:, columns],
+            self.anchored,
         )
         for name in _FIELDS[2:]:
             getattr(new, name)[:] = getattr(self, name)[chosen]
@@ -117,6 +132,7 @@ class Tracks:
         return wait
 
     def _look(self, track: int, t: Floats) -> Floats:
+        self._anchor(track, t)
         row = self.row[track]
         work, idle = self.bank.look(row, self.base[track], t)
         own = np.maximum(self.own[track] - np.maximum(idle - self.idle[track], 0.0), 0.0)
@@ -125,7 +141,14 @@ class Tracks:
         wait: Floats = self.factor[row] * work + own
         return wait
 
+    def _anchor(self, at: tuple[Ints, Ints] | int, t: Floats) -> None:
+        """Unless bases are arrivals of the job, a base is the place of the first visit: move it there."""
+        if not self.anchored:
+            shift = t / self.bank.length_s[self.row[at]]
+            self.base[at] -= np.where(self.seen[at], 0.0, shift)
+
     def _look_at(self, at: tuple[Ints, Ints], t: Floats) -> Floats:
+        self._anchor(at, t)
         row, before, seen = self.row[at], self.idle[at], self.seen[at]
         work, idle = self.bank.look(row, self.base[at], t)
         late = ~seen | (t >= self.at[at])  # a message from before the last one has nothing of it ahead

@@ -1,116 +1,52 @@
-"""What reaches each resource: the visits that walked jobs make, and the paths made of them.
+"""Sample paths of every resource, made of the visits that walked jobs make.
 
 Each executor of class k sees visits of class j at rate λ_j·(visits per job at k)/E_k, each link of a
 role likewise; works and instants are those of the walked jobs, so runs, batches, draws and
 configurations are in them. Poisson classes and background come as Poisson streams. Others come as
-their own process, thinned to the resource: at the core whole jobs, elsewhere single visits.
+their own process, thinned to the resource: at the core whole jobs, elsewhere single visits. A job
+in a burst has the visits of a walked job of about the same rank within its burst.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.queueing import second_moment
-from nona.placement.response.arrivals import thinned
+from nona.placement.response.arrivals import burst_rank, instants, near
 from nona.placement.response.bank import Bank, Path, make_path
-from nona.placement.response.network import roles_of
+from nona.placement.response.loads import Loads, Resource, Seen
+from nona.placement.response.times import REPLICATES
 from nona.random_streams import RandomStreams
-from nona.system import Stream, System
+from nona.system import Stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _GHOSTS = 0.05  # share of a stream's jobs at the core that bring nothing: a walked job starts there
+EVENTS = 1 << 15  # arrivals of one path
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """Visits of one query class's N walked jobs: resource, when, work, wait, whether returning."""
+class Paths:
+    """Makes the paths; bursts are counted over ``window_s``."""
 
-    jobs: int
-    job: Ints
-    resource: Ints
-    at_s: Floats
-    work_s: Floats
-    wait_s: Floats
-    again: NDArray[np.bool_]
+    def __init__(self, loads: Loads, window_s: float, seed: int) -> None:
+        self.loads, self.system, self.seen = loads, loads.system, loads.seen
+        self.window_s, self.seed = window_s, seed
 
+    def bank(self) -> Bank:
+        """Paths of every resource in every replicate."""
+        streams = [RandomStreams(self.seed, replicate) for replicate in range(REPLICATES)]
+        rows = range(len(self.loads.resources))
+        return Bank([self._path(r, s.generator("response", "path", str(r))) for s in streams for r in rows])
 
-@dataclass(frozen=True, eq=False)
-class Resource:
-    """One kind of resource: how many there are, its background (services in seconds)."""
-
-    units: int
-    background: Stream
-    core: bool = False
-
-
-def resources_of(system: System) -> tuple[Resource, ...]:
-    """The executor classes, then the roles of links."""
-    counts = np.bincount(system.executor_class, minlength=len(system.class_names))
-    found = [Resource(int(n), system.background_compute) for n in counts]
-    stream = system.background_network
-    for i, role in enumerate(roles_of(system)):
-        rate = stream.rate * role.capacity / system.capacity
-        found.append(Resource(role.links, Stream(rate, stream.mean / role.capacity, stream.scv), core=i == 0))
-    return tuple(found)
-
-
-class Traffic:
-    """The load of every resource, from the visits of all classes."""
-
-    def __init__(self, system: System, seen: Sequence[Seen]) -> None:
-        self.system, self.seen = system, seen
-        self.resources = resources_of(system)
-        count = len(self.resources)
-        self.rho = np.array([r.background.rate * r.background.mean for r in self.resources])
-        self.moment = np.array([r.background.rate * second_moment(r.background) for r in self.resources])
-        self.units = np.array([max(r.units, 1) for r in self.resources], dtype=float)
-        for j, s in enumerate(seen):
-            each = system.queries[j].rate / s.jobs / self.units
-            self.rho += each * np.bincount(s.resource, s.work_s, count)
-            self.moment += each * np.bincount(s.resource, s.work_s**2, count)
-
-    def returned(self, seen: Sequence[Seen], mean_s: Floats) -> Floats:
-        """Σ λ E[S·(W − E V)] over visits that come back to a resource, for each resource.
-
-        What the law of conserved work (S. L. Brumelle, Operations Research 19, 1971: E V = Σ λ E[S·W]
-        + λE[S²]/2) asks beyond Poisson visits, which see the time average.
-        """
-        total = np.zeros(len(self.resources))
-        for j, s in enumerate(seen):
-            back = s.again.copy()
-            if self.system.queries[j].arrivals.process != "poisson":
-                core = [r for r, resource in enumerate(self.resources) if resource.core]
-                back &= ~np.isin(s.resource, core)
-            extra = s.work_s * (s.wait_s - mean_s[s.resource])
-            each = self.system.queries[j].rate / s.jobs / self.units
-            total += each * np.bincount(s.resource[back], extra[back], len(total))
-        return total
-
-    def bank(self, replicates: int, events: int, seed: int) -> Bank:
-        """Paths of every resource in every replicate, of about ``events`` arrivals each."""
-        streams = [RandomStreams(seed, replicate) for replicate in range(replicates)]
-        rows = range(len(self.resources))
-        return Bank(
-            [self._path(r, events, s.generator("response", "path", str(r))) for s in streams for r in rows]
-        )
-
-    def _path(self, r: int, events: int, rng: np.random.Generator) -> Path:
-        resource, rho = self.resources[r], float(self.rho[r])
+    def _path(self, r: int, rng: np.random.Generator) -> Path:
+        resource, rho = self.loads.resources[r], float(self.loads.rho[r])
         here = [s.resource == r for s in self.seen]
-        rates = [
-            q.rate * int(h.sum()) / s.jobs / max(resource.units, 1)
-            for q, h, s in zip(self.system.queries, here, self.seen, strict=True)
-        ]
-        total = resource.background.rate + sum(rates)
+        rates = [float(self.loads.per_unit(j)[r]) * int(h.sum()) for j, h in enumerate(here)]
+        stream = resource.background
+        total = stream.rate + sum(rates)
         if total <= 0 or not 0 < rho < 1:
             return make_path(np.zeros(0), np.zeros(0), 1.0)
-        length = events / total
-        stream = resource.background
+        length = EVENTS / total
         number = _count(stream.rate * length, rng)
         times, works = [rng.random(number) * length], [_background(stream, number, rng)]
         points: dict[int, Floats] = {}
@@ -134,25 +70,37 @@ class Traffic:
         """Visits of a class that is not Poisson, and instants of its jobs that go elsewhere."""
         query, seen = self.system.queries[j], self.seen[j]
         places = np.flatnonzero(here)
+        places = places[np.argsort(_within(seen)[seen.job[places]], kind="stable")]
+        times = instants(query.arrivals, query.rate, length, rng)
+        rank = burst_rank(times, self.window_s)
         if resource.core:
-            instants = thinned(query.arrivals, query.rate, 1.0, length, rng)
-            real = rng.random(len(instants)) >= _GHOSTS
-            order = places[np.argsort(seen.job[places], kind="stable")]
-            first = np.searchsorted(seen.job[order], np.arange(seen.jobs + 1))
-            who = rng.integers(seen.jobs, size=int(real.sum()))
-            count = np.diff(first)[who]
-            at = order[_ranges(first[who], count)] if len(order) else order
+            real = rng.random(len(times)) >= _GHOSTS
+            at, count = _whole_jobs(seen, places, near(rank[real], seen.jobs, rng))
         else:
             mean = len(places) / seen.jobs / max(resource.units, 1)
             some = -np.expm1(-mean)
-            q = min(1.0, 2 * some)
-            instants = thinned(query.arrivals, query.rate, q, length, rng)
-            real = rng.random(len(instants)) < (some / q if q > 0 else 0.0)
+            real = rng.random(len(times)) < some
             count = _at_least_one(mean, int(real.sum()), rng)
-            at = rng.choice(places, int(count.sum())) if len(places) else places
-        begin = np.repeat(instants[real], count)
-        ghosts = instants[~real] if (~real).any() else instants
-        return (begin + seen.at_s[at]) % length, seen.work_s[at], ghosts
+            at = places[near(np.repeat(rank[real], count), len(places), rng)]
+        begin = np.repeat(times[real], count)
+        ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
+        ghosts = ghosts[np.argsort(rank[ghosts], kind="stable")]
+        return (begin + seen.at_s[at]) % length, seen.work_s[at], times[ghosts]
+
+
+def _within(seen: Seen) -> Floats:
+    """Rank of each walked job within its burst: they stand in that order in every replicate."""
+    result: Floats = (np.arange(seen.jobs) * REPLICATES / seen.jobs) % 1.0
+    return result
+
+
+def _whole_jobs(seen: Seen, places: Ints, who: Ints) -> tuple[Ints, Ints]:
+    by_rank = np.argsort(_within(seen), kind="stable")
+    who = by_rank[who]
+    order = places[np.argsort(seen.job[places], kind="stable")]
+    first = np.searchsorted(seen.job[order], np.arange(seen.jobs + 1))
+    count = np.diff(first)[who]
+    return (order[_ranges(first[who], count)] if len(order) else order), count
 
 
 def _count(mean: float, rng: np.random.Generator) -> int:

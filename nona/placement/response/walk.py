@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
+from nona.placement.response.carry import Post, carry
+from nona.placement.response.draws import even_draws
 from nona.placement.response.network import Network
 from nona.placement.response.plan import Message, Plan, make_plan
 from nona.placement.response.tracks import Tracks
@@ -38,43 +40,43 @@ class Route:
 
 
 class Walk:
-    """The jobs of one class; ``network`` makes their tracks and carries their messages."""
+    """The jobs of one class; ``network`` makes their tracks."""
 
-    def __init__(self, route: Route, network: Network, jobs: int, rng: np.random.Generator) -> None:
-        self.route, self.network, self.rng, self.jobs = route, network, rng, jobs
+    def __init__(self, route: Route, network: Network, rng: np.random.Generator) -> None:
+        self.route, self.network, self.rng = route, network, rng
         self.plans: dict[tuple[int, int], Plan] = {}
 
     def complete(self) -> Floats:
         """(N,) Completion times."""
-        route = self.route
-        everyone = np.arange(self.jobs)
-        home = self.network.start(route.query, self.jobs, self.rng)
-        done = np.zeros(self.jobs)
+        route, network = self.route, self.network
+        everyone = np.arange(network.jobs)
+        home = network.start(self.rng)
+        done = np.zeros(network.jobs)
         if route.first:
             done = home.run(0, done, self._seconds(home, 0, route.cut_s[:, 0]))
         for k, (c, p) in enumerate(zip(route.candidates, route.probabilities, strict=True)):
             after = done.copy()
             for row, columns in _dealt(p, everyone, self.rng):
-                key = (id(c), row)
-                if key not in self.plans:
-                    self.plans[key] = make_plan(c, row)
-                plan = self.plans[key]
-                sub = self.network.server_tracks(route.query, home, plan.servers, columns, self.rng)
-                cut = route.cut_s[:, k + 1]
-                after[columns] = self._cross(plan, c, sub, done[columns], cut)
-                self.network.hand_back(home, sub, plan.label[-1], plan.servers, columns)
+                plan = self._plan(c, row)
+                sub = network.subgraph(home, plan.servers, columns, self.rng)
+                after[columns] = self._cross(plan, c, sub, done[columns], route.cut_s[:, k + 1])
+                network.hand_back(home, sub, plan.label[-1], columns)
             done = after
         home.close(list(range(len(home.row))))
         return done
 
+    def _plan(self, c: Candidates, row: int) -> Plan:
+        key = (id(c), row)
+        if key not in self.plans:
+            self.plans[key] = make_plan(c, row)
+        return self.plans[key]
+
     def _seconds(self, tracks: Tracks, server: int, by_class: Floats) -> Floats:
         """Seconds of a task on each job's executor: its class's, times a draw."""
-        mean: Floats = by_class[tracks.row[self.network.executor(server)] % self.network.resources]
-        scv = self.route.scv
-        if scv == 0:
+        mean: Floats = by_class[self.network.executor_class(tracks, server)]
+        if self.route.scv == 0:
             return mean
-        drawn: Floats = mean * self.rng.gamma(1.0 / scv, scv, len(mean))
-        return drawn
+        return mean * even_draws(self.route.scv, len(mean), self.rng)
 
     def _cross(self, plan: Plan, c: Candidates, tracks: Tracks, start: Floats, cut: Floats) -> Floats:
         """From the end of the root to that of the sink."""
@@ -110,36 +112,34 @@ class Walk:
         senders = [u for u in nodes if plan.sent[u]]
         if not senders:
             return
-        if len(senders) == 1:
-            u = senders[0]
-            for i, message in enumerate(plan.sent[u]):
-                arrived[u, i] = self.network.send_one(tracks, plan.servers, message, done[u])
-            return
         ends = np.stack([done[u] for u in senders])
         order = np.argsort(ends, axis=0, kind="stable")
         columns = np.arange(ends.shape[1])
-        most = max(len(plan.sent[u]) for u in senders)
-        table = _table([plan.sent[u] for u in senders], most)
-        got = np.zeros((len(senders), most, ends.shape[1]))
+        table = _table([plan.sent[u] for u in senders])
+        got = np.zeros((len(senders), table.size.shape[1], ends.shape[1]))
         for turn in order:
-            for i in range(most):
-                size, source, target = (column[turn, i] for column in table)
-                got[turn, i, columns] = self.network.send(
-                    tracks, plan.servers, size, source, target, ends[turn, columns]
-                )
+            for i in range(got.shape[1]):
+                post = Post(*(column[turn, i] for column in table))
+                got[turn, i, columns] = carry(self.network, tracks, post, ends[turn, columns], self.rng)
         for n, u in enumerate(senders):
             for i in range(len(plan.sent[u])):
                 arrived[u, i] = got[n, i]
 
 
-def _table(sent: Sequence[Sequence[Message]], most: int) -> tuple[Floats, Ints, Ints]:
-    """Size, source and target of every sender's messages; size −1 where it has fewer than others."""
-    size = np.full((len(sent), most), -1.0)
+def _table(sent: Sequence[Sequence[Message]]) -> Post:
+    """Every sender's messages, (senders, most messages); size −1 where one has fewer than others."""
+    most = max(len(messages) for messages in sent)
+    size, shared = np.full((2, len(sent), most), -1.0)
     source, target = np.zeros((2, len(sent), most), dtype=np.int64)
     for n, messages in enumerate(sent):
         for i, m in enumerate(messages):
-            size[n, i], source[n, i], target[n, i] = m.size_bytes, m.source, m.target
-    return size, source, target
+            size[n, i], shared[n, i], source[n, i], target[n, i] = (
+                m.size_bytes,
+                m.shared_bytes,
+                m.source,
+                m.target,
+            )
+    return Post(size, shared, source, target)
 
 
 def _ready(
