@@ -2,7 +2,7 @@
 
 A message is one tensor to one destination server. When a task ends, all messages of its outputs
 are requested at once: a *batch*. The batch waits for the link as one, and its messages are served
-in the order of the task graph's edges, so under FIFO a message is through when all before it in
+by tensor, then by target, so under FIFO a message is through when all before it in
 its batch are; under processor sharing message i has received its bytes after Σ_j min(s_j, s_i)/C
 on an otherwise idle link.
 """

@@ -29,7 +29,8 @@ class Shape:
     mean_s : (m,)
         The mean of these over a uniformly drawn executor.
     source, target, tensor : (E,)
-        Edges in the task graph's order; ``tensor`` numbers distinct tensors.
+        Edges by source, then tensor, then target, the order in which the simulator sends what a task
+        made; ``tensor`` numbers distinct tensors.
     size : (E,)
         Bytes of the tensor of each edge.
     """
@@ -112,7 +113,7 @@ def shapes_of(
     targets = tasks.edge_target.tolist()
     for e, v in enumerate(targets):
         into[v].append(e)
-    sources = tasks.edge_source.tolist()
+    sources, made = tasks.edge_source.tolist(), tasks.edge_tensor.tolist()
     shapes = []
     for s in subgraphs:
         local = {v: i for i, v in enumerate(s.interior, start=1)}
@@ -121,7 +122,10 @@ def shapes_of(
         if s.sink != VIRTUAL:
             local[s.sink] = len(s.interior) + 1
         ends = s.interior + ((s.sink,) if s.sink != VIRTUAL else ())
-        edges = sorted(e for v in ends for e in into[v] if sources[e] in local)
+        edges = sorted(
+            (e for v in ends for e in into[v] if sources[e] in local),
+            key=lambda e: (sources[e], made[e], targets[e]),
+        )
         tensors: dict[int, int] = {}
         named = [tensors.setdefault(int(tasks.edge_tensor[e]), len(tensors)) for e in edges]
         class_s = tasks.compute_s[:, list(s.interior)]

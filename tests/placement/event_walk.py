@@ -4,7 +4,7 @@ Servers run the tasks of their part in order, one at a time. When a task ends, i
 servers need are requested, one message for each tensor and server. The batch reaches the link after
 the frozen wait, and is served in the order of the edges (FIFO) or all at once (processor sharing,
 stretched); latency is added. A task whose last missing input came over the link, or that starts
-the query, then queues for the frozen wait of a visit. No formula for spans is used here.
+the query, then queues for the frozen wait of a visit.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ class EventWalk:
         for v in range(1, self.sink):
             self.queue.setdefault(self.place[v], []).append(v)
         self.busy: set[int] = set()
-        self.ready: set[int] = set()
+        self.ready: dict[int, float] = {}  # in the order in which tasks become ready
         self.queued_until = dict.fromkeys(self.inputs, 0.0)
         self.events: list[tuple[float, int, str, int]] = []
         self.load_s = self.square_s2 = self.span_s = 0.0
+        self.overlaps = self.overtaken = False
+        self.link_free_s = 0.0
+        self.pushed = 0
         self._run()
 
     def _run(self) -> None:
@@ -50,13 +53,14 @@ class EventWalk:
             elif what == "arrive":
                 self._got(now, v, remote=True)
             else:
-                self.ready.add(v)
+                self.ready[v] = now
             self._start_all(now)
         if self.shape.has_sink and any(self.place):
             self.span_s += self.server_wait_s
 
     def _push(self, time: float, what: str, v: int) -> None:
-        heapq.heappush(self.events, (time, len(self.events), what, v))
+        self.pushed += 1
+        heapq.heappush(self.events, (time, self.pushed, what, v))
 
     def _ended(self, now: float, u: int) -> None:
         if not self.shape.has_sink:
@@ -76,6 +80,9 @@ class EventWalk:
         own = [size / self.link.capacity for _, size in batch]
         self.load_s += sum(own)
         self.square_s2 += sum(own) ** 2
+        if sum(own) > 0:
+            self.overlaps |= now < self.link_free_s
+            self.link_free_s = now + sum(own)
         for i, (edges, _) in enumerate(batch):
             if not self.link.crosses:
                 through = 0.0
@@ -101,7 +108,12 @@ class EventWalk:
 
     def _start_all(self, now: float) -> None:
         for server, waiting in self.queue.items():
-            if server not in self.busy and waiting and waiting[0] in self.ready:
+            joined = [v for v in self.ready if v in waiting]
+            if server in self.busy or not joined:
+                continue
+            self.overtaken |= joined[0] != waiting[0]
+            if waiting[0] in self.ready:
                 v = waiting.pop(0)
+                del self.ready[v]
                 self.busy.add(server)
                 self._push(now + float(self.shape.mean_s[v - 1]), "end", v)

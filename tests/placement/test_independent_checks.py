@@ -59,7 +59,7 @@ def test_spans_and_messages_are_those_of_the_story(
     st.sampled_from([0.0, 0.4]),
     st.integers(1, 7),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 def test_the_oracle_finds_the_best_of_all_stories(
     shape: Shape,
     link: Link,
