@@ -31,6 +31,7 @@ from nona.placement.shares.balance import loads_of
 from nona.placement.shares.bound import shares_bound_s
 from nona.placement.shares.choice import choose_shares, is_choice
 from nona.placement.shares.memory import allowed_classes
+from nona.placement.shares.notes import share_notes
 from nona.placement.shares.search import Solved
 from nona.placement.slsqp import solve_slsqp
 from nona.system import System
@@ -129,7 +130,11 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         lower_bound_s=min(bound, settled.value_s) if not math.isnan(bound) else bound,
         solver=solver,
         seconds=time.perf_counter() - began,
-        notes=(*_notes(settled, prediction.server_wait_s, bound, everywhere), *assumptions(system)),
+        notes=(
+            *_notes(settled, prediction.server_wait_s, bound, everywhere, free),
+            *share_notes(model, settled.x),
+            *assumptions(system),
+        ),
         global_bound_s=everywhere,
         class_shares=model.class_shares,
     )
@@ -162,7 +167,8 @@ def global_bound_s(model: Model) -> float:
     return solve_parametric(problem, gap=1e-3).lower_bound_s
 
 
-def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float) -> tuple[str, ...]:
+def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float, free: bool) -> tuple[str, ...]:
+    """What the bounds hold for; ``free``: the shares of the executor classes could be chosen."""
     notes = []
     if math.isnan(bound):
         notes.append("No bound: this solver gives none.")
@@ -171,6 +177,7 @@ def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float) -> 
             f"The gap is certified at the server wait of this placement "
             f"({format_time(wait_s)}), linearised there; with quite another "
             f"server wait one may be better, but none at all is below {format_time(everywhere, 4)}."
+            + (" That holds for all shares of the executor classes, the gap for those found." if free else "")
         )
     if not settled.certified.complete:
         notes.append(f"Stopped after {settled.certified.cells} linear programs before the wanted gap.")
