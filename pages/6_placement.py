@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nona.ui.jobs.panel import job_panel, result_of
+from nona.ui.placement.link_views import link_section
 from nona.ui.placement.views import (
     certificate_notes,
     certificate_tiles,
@@ -44,6 +45,7 @@ charts(data)
 st.subheader("Where the tasks run")
 configurations_of(state, report)
 
+link_section(report)
 congestion_section(state, data)
 show_working(state, data)
 

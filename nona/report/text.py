@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.units import format_count, format_size, format_time
+from nona.units import format_bandwidth, format_count, format_size, format_time
 
 Row = Mapping[str, Any]
 
@@ -70,12 +70,22 @@ def placement_text(report: Row) -> str:
         f"{report['seconds']:.2f} s)",
         f"  link {p['network_utilization']:.0%} busy, wait {format_time(p['network_wait_s'])}; "
         f"executors {p['compute_utilization']:.0%} busy, wait {format_time(p['server_wait_s'])}",
+        *_links_text(p["links"]),
     ]
     for name, model in report["models"].items():
         lines.append(f"{name}: JCT {format_time(model['jct_s'])}, {len(model['subgraphs'])} sub-graphs")
         lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
     lines += [f"note: {n}" for n in report["notes"]]
     return "\n".join(lines)
+
+
+def _links_text(links: Sequence[Row]) -> list[str]:
+    """A line for each role of links, where there are several."""
+    return [
+        f"  {r['name']}: {r['links']} x {format_bandwidth(r['capacity'])}, crossed by {r['share']:.0%}, "
+        f"{r['utilization']:.0%} busy, wait {format_time(r['wait_s'])}"
+        for r in (links if len(links) > 1 else ())
+    ]
 
 
 def _all_local(subgraph: Row) -> bool:

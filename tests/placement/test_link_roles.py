@@ -100,7 +100,7 @@ def test_all_bytes_cross_the_links_that_they_must() -> None:
     model, x = spread_model(s)
     sent = model.traffic(x).load * s.capacity  # bytes/s of all messages
     roles = {r.kind: [q for q in model.roles if q.kind == r.kind] for r in model.roles}
-    for kind, share in (("card out", 1.0), ("card in", 1.0)):
+    for kind, share in (("server out", 1.0), ("server in", 1.0)):
         carried = sum(
             q.links * q.capacity * (q.utilization(model.traffic(x).load) - q.background_utilization)
             for q in roles[kind]
@@ -112,11 +112,11 @@ def test_all_bytes_cross_the_links_that_they_must() -> None:
             for q in qs
         )
         for kind, qs in roles.items()
-        if kind in ("uplink", "core", "downlink")
+        if kind in ("rack up", "core", "rack down")
     ]
     # of 7 servers in racks of 3, 3 and 1, 6 + 6 of the 42 pairs share a rack
     assert across == pytest.approx([sent * 30 / 42] * 3)
-    assert {r.links for r in roles["uplink"]} == {1, 2}  # the rack of one server is a role of its own
+    assert {r.links for r in roles["rack up"]} == {1, 2}  # the rack of one server is a role of its own
 
 
 def test_a_topology_of_one_link_is_the_one_link() -> None:

@@ -41,7 +41,7 @@ def loaded(
     sent = model.traffic(away).load * s.capacity
     speed = {r.kind: r.each * sent / want for r, want in zip(model.roles, (card, uplink, core), strict=False)}
     topology = make_topology(
-        s.servers, speed["core"], nic=speed["card out"], rack_size=4, uplink=speed["uplink"]
+        s.servers, speed["core"], nic=speed["server out"], rack_size=4, uplink=speed["rack up"]
     )
     mean = size * sent / max(sum(q.rate for q in s.queries), 1e-9)
     stream = Stream(background * speed["core"] / mean, mean, 1.0)

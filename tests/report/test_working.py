@@ -35,10 +35,11 @@ def systems() -> dict[str, Scenario]:
         "slides": load_scenario(scenario_path("slides_example")),
         "mix": scenario_from_mapping(MIX),
         "shared": scenario_from_mapping(shared),
+        "racks": load_scenario(scenario_path("racks_and_nics")),
     }
 
 
-@pytest.fixture(scope="module", params=["slides", "mix", "shared"])
+@pytest.fixture(scope="module", params=["slides", "mix", "shared", "racks"])
 def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str, ...]]:
     scenario = systems()[request.param]
     study = prepare(scenario)
@@ -58,6 +59,9 @@ def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement
         assert told["link_wait"] == pytest.approx(p.network_wait_s, rel=1e-12)
     else:
         assert told["link_wait"] == pytest.approx(p.network_utilization / (1 - p.network_utilization))
+    for link in p.links if len(p.links) > 1 else ():
+        assert told[f"link_utilization:{link.name}"] == pytest.approx(link.utilization, rel=1e-12)
+        assert told[f"link_wait:{link.name}"] == pytest.approx(link.wait_s, rel=1e-12)
     assert told["server_wait"] == pytest.approx(p.server_wait_s, rel=1e-12)
     per_class = [told[f"utilization:{k}"] for k in system.class_names]
     assert np.dot(per_class, system.class_weights) == pytest.approx(p.compute_utilization, rel=1e-12)

@@ -1,4 +1,4 @@
-"""Roles of links: card out, uplink, core, downlink, card in; links of one role that are alike are one.
+"""Roles of links: server out, rack up, core, rack down, server in; links of one role that are alike are one.
 
 All load on links comes from the same messages, so every link's utilisation is a line in one number,
 y = Σ λ·D/C: the seconds per second that the queries' messages would take at the core if all of them
@@ -26,7 +26,7 @@ from nona.placement.network.crossing import crossings, draws_of
 from nona.placement.queueing import second_moment
 from nona.system import Stream, System
 
-KINDS = ("card out", "uplink", "core", "downlink", "card in")
+KINDS = ("server out", "rack up", "core", "rack down", "server in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
     ...     topology=make_topology(4, 100.0, nic=10.0, rack_size=2, uplink=20.0),
     ... )
     >>> [(r.name, r.links, round(r.share, 3)) for r in roles_of(system)][:3]
-    [('card out', 4, 1.0), ('uplink', 2, 0.667), ('core', 1, 0.667)]
+    [('server out', 4, 1.0), ('rack up', 2, 0.667), ('core', 1, 0.667)]
     """
     if system.servers < 2:
         return ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
+from nona.report.placements.links import link_finding, link_rows
 from nona.report.text import or_dash, time_text
 from nona.units import format_time
 
@@ -36,6 +37,7 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         *(paragraph(note, "quiet") for note in report["notes"]),
         _beside(report, beside) if beside else "",
         table(_models(report), "Predicted mean JCT of each model and its parts"),
+        _links(p.get("links", [])),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
         paragraph(others, "quiet") if others else "",
     )
@@ -63,6 +65,15 @@ def _models(report: Row) -> list[dict[str, str]]:
         }
         for name, m in report["models"].items()
     ]
+
+
+def _links(links: Sequence[Row]) -> str:
+    """Waits per role of links, where there are several."""
+    if len(links) < 2:
+        return ""
+    return paragraph(link_finding(links)) + table(
+        link_rows(links), "Predicted waits at the links of each role"
+    )
 
 
 def _configurations(report: Row) -> tuple[list[dict[str, str]], str]:

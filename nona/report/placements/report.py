@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.placement import Placement, Prediction, SubGraphPlacement
+from nona.report.placements.links import links_report
 from nona.report.placements.memory import memory_report, shares_report
 from nona.system import System
 
@@ -55,6 +56,7 @@ def prediction_report(prediction: Prediction) -> dict[str, Any]:
             {"class": c.name, "executors": c.executors, "utilization": c.utilization, "wait_s": c.wait_s}
             for c in prediction.classes
         ],
+        "links": links_report(prediction),
     }
 
 

@@ -20,6 +20,7 @@ from nona.placement.model import Model, Probabilities
 from nona.placement.placement import Placement
 from nona.placement.prediction import as_model
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
+from nona.report.placements.working_links import path_lines, path_price_line
 from nona.report.placements.working_servers import server_lines, visit_line
 from nona.report.placements.working_waits import Line, link_lines
 from nona.system import System
@@ -35,7 +36,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> dict[
     their longest path.
     """
     model, x = as_model(system, placement.queries, placement.class_shares)
-    link, wait = link_lines(model, x, names)
+    link, wait = (path_lines if model.roles else link_lines)(model, x, names)
     server, visits_s = server_lines(model, x, names)
     used = wait if math.isfinite(wait) else OVERLOADED_WAIT_S
     models, times, waits, visits = {}, [], [], []
@@ -128,7 +129,7 @@ def _overall_lines(
                 {"model": n, "weight": w, "JCT s": t} for n, w, t in zip(names, weights, times, strict=True)
             ),
         ),
-        _price_line(model, weights, waits, {line.key: line.value for line in link}),
+        _price_line(model, weights, waits, link),
     ]
     bound = placement.lower_bound_s
     if math.isfinite(bound):
@@ -148,11 +149,14 @@ def _overall_lines(
 
 
 def _price_line(
-    model: Model, weights: Sequence[float], waits: Sequence[float], link: dict[str, float]
+    model: Model, weights: Sequence[float], waits: Sequence[float], lines: Sequence[Line]
 ) -> Line:
     """What one more byte on the link costs all queries together, seconds per byte."""
-    rho, wait, rate = link["link_utilization"], link["link_wait"], model.system.total_rate
     messages = sum(w * n for w, n in zip(weights, waits, strict=True))
+    if model.roles:
+        return path_price_line(model, messages, lines)
+    link = {line.key: line.value for line in lines}
+    rho, wait, rate = link["link_utilization"], link["link_wait"], model.system.total_rate
     fifo = model.system.discipline == "fifo"
     slope = math.inf
     if rho < 1 and fifo:

@@ -96,8 +96,7 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
         _picture(cluster)
     st.caption(
         "Every link serves first come, first served and carries the same share of background traffic. "
-        "The simulation sends messages over all of them; the placement and its prediction know the core "
-        "alone so far."
+        "Simulation, placement and prediction know them all."
     )
 
 
@@ -109,12 +108,6 @@ def _picture(cluster: Cluster) -> None:
     )
     with right:
         table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")
-
-
-def core_alone_note(state: AppState) -> None:
-    """Beside predicted figures: what they leave out where there are several links."""
-    if state.scenario.cluster.network.nic is not None:
-        st.caption("Predicted figures know the core alone; simulated ones all links.")
 
 
 def busiest_links_panel(found: list[dict[str, object]]) -> None:

@@ -15,7 +15,6 @@ from nona.report.simulations.sureness import sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
 from nona.report.simulations.text import difference_row
 from nona.report.simulations.titles import difference_dots, differences_title
-from nona.ui.cluster.link_views import core_alone_note
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
@@ -63,7 +62,6 @@ def sure_tab(state: AppState, data: Report) -> None:
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
     table(pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure")
-    core_alone_note(state)
     st.markdown("**What the columns mean**")
     st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
     st.markdown("**Where the task times come from**")
