@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.decomposition.subgraph import SubGraph
+from nona.placement.slo.outcome import Sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ class Placement:
     ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
     Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
     ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
-    of a part, is of executor class k; ``None``: every executor is drawn alike.
+    of a part, is of executor class k; ``None``: every executor is drawn alike. ``sampled`` tells of a search
+    by sampled completion times, if there was one.
     """
 
     queries: tuple[tuple[SubGraphPlacement, ...], ...]
@@ -136,6 +138,7 @@ class Placement:
     notes: tuple[str, ...] = field(default=())
     global_bound_s: float = math.nan
     class_shares: NDArray[np.float64] | None = None
+    sampled: Sampled | None = None
 
     @cached_property
     def gap(self) -> float:

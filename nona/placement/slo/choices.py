@@ -1,0 +1,148 @@
+"""What a search may change: for each group of equal sub-graphs the configurations worth a trial.
+
+They are: all local; those that the placement uses; the cheapest ones at several link waits, server waits
+and prices of link load (:func:`nona.placement.interiors.oracle.best_configuration`), free to use and as dear
+as the congestion they cause; and those that leave the root's server for good, so that the job's run
+there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.decomposition.subgraph import SubGraph
+from nona.placement.configurations import to_configuration
+from nona.placement.fixed import local_configuration, server_slots
+from nona.placement.interiors.oracle import best_configuration
+from nona.placement.messages import Link
+from nona.placement.placement import Configuration, Placement, SubGraphPlacement
+from nona.placement.shape import Shape, shapes_of
+from nona.placement.slo.judge import Queries, rows
+from nona.system import System
+
+NODES = 20_000  # of a search for one configuration: here any good one will do
+WAITS = (0.0, 1.0, 4.0)  # times those predicted
+PRICES = (0.0, 1.0, 10.0)  # times the price of congestion
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Equal sub-graphs, numbers ``members`` of class ``query``.
+
+    Each of ``columns`` has one configuration for every member, in its own task numbers.
+    """
+
+    query: int
+    members: tuple[int, ...]
+    columns: tuple[tuple[Configuration, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """``members`` of a group go to ``column`` with probability ``share``, else they stay as they are."""
+
+    group: Group
+    column: int
+    members: tuple[int, ...]
+    share: float
+
+    def of(self, queries: Queries) -> Queries:
+        """The placement after the move."""
+        made = [list(row) for row in queries]
+        for k in self.members:
+            configuration = self.group.columns[self.column][self.group.members.index(k)]
+            made[self.group.query][k] = _towards(made[self.group.query][k], configuration, self.share)
+        return rows(made)
+
+
+def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
+    """The groups of all classes that have something to choose, with their columns."""
+    link = Link(system.capacity, system.latency_s, system.discipline, crosses=system.servers > 1)
+    slots, found = server_slots(system), []
+    for j, query in enumerate(system.queries):
+        subgraphs = query.decomposition.subgraphs
+        equal: dict[bytes, list[int]] = {}
+        shapes = shapes_of(query.tasks, subgraphs, system.class_weights)
+        for k, shape in enumerate(shapes):
+            if shape.m > 0 and slots > 1:
+                equal.setdefault(shape.signature, []).append(k)
+        for members in equal.values():
+            labels = _labels(shapes[members[0]], link, slots, placement)
+            own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
+            columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
+            columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
+            found.append(Group(j, tuple(members), tuple(dict.fromkeys(columns))))
+    return tuple(found)
+
+
+def moves(groups: tuple[Group, ...]) -> Iterator[Move]:
+    """All members, every second or every third one, one alone; or all of them half the time."""
+    for group in groups:
+        ways = dict.fromkeys(
+            (*((group.members[b::n], 1.0) for n in (1, 2, 3) for b in {0, n - 1}), (group.members[:1], 1.0))
+        )
+        for column in range(len(group.columns)):
+            for members, share in (*ways, (group.members, 0.5)):
+                if members:
+                    yield Move(group, column, members, share)
+
+
+def everywhere(system: System, groups: tuple[Group, ...], local: bool) -> Queries:
+    """Every sub-graph on its local configuration, or on the first other column of its group."""
+    made = [
+        [SubGraphPlacement(s, (local_configuration(s),), np.ones(1)) for s in q.decomposition.subgraphs]
+        for q in system.queries
+    ]
+    here = rows(made)
+    for group in groups if not local else ():
+        here = Move(group, min(1, len(group.columns) - 1), group.members, 1.0).of(here)
+    return here
+
+
+def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[list[int]]:
+    p = placement.prediction
+    wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
+    price = p.congestion_price_s_per_byte * link.capacity
+    found = [[0] * (shape.m + 1)]
+    for link_wait in (w * wait for w in WAITS[:2]):
+        for server_wait_s in (w * p.server_wait_s for w in WAITS):
+            for load_price in (x * price for x in PRICES):
+                best = best_configuration(
+                    shape,
+                    link,
+                    slots,
+                    link_wait=link_wait,
+                    server_wait_s=server_wait_s,
+                    load_price=load_price,
+                    nodes=NODES,
+                )
+                found.append(best.labels.tolist())
+    if shape.has_sink:
+        found += [[1] * (shape.m + 1), [0] * (shape.m - 1) + [1, 1]]
+    return [list(row) for row in dict.fromkeys(tuple(row) for row in found)]
+
+
+def _numbers(c: Configuration, subgraph: SubGraph) -> Configuration:
+    """The configuration with the places of tasks in the interior in place of their numbers."""
+    place = {t: i for i, t in enumerate(subgraph.interior)}
+    return Configuration(tuple(tuple(place[t] for t in part) for part in c.parts), c.root_part, c.sink_part)
+
+
+def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
+    """The inverse of :func:`_numbers`."""
+    tasks = subgraph.interior
+    return Configuration(tuple(tuple(tasks[i] for i in part) for part in c.parts), c.root_part, c.sink_part)
+
+
+def _towards(placed: SubGraphPlacement, c: Configuration, share: float) -> SubGraphPlacement:
+    weight = {
+        old: (1 - share) * float(p)
+        for old, p in zip(placed.configurations, placed.probabilities, strict=True)
+    }
+    weight[c] = weight.get(c, 0.0) + share
+    kept = {k: w for k, w in weight.items() if w > 1e-9}
+    total = sum(kept.values())
+    return SubGraphPlacement(placed.subgraph, tuple(kept), np.array([w / total for w in kept.values()]))

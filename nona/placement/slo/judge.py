@@ -1,0 +1,147 @@
+"""The value of a placement from sampled jobs, and differences between placements pair by pair.
+
+With w_j = λ_j/Σλ over the classes that count and y_ji what job i of N of class j is worth (1 if it is later
+than its SLO and else 0; or its completion time in seconds)::
+
+    value = Σ_j w_j ȳ_j,   Var ≤ Σ_j w_j² s²(y_j)/N
+
+Two placements are walked with the same random numbers, so differences are taken pair by pair:
+Δ = Σ_j w_j mean_i(y_ji − y'_ji), Var Δ = Σ_j w_j² s²(y_j − y'_j)/N (common random numbers: Law, Simulation
+Modeling and Analysis, 5th ed. 2015, section 11.2). Jobs that meet the same sample path of waits are alike,
+which that leaves out; so the same is estimated from the means of the few paths, and the larger one counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import PlacementError
+from nona.placement.placement import SubGraphPlacement
+from nona.placement.response import predict_response
+from nona.placement.slo.outcome import Objective
+from nona.system import System
+
+Floats = NDArray[np.float64]
+Queries = tuple[tuple[SubGraphPlacement, ...], ...]
+_LATE = 1e-9  # relative: rounding does not make a job late
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What the walked jobs of the classes that count are worth: ``y[j]`` (N,), and the classes' weights.
+
+    ``path[j]`` (N,) is the number of the sample path of waits that a job met; without it each job is by itself.
+    """
+
+    weights: Floats
+    y: tuple[Floats, ...]
+    path: tuple[NDArray[np.int64], ...] = ()
+
+    @property
+    def value(self) -> float:
+        """Mean over the mix; infinite where jobs wait for an overloaded link."""
+        return float(sum(w * x.mean() for w, x in zip(self.weights.tolist(), self.y, strict=True)))
+
+    @property
+    def error(self) -> float:
+        """Standard error; what was never seen in N jobs may still be as frequent as about 1/N.
+
+        >>> Values(np.ones(1), (np.array([1.0, 0.0, 0.0, 0.0]),)).error
+        0.25
+        """
+        unseen = sum(
+            w**2 * float(x.mean() == 0) / len(x) ** 2
+            for w, x in zip(self.weights.tolist(), self.y, strict=True)
+        )
+        return math.sqrt(unseen + self._error(self.y) ** 2)
+
+    def _error(self, y: Sequence[Floats]) -> float:
+        """Standard error of Σ_j w_j ȳ_j: by jobs, or by paths, whichever is larger."""
+        pairs = list(zip(self.weights.tolist(), y, strict=True))
+        by_jobs = math.sqrt(sum(w**2 * float(x.var(ddof=1)) / len(x) for w, x in pairs))
+        if not self.path:
+            return by_jobs
+        known = np.unique(self.path[0])
+        means = [
+            sum(w * float(x[p == r].mean()) for (w, x), p in zip(pairs, self.path, strict=True))
+            for r in known
+        ]
+        by_paths = float(np.std(means, ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else 0.0
+        return max(by_jobs, by_paths)
+
+    def less_than(self, other: Values) -> tuple[float, float]:
+        """(other's value − this one's, its standard error), pair by pair.
+
+        >>> a = Values(np.ones(1), (np.array([1.0, 0.0, 0.0, 0.0]),))
+        >>> b = Values(np.ones(1), (np.array([1.0, 1.0, 1.0, 0.0]),))
+        >>> a.less_than(b)[0], round(a.less_than(b)[1], 3)
+        (0.5, 0.289)
+        """
+        if not math.isfinite(self.value) or not math.isfinite(other.value):
+            return (math.inf if math.isfinite(self.value) else -math.inf), 0.0
+        less = [y - x for x, y in zip(self.y, other.y, strict=True)]
+        gain = sum(w * float(d.mean()) for w, d in zip(self.weights.tolist(), less, strict=True))
+        return gain, self._error(less)
+
+
+class Judge:
+    """Walks the jobs of placements of one system for one objective; counts how often it was asked."""
+
+    def __init__(self, system: System, objective: Objective, shares: Floats | None = None) -> None:
+        self.system, self.objective, self.shares, self.asked = system, objective, shares, 0
+        slo = objective == "slo"
+        self.counted = [j for j, q in enumerate(system.queries) if q.slo_s is not None or not slo]
+        if not self.counted:
+            raise PlacementError(
+                "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or take the "
+                "objective 'mean-jct'."
+            )
+        rates = np.array([system.queries[j].rate for j in self.counted])
+        total = float(rates.sum())
+        self.weights: Floats = rates / total if total > 0 else np.full(len(rates), 1 / len(rates))
+
+    def values(self, queries: Queries, samples: int, seed: int) -> Values:
+        """Walk ``samples`` jobs of each class."""
+        self.asked += 1
+        response = predict_response(self.system, queries, shares=self.shares, samples=samples, seed=seed)
+        of = [response.queries[j] for j in self.counted]
+        worth = tuple(self._worth(j, r.times_s) for j, r in zip(self.counted, of, strict=True))
+        return Values(self.weights, worth, tuple(r.group for r in of))
+
+    def _worth(self, query: int, times_s: Floats) -> Floats:
+        if self.objective != "slo":
+            return times_s
+        limit = self.system.queries[query].slo_s or math.inf
+        late: Floats = (times_s > limit * (1 + _LATE)).astype(float)
+        return late
+
+    def by_class(self, values: Values) -> tuple[float | None, ...]:
+        """The value of each class of the system; ``None`` for those that do not count."""
+        found: list[float | None] = [None] * len(self.system.queries)
+        for j, x in zip(self.counted, values.y, strict=True):
+            found[j] = float(x.mean())
+        return tuple(found)
+
+    def bound(self) -> float:
+        """A value that no placement is below: nobody waits, and every task runs on the fastest executor.
+
+        A job takes at least its longest chain of tasks. Where task times are drawn (``service_scv`` > 0)
+        that holds for means, but some job may be quick by luck: such a class then adds 0 to missed SLOs.
+        """
+        total = 0.0
+        for w, j in zip(self.weights.tolist(), self.counted, strict=True):
+            query = self.system.queries[j]
+            chain_s = query.tasks.dag.critical_path(query.tasks.compute_s.min(axis=0).tolist())[0]
+            if self.objective != "slo" or query.service_scv == 0:
+                total += w * float(self._worth(j, np.array([chain_s]))[0])
+        return total
+
+
+def rows(queries: Sequence[Sequence[SubGraphPlacement]]) -> Queries:
+    """The same as tuples."""
+    return tuple(tuple(row) for row in queries)
