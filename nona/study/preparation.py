@@ -24,8 +24,8 @@ from nona.scenario import Scenario, WorkloadRow
 from nona.simulation.traces import read_trace
 from nona.sources import Sources
 from nona.study.cache import StudyCache, model_key, study_key
+from nona.study.network import topology_of
 from nona.system import Arrivals, QueryClass, Stream, System
-from nona.topology import Topology, make_topology
 
 _NO_SOURCES = Sources()
 _AS_IN_FILE = CostOptions()
@@ -157,18 +157,9 @@ def _system(
             for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
         ),
         seed=scenario.seed,
-        topology=_topology(cluster),
+        topology=topology_of(cluster),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
     )
-
-
-def _topology(cluster: Cluster) -> Topology | None:
-    """The cluster's links, or ``None`` where there is but one."""
-    network, racks = cluster.network, cluster.network.racks
-    if not network.several_links:
-        return None
-    size, uplink = (racks.size, racks.uplink) if racks else (None, None)
-    return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
 def _arrivals(row: WorkloadRow, sources: Sources) -> Arrivals:

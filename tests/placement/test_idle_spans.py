@@ -11,6 +11,8 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
 from nona.placement.idle import idle_spans
 from nona.placement.messages import Link
+from nona.placement.network.route import link_between
+from nona.topology import make_topology
 
 FREE = Link(1e30, 0.0)
 
@@ -74,3 +76,17 @@ def test_the_bytes_of_a_shared_tensor_count_once_and_progress_ends_at_one() -> N
     assert idle_spans(tasks, decompose(tasks.dag), FREE, 2)[0].border_bytes == 11.0
     assert idle_spans(one, decompose(one.dag), FREE, 2, on_progress=told.append)[0].border_bytes == 7.0
     assert told == [1.0]
+
+
+def test_over_several_links_the_slowest_on_the_way_counts() -> None:
+    """Cards of a tenth of the core: idle spans are those of one link as slow as a card."""
+    tasks = TaskGraph.from_edges(
+        "slides", [0.002, 0.010, 0.008, 0.002], [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
+    )
+    cuts = decompose(tasks.dag)
+    racks = make_topology(8, 1e9, nic=1e8, rack_size=4, uplink=2e8)
+    path = link_between(1e9, 1e-3, "fifo", racks, np.full(8, 1 / 8))
+    assert path.speed == pytest.approx(1e8)
+    several, one = idle_spans(tasks, cuts, path, 8)[0], idle_spans(tasks, cuts, Link(1e8, 1e-3), 8)[0]
+    assert several.best_s == pytest.approx(one.best_s)
+    assert several.best_s > idle_spans(tasks, cuts, Link(1e9, 1e-3), 8)[0].best_s

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from app_driver import Open
+import pytest
+from app_driver import Open, finish, go
 
+from nona.report.figures.link_waits import link_waits_figure
+from nona.report.placements.links import link_finding
 from nona.ui.session.state import AppState
 
 
@@ -50,3 +53,40 @@ def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
     field(at, "Card of each server").set_value("10 apples").run()  # type: ignore[attr-defined]
     assert state_of(at).scenario.cluster.network.nic == 10e9 / 8
     assert any("is not a bandwidth" in e.value for e in at.error)
+
+
+def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("racks_and_nics").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    links = state_of(at).results["place"].data["nona"]["predicted"]["links"]
+    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    assert link_finding(links) in shown
+    table = next(d.value for d in at.dataframe if "crossed by" in d.value)
+    assert table["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
+    bars = link_waits_figure(links).data[0].x
+    assert sum(bars) == pytest.approx(
+        1e3 * state_of(at).results["place"].data["nona"]["predicted"]["network_wait_s"]
+    )
+
+
+def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    assert "Where messages wait" not in [s.value for s in at.subheader]
+    (link,) = state_of(at).results["place"].data["nona"]["predicted"]["links"]
+    assert (link["kind"], link["share"]) == ("link", 1.0)
+
+
+def test_finding_of_an_overloaded_link() -> None:
+    core = {"name": "core", "share": 1.0, "capacity": 1.0, "utilization": 1.2, "wait_s": None}
+    assert link_finding([core]) == "Bottleneck: core, 120.0 % busy: overloaded, messages wait without end"
+    idle = {**core, "utilization": 0.0, "wait_s": 0.0}
+    assert link_finding([idle]).endswith("messages do not wait")

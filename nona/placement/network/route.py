@@ -7,23 +7,27 @@ from numpy.typing import NDArray
 
 from nona.placement.messages import Link, Route
 from nona.placement.network.crossing import crossings, draws_of
-from nona.system import System
+from nona.system import Discipline, System
 from nona.topology import NONE, Topology
 
 Floats = NDArray[np.float64]
 
 
-def several_links(system: System) -> bool:
-    """Whether messages cross more than the one link."""
-    return system.topology is not None and system.topology.links > 1
-
-
 def link_of(system: System, shares: Floats | None = None) -> Link:
-    """The link of ``system``, or the route over its links; with one server no message crosses any."""
-    crosses, route = system.servers > 1, None
-    if system.topology is not None and several_links(system) and crosses:
-        route = route_of(system.topology, draws_of(system, shares))
-    return Link(system.capacity, system.latency_s, system.discipline, crosses, route)
+    """The link of ``system``, or the route over its links; ``shares`` as in the placement's model."""
+    return link_between(
+        system.capacity, system.latency_s, system.discipline, system.topology, draws_of(system, shares)
+    )
+
+
+def link_between(
+    capacity: float, latency_s: float, discipline: Discipline, topology: Topology | None, p: Floats
+) -> Link:
+    """The link between servers drawn with probabilities ``p`` (S,); unused where there is but one."""
+    crosses, route = len(p) > 1, None
+    if topology is not None and topology.links > 1 and crosses:
+        route = route_of(topology, p)
+    return Link(capacity, latency_s, discipline, crosses, route)
 
 
 def route_of(topology: Topology, p: Floats) -> Route:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.hardware.cluster import Cluster
 from nona.placement.idle import IdleSpan, idle_spans
-from nona.placement.messages import Link
+from nona.study.network import placement_link
 from nona.ui.models.loading import Loaded
 from nona.ui.models.shelf import fetch
 from nona.ui.models.views import contraction_headline
@@ -15,11 +16,9 @@ from nona.units import format_bandwidth, format_time
 
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
-    """The spans of the model's sub-graphs on this scenario's servers and link, with nobody else there."""
-    network = state.scenario.cluster.network
-    servers = sum(group.count for group in state.scenario.cluster.servers)
-    link = Link(network.capacity, network.latency, network.discipline, crosses=servers > 1)
-    prepared = loaded.prepared
+    """The spans of the model's sub-graphs on this scenario's servers and links, with nobody else there."""
+    cluster = Cluster.from_spec(state.scenario.cluster)
+    link, servers, prepared = placement_link(cluster), cluster.servers, loaded.prepared
     return fetch(
         ("idle", loaded.key, link, servers),
         lambda: idle_spans(prepared.tasks, prepared.decomposition, link, servers),
@@ -30,8 +29,11 @@ def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
 def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
     """Say what contraction left to distribute, and show it in figures."""
     spans = idle_of(state, loaded)
-    capacity = format_bandwidth(state.scenario.cluster.network.capacity)
-    first, second = contraction_headline(loaded, spans, f"this cluster's {capacity} link")
+    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    what = "link" if link.route is None else "path of links"
+    first, second = contraction_headline(
+        loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
+    )
     st.markdown(f"##### {first}")
     if second:
         st.markdown(second)
