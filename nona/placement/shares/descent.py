@@ -47,7 +47,7 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
         method="SLSQP",
         bounds=[(0.0, 1.0)] * len(rows),
         constraints=_constraints(loads, rows, columns),
-        options={"maxiter": _ROUNDS, "ftol": 1e-9},
+        options={"maxiter": _ROUNDS, "ftol": 1e-12},
     )
     shares = _sparse(objective, tidy(shares_of(result.x), allowed), allowed)
     found = objective.value_and_gradient(shares)[0]

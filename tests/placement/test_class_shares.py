@@ -1,0 +1,249 @@
+"""Shares of the executor classes: loads, waits, the search over them, and its bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from placement_helpers import query, random_system, system
+
+from nona.errors import PlacementError
+from nona.placement.fixed import local_placement, server_slots, spread_placement
+from nona.placement.interiors.candidates import candidates
+from nona.placement.placement import Placement
+from nona.placement.prediction import as_model, predict
+from nona.placement.queueing import fifo_wait_s
+from nona.placement.shares.balance import loads_of
+from nona.placement.shares.bound import shares_bound_s
+from nona.placement.shares.descent import descend_shares
+from nona.placement.shares.memory import allowed_classes
+from nona.placement.shares.objective import SharesObjective
+from nona.placement.shares.paths import longest_path
+from nona.placement.shares.starts import starting_shares
+from nona.placement.single_span import plan_of, single_span
+from nona.placement.solve import solve
+from nona.system import QueryClass, Stream, System
+
+ORDINARY = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+def shares_of(s: System, seed: int, spread: float = 3.0) -> np.ndarray:
+    """Random shares near the uniform ones, so that the system stays stable."""
+    return np.random.default_rng(seed).dirichlet(spread * s.class_weights * 4, len(s.queries))
+
+
+def two_speeds(rate: float, slow: float = 3.0, servers: int = 6, background: float = 0.0) -> System:
+    """Single tasks, half of the servers ``slow`` times as slow."""
+    q = query([0.01], [], rate, classes=(1.0, slow))
+    stream = Stream(background / 0.004, 0.004, 1.0) if background else None
+    return system(q, servers=servers, classes=2, compute=stream)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6))
+def test_shares_of_a_uniform_draw_change_nothing(seed: int) -> None:
+    s = random_system(seed, classes=3, servers=9, load=0.4, network=0.2)
+    for made in (local_placement, spread_placement):
+        rows = made(s).queries
+        as_usual, told = predict(s, rows), predict(s, rows, s.uniform_shares)
+        assert told.jct_s == pytest.approx(as_usual.jct_s, rel=1e-12)
+        assert told.server_wait_s == pytest.approx(as_usual.server_wait_s, rel=1e-12)
+        assert [c.utilization for c in told.classes] == pytest.approx(
+            [c.utilization for c in as_usual.classes], rel=1e-12
+        )
+        # what the formulas for a uniform draw say
+        work = sum(q.rate * q.tasks.compute_s.sum(axis=1) for q in s.queries) / s.executors
+        assert [c.utilization for c in told.classes] == pytest.approx(work, rel=1e-12)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_work_is_conserved(seed: int, other: int) -> None:
+    background = Stream(20.0, 0.004, 1.0)
+    s = random_system(seed, classes=2, servers=6, load=0.3, compute=background)
+    shares = shares_of(s, other)
+    own = [shares[j] @ q.tasks.compute_s.sum(axis=1) * q.rate for j, q in enumerate(s.queries)]
+    loads = loads_of(s, allowed_classes(s))
+    used = loads.utilization(shares)
+    assert s.class_counts @ (used - 20.0 * 0.004) == pytest.approx(sum(own), rel=1e-12)
+    if (used < 1).all():
+        p = predict(s, local_placement(s).queries, shares)
+        assert [c.utilization for c in p.classes] == pytest.approx(used, rel=1e-12)
+        assert p.compute_utilization == pytest.approx(used @ s.class_weights, rel=1e-12)
+
+
+def test_each_class_is_an_exact_single_server_queue() -> None:
+    """Local jobs: what arrives at an executor of class k is Poisson of rate Σ λ_j s_jk/n_k."""
+    a = query([0.01, 0.005], [(0, 1, 1.0)], 60.0, classes=(1.0, 2.5), service_scv=0.5)
+    b = query([0.03], [], 20.0, classes=(1.0, 1.5))
+    s = system(a, b, servers=6, classes=2, compute=Stream(5.0, 0.004, 1.0))
+    shares = np.array([[0.7, 0.3], [0.2, 0.8]])
+    p = predict(s, local_placement(s).queries, shares)
+    waits = []
+    for k, (x, y) in enumerate(((1.0, 1.0), (2.5, 1.5))):
+        arrive = 60.0 * shares[0, k] / 3, 20.0 * shares[1, k] / 3
+        rho = 5.0 * 0.004 + arrive[0] * 0.015 * x + arrive[1] * 0.03 * y
+        moment = 5.0 * 2 * 0.004**2 + arrive[1] * (0.03 * y) ** 2
+        moment += arrive[0] * x**2 * (0.015**2 + 0.5 * (0.01**2 + 0.005**2))
+        waits.append(fifo_wait_s(rho, moment))
+        assert p.classes[k].utilization == pytest.approx(rho)
+        assert p.classes[k].wait_s == pytest.approx(waits[-1])
+    times = (shares * (np.array(waits) + np.array([[0.015, 0.0375], [0.03, 0.045]]))).sum(axis=1)
+    assert [q.jct_s for q in p.queries] == pytest.approx(times)
+    assert p.server_wait_s == pytest.approx((60.0 * shares[0] + 20.0 * shares[1]) @ waits / 80.0)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6))
+def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_differences(seed: int) -> None:
+    s = random_system(seed, classes=3, servers=9, load=0.35, network=0.2, width=4)
+    shares = shares_of(s, seed, 6.0)
+    if loads_of(s, allowed_classes(s)).utilization(shares).max() > 0.9:
+        return
+    for made in (local_placement, spread_placement):
+        rows = made(s).queries
+        predicted = predict(s, rows, shares)
+        objective = SharesObjective.of(s, rows, shares, predicted.network_wait_s)
+        value, slope = objective.value_and_gradient(shares)
+        assert value == pytest.approx(predicted.jct_s, rel=1e-10)
+        for j, k in np.ndindex(*shares.shape):
+            step = np.zeros(shares.shape)
+            step[j, k] = 1e-6
+            up, down = (objective.value_and_gradient(shares + sign * step)[0] for sign in (1, -1))
+            assert slope[j, k] == pytest.approx((up - down) / 2e-6, rel=2e-4, abs=1e-9)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6), st.floats(0, 0.01), st.floats(0, 0.02))
+def test_the_longest_path_is_that_of_the_span(seed: int, link_wait: float, visit_s: float) -> None:
+    s = random_system(seed, classes=2, servers=8, width=4)
+    model, _ = as_model(s, spread_placement(s).queries)
+    for row in model.candidates:
+        for c in (candidates(c.shape, c.link, 8) for c in row):
+            for at in range(0, len(c), max(1, len(c) // 10)):
+                span, (compute, _, _, visits) = single_span(c, at, link_wait, visit_s)
+                seconds = c.shape.mean_s.tolist()
+                told, tasks, told_visits = longest_path(plan_of(c, at), seconds, link_wait, visit_s)
+                assert told == pytest.approx(span, rel=1e-12)
+                assert sum(seconds[t] for t in tasks) == pytest.approx(compute, rel=1e-12, abs=1e-15)
+                assert told_visits == visits
+
+
+@pytest.mark.parametrize(
+    ("rate", "slow"), [(30.0, 3.0), (150.0, 3.0), (250.0, 2.0), (310.0, 4.0), (60.0, 20.0)]
+)
+def test_one_model_on_two_classes_against_every_share(rate: float, slow: float) -> None:
+    """M/D/1 queues: the mean time as a function of the one free share, on a fine grid."""
+    s = two_speeds(rate, slow, background=0.1)
+    found = solve(s)
+
+    def mean_s(share: float) -> float:
+        total = 0.0
+        for part, time_s in ((share, 0.01), (1 - share, 0.01 * slow)):
+            arrive = rate * part / 3
+            rho = 0.1 + arrive * time_s
+            wait = fifo_wait_s(rho, 0.1 / 0.004 * 2 * 0.004**2 + arrive * time_s**2)
+            total += part * (wait + time_s) if part > 0 else 0.0
+        return total
+
+    best = min(mean_s(x) for x in np.linspace(0, 1, 4001))
+    assert best * (1 - 1e-5) <= found.objective_s <= best * (1 + 1e-6)
+    assert found.global_bound_s <= best * (1 + 1e-9)
+    assert found.global_gap < 5e-3  # single tasks: nothing of the bound is lost but the last cells
+    if rate < 100:
+        assert found.class_shares is not None
+        assert found.class_shares[0, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int) -> None:
+    """Configurations and shares together: no pair of shares of the grid solves to less."""
+    s = random_system(seed, classes=2, servers=6, load=0.45, network=0.3, capacity=3000.0)
+    found = solve(s)
+    loads = loads_of(s, allowed_classes(s))
+    tried = 0
+    for a in np.linspace(0, 1, 5):
+        for b in np.linspace(0, 1, 5):
+            shares = np.array([[a, 1 - a], [b, 1 - b]])
+            if loads.utilization(shares).max() < 0.99:
+                at = solve(s, shares=shares, gap=1e-4).objective_s
+                tried += 1
+                assert found.objective_s <= at * (1 + 1e-4)
+                assert found.global_bound_s <= at * (1 + 1e-9)
+    assert tried >= 4
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.05, 0.6))
+def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, load: float) -> None:
+    s = random_system(seed, classes=3, servers=9, load=load, network=0.2)
+    loads, slots = loads_of(s, allowed_classes(s)), server_slots(s)
+    bound = shares_bound_s(s, loads, lambda shape, link: candidates(shape, link, slots), 1.0)
+    assert bound > 0
+    for shares in (shares_of(s, other), *starting_shares(s, loads)):
+        if loads.utilization(shares).max() < 1:
+            for made in (local_placement, spread_placement):
+                assert bound <= made(s, shares).objective_s * (1 + 1e-9)
+    assert bound <= solve(s, gap=1e-3).objective_s * (1 + 1e-9)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6), st.floats(0.1, 0.8))
+def test_descent_never_makes_worse_and_stays_stable(seed: int, load: float) -> None:
+    s = random_system(seed, classes=3, servers=9, load=load)
+    loads = loads_of(s, allowed_classes(s))
+    peak, balanced = loads.least_peak()
+    if peak >= 1:
+        return
+    assert loads.utilization(balanced).max() == pytest.approx(peak)
+    rows = local_placement(s, balanced).queries
+    objective = SharesObjective.of(s, rows, balanced, 0.0)
+    for start in starting_shares(s, loads):
+        value, shares = descend_shares(objective, loads, start)
+        assert value <= objective.value_and_gradient(start)[0] * (1 + 1e-12)
+        assert shares.sum(axis=1) == pytest.approx(1.0)
+        assert shares.min() >= 0
+        assert loads.utilization(shares).max() < 1
+
+
+def test_where_executors_are_alike_there_is_nothing_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("nona.placement.shares.choice.search_shares", refused)
+    found = solve(random_system(3))
+    assert found.class_shares is None
+    assert len(found.prediction.classes) == 1
+
+
+def test_shares_gain_where_classes_differ_and_none_where_only_names_do() -> None:
+    unlike = two_speeds(120.0)
+    gained = solve(unlike), solve(unlike, shares="uniform")
+    assert gained[0].objective_s < 0.8 * gained[1].objective_s
+    alike = two_speeds(200.0, slow=1.0)
+    assert solve(alike).objective_s == pytest.approx(solve(alike, shares="uniform").objective_s, rel=1e-9)
+
+
+def test_given_shares_are_checked_and_used() -> None:
+    s = two_speeds(50.0)
+    found = solve(s, shares=np.array([[0.25, 0.75]]))
+    assert found.class_shares is not None
+    assert found.class_shares.tolist() == [[0.25, 0.75]]
+    assert found.prediction.jct_s == pytest.approx(predict(s, found.queries, found.class_shares).jct_s)
+    for bad in (np.array([[0.5, 0.6]]), np.array([[1.5, -0.5]]), np.array([0.5, 0.5])):
+        with pytest.raises(PlacementError, match="probabilities that add up to 1"):
+            solve(s, shares=bad)
+    with pytest.raises(PlacementError, match="'optimal', 'uniform' or numbers"):
+        solve(s, shares="best")
+
+
+def test_models_that_never_arrive_are_placed_too() -> None:
+    s = two_speeds(50.0)
+    idle = QueryClass("idle", s.queries[0].tasks, s.queries[0].decomposition, 0.0)
+    found: Placement = solve(replace(s, queries=(*s.queries, idle)))
+    assert found.class_shares is not None
+    assert found.class_shares.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert np.isfinite(found.prediction.queries[1].jct_s)
