@@ -49,8 +49,8 @@ class Equilibrium:
             network = Network(self.system, waits, self.shares[route.query], route.query, jobs)
             rng = RandomStreams(self.seed).generator("response", "walk", str(route.query))
             times.append(Walk(route, network, rng).complete())
-            job, row, at, work, wait, again = network.visits.joined()
-            seen.append(Seen(jobs, job, row % network.resources, at, work, wait, again))
+            job, stay, row, at, work, wait, again = network.visits.joined()
+            seen.append(Seen(jobs, job, stay, row % network.resources, at, work, wait, again))
         return times, seen
 
     def settle(self) -> Settled:

@@ -19,10 +19,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Visits of one query class's N walked jobs: resource, when, work, wait, whether returning."""
+    """Visits of one query class's N walked jobs: stay, resource, when, work, wait, whether returning."""
 
     jobs: int
     job: Ints
+    stay: Ints
     resource: Ints
     at_s: Floats
     work_s: Floats
@@ -116,14 +117,14 @@ class Loads:
 
         The law of conserved work, E V = Σ λ E[S·W] + λE[S²]/2 over all kinds of visits (S. L. Brumelle,
         Operations Research 19, 1971), gives E V = Pollaczek–Khinchine plus this: Poisson visits have
-        W = E V on average, those that come back do not. Whole jobs of other processes are in the
-        core's paths already, so their returns there do not count.
+        W = E V on average, those that come back do not. The paths hold whole stays of other processes, so
+        these do not count.
         """
         total = np.zeros(len(self.resources))
         for j, s in enumerate(seen):
-            back = s.again
             if self.system.queries[j].arrivals.process != "poisson":
-                back = back & (s.resource != self.core)
+                continue
+            back = s.again
             extra = (s.work_s * (s.wait_s - mean_s[s.resource]))[back]
             total += (
                 self.per_unit(j)

@@ -74,7 +74,7 @@ class Network:
 
     def __init__(self, system: System, waits: Waits, shares: Floats, query: int, jobs: int) -> None:
         self.system, self.waits, self.query, self.jobs = system, waits, query, jobs
-        self.visits = Visits()
+        self.visits, self._stays = Visits(), 0
         self.classes = len(system.class_names)
         self.roles = roles_of(system)
         self.resources = self.classes + len(self.roles)
@@ -136,9 +136,10 @@ class Network:
     def _tracks(self, columns: Ints, rows: Iterable[Ints], place: Ints, rng: np.random.Generator) -> Tracks:
         row = np.concatenate(list(rows))
         base = self._at_arrivals(columns, row, rng) if self._burst else self._anywhere(row, rng)
-        return Tracks(
-            self.waits.bank, self.waits.factor, self.visits, columns, row, base, place, anchored=self._burst
-        )
+        stay = np.arange(row.size).reshape(row.shape) + self._stays
+        self._stays += row.size
+        kept = self.waits.bank, self.waits.factor, self.visits
+        return Tracks(*kept, columns, stay, row, base, place, anchored=self._burst)
 
     def _anywhere(self, row: Ints, rng: np.random.Generator) -> Floats:
         """Places for the first visit of each track, each track's evenly drawn from the work there."""

@@ -15,16 +15,17 @@ from nona.placement.response.bank import Bank
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-_FIELDS = ("row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again")
+_FIELDS = ("stay", "row", "base", "own", "idle", "end", "seen", "at", "work", "wait", "again")
 
 
-Columns = tuple[Ints, Ints, Floats, Floats, Floats, Bools]
+Columns = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Bools]
 
 
 class Visits:
     """Visits of jobs to resources, as they are told; :meth:`joined` has them in columns.
 
-    Columns: job, the path's row, when, how much work, its wait, and whether the job was there before.
+    Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait, and
+    whether the job was there before.
     """
 
     def __init__(self) -> None:
@@ -33,24 +34,26 @@ class Visits:
     def add(self, told: Columns, where: Bools) -> None:
         """Keep the visits ``where`` there is one."""
         if where.any():
-            job, row, at, work, wait, again = told
-            self._told.append((job[where], row[where], at[where], work[where], wait[where], again[where]))
+            job, stay, row, at, work, wait, again = told
+            first = job[where], stay[where], row[where]
+            self._told.append((*first, at[where], work[where], wait[where], again[where]))
 
     def joined(self) -> Columns:
         """One array for each column."""
         none = np.zeros(0)
         if not self._told:
-            return none.astype(np.int64), none.astype(np.int64), none, none, none, none.astype(np.bool_)
-        job, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._told, strict=True))
-        return job, row, at, work, wait, again
+            whole = none.astype(np.int64)
+            return whole, whole, whole, none, none, none, none.astype(np.bool_)
+        job, stay, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._told, strict=True))
+        return job, stay, row, at, work, wait, again
 
 
 class Tracks:
     """M tracks of N jobs; arrays are (M, N).
 
-    ``own`` is what is left of the job's own work when the path had been idle for ``idle`` seconds,
-    ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are the visit that
-    is going on. ``place`` (servers, N) are the servers, which tell racks apart.
+    ``stay`` numbers them. ``own`` is what is left of the job's own work when the path had been idle for
+    ``idle`` seconds, ``end`` when its last task there ended; ``at``, ``work``, ``wait`` and ``again`` are
+    the visit that is going on. ``place`` (servers, N) are the servers, which tell racks apart.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Tracks:
         factor: Floats,
         visits: Visits,
         jobs: Ints,
+        stay: Ints,
         row: Ints,
         base: Floats,
         place: Ints,
@@ -66,7 +70,7 @@ class Tracks:
     ) -> None:
         self.jobs, self.place, self.anchored = jobs, place, anchored
         self.bank, self.factor, self.visits = bank, factor, visits
-        self.row, self.base = row, base
+        self.stay, self.row, self.base = stay, row, base
         self.own, self.idle = np.zeros(row.shape), np.zeros(row.shape)
         self.end, self.at = np.full(row.shape, -np.inf), np.full(row.shape, -np.inf)
         self.work, self.wait = np.zeros(row.shape), np.zeros(row.shape)
@@ -81,12 +85,13 @@ class Tracks:
             self.factor,
             self.visits,
             self.jobs[columns],
+            self.stay[chosen],
             self.row[chosen],
             self.base[chosen],
             self.place[:, columns],
             self.anchored,
         )
-        for name in _FIELDS[2:]:
+        for name in _FIELDS[3:]:
             getattr(new, name)[:] = getattr(self, name)[chosen]
         return new
 
@@ -160,7 +165,7 @@ class Tracks:
 
     def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
         jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
-        told = (jobs, self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
+        told = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
         self.visits.add(told, where)
 
     def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:

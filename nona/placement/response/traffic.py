@@ -3,7 +3,8 @@
 Each executor of class k sees visits of class j at rate λ_j·(visits per job at k)/E_k, each link of a
 role likewise; works and instants are those of the walked jobs, so runs, batches, draws and
 configurations are in them. Poisson classes and background come as Poisson streams. Others come as
-their own process, thinned to the resource: at the core whole jobs, elsewhere single visits. A job
+their own process, thinned to the resource, with all visits of a job's stay there (at the core: of all
+the job). A job
 in a burst has the visits of a walked job of about the same rank within its burst.
 """
 
@@ -21,7 +22,7 @@ from nona.system import Stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_GHOSTS = 0.05  # share of a stream's jobs at the core that bring nothing: a walked job starts there
+_GHOSTS = 0.05  # least share of a stream's jobs that bring nothing: at these the walked jobs start
 EVENTS = 1 << 15  # arrivals of one path
 
 
@@ -69,20 +70,20 @@ class Paths:
     ) -> tuple[Floats, Floats, Floats]:
         """Visits of a class that is not Poisson, and instants of its jobs that go elsewhere."""
         query, seen = self.system.queries[j], self.seen[j]
-        places = np.flatnonzero(here)
-        places = places[np.argsort(_within(seen)[seen.job[places]], kind="stable")]
+        first, end, order = _groups(seen, np.flatnonzero(here), resource.core)
         times = instants(query.arrivals, query.rate, length, rng)
         rank = burst_rank(times, self.window_s)
+        mean = len(first) / seen.jobs / max(resource.units, 1)
+        stays = np.full(len(times), int(mean)) + (rng.random(len(times)) < mean % 1.0)
         if resource.core:
-            real = rng.random(len(times)) >= _GHOSTS
-            at, count = _whole_jobs(seen, places, near(rank[real], seen.jobs, rng))
-        else:
-            mean = len(places) / seen.jobs / max(resource.units, 1)
-            some = -np.expm1(-mean)
-            real = rng.random(len(times)) < some
-            count = _at_least_one(mean, int(real.sum()), rng)
-            at = places[near(np.repeat(rank[real], count), len(places), rng)]
-        begin = np.repeat(times[real], count)
+            stays = np.ones(len(times), dtype=np.int64)
+        if resource.core or mean > 1 - _GHOSTS:
+            stays[rng.random(len(times)) < _GHOSTS] = 0
+        real = stays > 0
+        which = near(np.repeat(rank[real], stays[real]), len(first), rng)
+        size = (end - first)[which]
+        at, count = order[_ranges(first[which], size)], size
+        begin = np.repeat(np.repeat(times[real], stays[real]), count)
         ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
         ghosts = ghosts[np.argsort(rank[ghosts], kind="stable")]
         return (begin + seen.at_s[at]) % length, seen.work_s[at], times[ghosts]
@@ -94,13 +95,23 @@ def _within(seen: Seen) -> Floats:
     return result
 
 
-def _whole_jobs(seen: Seen, places: Ints, who: Ints) -> tuple[Ints, Ints]:
-    by_rank = np.argsort(_within(seen), kind="stable")
-    who = by_rank[who]
-    order = places[np.argsort(seen.job[places], kind="stable")]
-    first = np.searchsorted(seen.job[order], np.arange(seen.jobs + 1))
-    count = np.diff(first)[who]
-    return (order[_ranges(first[who], count)] if len(order) else order), count
+def _groups(seen: Seen, places: Ints, core: bool) -> tuple[Ints, Ints, Ints]:
+    """Visits that come together, in order of the jobs' ranks: order[first[g]:end[g]] of each group.
+
+    At the core all visits of a job, jobs that bring none with an empty group; elsewhere those of a stay.
+    """
+    rank = _within(seen)[seen.job[places]]
+    if core:
+        by_rank = np.argsort(_within(seen), kind="stable")
+        number = np.empty(seen.jobs, dtype=np.int64)
+        number[by_rank] = np.arange(seen.jobs)
+        key = number[seen.job[places]]
+        order = places[np.argsort(key, kind="stable")]
+        bounds = np.searchsorted(np.sort(key), np.arange(seen.jobs + 1))
+        return bounds[:-1], bounds[1:], order
+    order = places[np.lexsort((seen.stay[places], rank))]
+    starts = np.flatnonzero(np.diff(seen.stay[order], prepend=-1) != 0)
+    return starts, np.append(starts[1:], len(order)) if len(starts) else starts, order
 
 
 def _count(mean: float, rng: np.random.Generator) -> int:
@@ -112,15 +123,6 @@ def _background(stream: Stream, number: int, rng: np.random.Generator) -> Floats
         return np.full(number, stream.mean)
     drawn: Floats = stream.mean * rng.gamma(1.0 / stream.scv, stream.scv, number)
     return drawn
-
-
-def _at_least_one(mean: float, number: int, rng: np.random.Generator) -> Ints:
-    """Poisson numbers given that they are not 0, by inversion of the uniform law of the first point."""
-    if mean <= 0:
-        return np.zeros(number, dtype=np.int64)
-    first = -np.log1p(rng.random(number) * np.expm1(-mean))
-    result: Ints = 1 + rng.poisson(np.maximum(mean - first, 0.0))
-    return result
 
 
 def _ranges(first: Ints, count: Ints) -> Ints:

@@ -1,0 +1,90 @@
+"""One point of the map: the formula, the response, and the simulation of a placement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nona.placement.prediction import predict
+from nona.placement.response import Response, predict_response
+from nona.schedulers.registry import get_scheduler
+from nona.schedulers.tables import build_tables
+from nona.simulation.records import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.statistics import SchedulerSummary, summarize
+from nona.study.prediction_map.points import Queries, splits
+from nona.system import System
+
+_FEWEST = 4000  # jobs of a run
+
+
+def measure(
+    system: System, queries: Queries, *, jobs: int, replications: int, engine: str = "auto"
+) -> dict[str, Any]:
+    """Predict and simulate ``queries``: the row of the map, without its names.
+
+    ``jobs`` is lowered for jobs of many tasks, so that points take about the same time. Keys: utilisation
+    of the most loaded ``servers`` and ``link`` as predicted, ``split`` (see
+    :func:`~nona.study.prediction_map.points.splits`), ``formula_s`` (mean by the optimiser's formula),
+    and for ``mean_s``, ``p95_s`` and ``miss`` the ``predicted``, the ``simulated`` and its half-width
+    ``ci95``; ``sampling_s``, the standard error of the predicted mean; the simulation's ``state``.
+    """
+    response = predict_response(system, queries)
+    count = runs_of(system, jobs)
+    runs = simulated(system, queries, count, replications, engine)
+    slo_s = [q.slo_s for q in system.queries]
+    summary = summarize(runs, slo_s, [q.name for q in system.queries])
+    return {
+        "servers": float(response.compute_utilization.max()),
+        "link": response.link_utilization,
+        "split": splits(queries),
+        "processes": sorted({q.arrivals.process for q in system.queries}),
+        "jobs": count,
+        "state": summary.state,
+        "formula_s": predict(system, queries).jct_s,
+        "sampling_s": response.mix.error_s,
+        "mean_s": _pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
+        "p95_s": _p95(response, summary),
+        "miss": _miss(system, response, summary),
+    }
+
+
+def runs_of(system: System, jobs: int) -> int:
+    """Jobs of a run: ``jobs`` where they have up to ten tasks on average, fewer where they have more."""
+    total = system.total_rate
+    tasks = sum(q.rate * len(q.tasks) for q in system.queries) / total if total > 0 else 1.0
+    return max(min(jobs, round(jobs * 10 / tasks)), min(jobs, _FEWEST))
+
+
+def simulated(
+    system: System, queries: Queries, jobs: int, replications: int, engine: str = "auto"
+) -> Sequence[Records]:
+    """Runs of the scheduler that samples from ``queries``."""
+    scheduler = get_scheduler("nona")
+    prepared = build_tables(system, queries)
+    return [
+        simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=r, engine=engine))
+        for r in range(replications)
+    ]
+
+
+def _pair(predicted: float, simulated_value: float, half: float) -> dict[str, float]:
+    return {"predicted": predicted, "simulated": simulated_value, "ci95": half}
+
+
+def _p95(response: Response, summary: SchedulerSummary) -> dict[str, float]:
+    p95 = summary.jct.p95
+    return _pair(response.mix.quantile_s(0.95), p95.mean, p95.half_width)
+
+
+def _miss(system: System, response: Response, summary: SchedulerSummary) -> dict[str, float] | None:
+    slo_s = [q.slo_s for q in system.queries]
+    shares = response.miss(slo_s)
+    weights = [q.rate if s is not None else 0.0 for q, s in zip(system.queries, slo_s, strict=True)]
+    if summary.hit_rate is None or sum(weights) <= 0:
+        return None
+    predicted = sum(w * (s or 0.0) for w, s in zip(weights, shares, strict=True)) / sum(weights)
+    hit = summary.hit_rate
+    half = 0.0 if math.isnan(hit.half_width) else hit.half_width
+    return _pair(predicted, 1.0 - hit.mean, half)
