@@ -62,12 +62,15 @@ def _parser() -> argparse.ArgumentParser:
 
     contract = add("contract", help="contract a model into tasks and cut it into sub-graphs")
     _model(contract)
-    contract.add_argument("--rule", default="poset", metavar="RULE", help="direct, poset or size-aware")
+    contract_command.add_arguments(contract)
     _json(contract, commands.contract)
 
     place = add("place", help="solve the placement of a scenario")
     place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
     place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
+    place.add_argument(
+        "--objective", help="mean-jct, sampled-jct or slo; in place of the scenario's (default: mean-jct)"
+    )
     place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
     _json(place, commands.place)
 

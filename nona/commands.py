@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona import app_root, samples, study, sweep_command
+from nona import app_root, contract_command, samples, study, sweep_command
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
@@ -19,7 +19,7 @@ from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.hardware import device_row
-from nona.report.inputs.models import contraction, inspection
+from nona.report.inputs.models import inspection
 from nona.report.placements.report import placement_report
 from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
@@ -59,11 +59,9 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 
 def contract(arguments: argparse.Namespace) -> None:
-    """Tasks, steps and sub-graphs of one model."""
-    prepared = _prepare_model(arguments, arguments.rule)
-    counts = study.configuration_counts(prepared)
-    report = contraction(prepared.contracted, prepared.costed[0], prepared.decomposition, counts)
-    _emit(arguments, report, contraction_text)
+    """Tasks, steps and sub-graphs of one model, and which tasks stay together."""
+    prepared = _prepare_model(arguments, contract_command.contraction_rule(arguments))
+    _emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
 
 
 def place(arguments: argparse.Namespace) -> None:
@@ -71,7 +69,10 @@ def place(arguments: argparse.Namespace) -> None:
     if arguments.solver not in SOLVERS:
         raise NonaError(f"Solver {arguments.solver!r} is not known; choose from {', '.join(SOLVERS)}.")
     check_places(arguments.html)
-    prepared = study.prepare(*_scenario(arguments.scenario))
+    scenario, sources = _scenario(arguments.scenario)
+    if arguments.objective:
+        scenario = study.with_value(scenario, "objective", arguments.objective)
+    prepared = study.prepare(scenario, sources)
     placement = study.place(prepared, solver=arguments.solver)
     report = placement_report(prepared.system, placement, prepared.scenario.labels)
     if arguments.html:

@@ -25,18 +25,8 @@ from nona.scenario_values import (
     Rate,
     Scv,
     Seconds,
+    Warmup,
 )
-
-
-def _warmup(value: object) -> object:
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000_000
-    if value not in ("auto", "mser") and not whole:
-        raise PydanticCustomError(
-            "warmup",
-            "{value} must be 'mser', 'auto' or a whole number of jobs from 0 to 10^8",
-            {"value": repr(value)},
-        )
-    return value
 
 
 class ServerGroupSpec(Part):
@@ -172,7 +162,7 @@ class SimulationSpec(Part):
 
     jobs: Annotated[int, Field(ge=1, le=100_000_000)] = 20_000
     replications: Annotated[int, Field(ge=1, le=1000)] = 5
-    warmup: Annotated[Literal["auto", "mser"] | int, BeforeValidator(_warmup)] = "auto"
+    warmup: Warmup = "auto"
     precision: Precision | None = None
     max_replications: Annotated[int, Field(ge=2, le=1000)] = 64
 
@@ -203,6 +193,8 @@ SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(_scheduler), PlainSeri
 class Scenario(Part):
     """A whole study. Build it with :func:`nona.scenario_file.load_scenario` or by hand.
 
+    ``objective`` is what the placement makes small: the mean JCT by formula, certified; or, searched by
+    sampled completion times, the mean JCT or the probability of missing an SLO (some row must have one).
     ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario
     made in the browser travels as one file.
 
@@ -226,11 +218,18 @@ class Scenario(Part):
     workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
     cost: CostSpec = CostSpec()
     contraction: Literal["poset", "direct", "size-aware"] = "poset"
+    objective: Literal["mean-jct", "sampled-jct", "slo"] = "mean-jct"
     simulation: SimulationSpec = SimulationSpec()
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
     )
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
+
+    @_model_validator(mode="after")
+    def _has_what_it_keeps(self) -> Self:
+        if self.objective == "slo" and all(row.slo is None for row in self.workload):
+            raise PydanticCustomError("objective", "objective 'slo' needs an SLO to keep; give a row an slo")
+        return self
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -140,6 +140,6 @@ def _problem(error: Any) -> str:
         "quantity": str(context.get("why")),
     }
     default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
-    if kind in {"name", "trace", "mmpp", "network", "warmup"}:
+    if kind in {"name", "trace", "mmpp", "network", "warmup", "objective"}:
         default = str(error["msg"])
     return f"{place}: {rules.get(kind, default)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
@@ -47,3 +47,17 @@ class Part(BaseModel):
     """Immutable; unknown keys and numbers that are not finite are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+
+
+def _warmup(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000_000
+    if value not in ("auto", "mser") and not whole:
+        raise PydanticCustomError(
+            "warmup",
+            "{value} must be 'mser', 'auto' or a whole number of jobs from 0 to 10^8",
+            {"value": repr(value)},
+        )
+    return value
+
+
+Warmup = Annotated[Literal["auto", "mser"] | int, BeforeValidator(_warmup)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nona.report.placements.sampled import sampled_finding
 from nona.units import format_bandwidth, format_count, format_size, format_time
 
 Row = Mapping[str, Any]
+_STEPS = 8  # of a coarsening, that are printed
 
 
 def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -47,7 +49,11 @@ def inspection_text(report: Row) -> str:
 
 def contraction_text(report: Row) -> str:
     """What ``nona contract`` prints."""
-    lines = [f"{report['model']}: {report['summary']}", f"{len(report['subgraphs'])} sub-graphs to place"]
+    lines = [
+        f"{report['model']}: {report['summary']}",
+        f"{len(report['subgraphs'])} sub-graphs to place",
+        f"{report['coarsening']['summary']}",
+    ]
     rows = [
         {
             "root": s["root"] or "(start)",
@@ -57,7 +63,16 @@ def contraction_text(report: Row) -> str:
         }
         for s in report["subgraphs"]
     ]
-    return "\n".join([*lines, table(rows, ("interior", "configurations", "root", "sink"))] if rows else lines)
+    for row, glued in zip(rows, report["coarsening"]["subgraphs"], strict=True):
+        row["groups"] = len(glued["units"])
+    columns = ("interior", "groups", "configurations", "root", "sink")
+    if rows:
+        lines.append(table(rows, columns))
+    if report["rule"] == report["coarsening"]["rule"]:
+        steps = report["coarsening"]["steps"]
+        lines += [s["reason"] for s in steps[:_STEPS]]
+        lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
+    return "\n".join(lines)
 
 
 def placement_text(report: Row) -> str:
@@ -76,6 +91,8 @@ def placement_text(report: Row) -> str:
         lines.append(f"{name}: JCT {format_time(model['jct_s'])}, {len(model['subgraphs'])} sub-graphs")
         lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
     lines += [f"note: {n}" for n in report["notes"]]
+    if report["sampled"]:
+        lines.insert(1, f"  {sampled_finding(report)}")
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from nona.sources import Sources
 T = TypeVar("T")
 MODELS, PLACEMENTS = 64, 32
 # What a placement depends on; the seed or the schedulers change none.
-PARTS = ("cluster", "background", "workload", "cost", "contraction", "models")
+PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 
 
 class Recent(Generic[T]):

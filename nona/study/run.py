@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
+from nona.placement.slo.search import solve_sampled
 from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -55,14 +56,32 @@ class SimulationResult:
     seconds: float
 
 
-def place(study: Study, solver: str = "parametric", cache: StudyCache | None = None) -> Placement:
-    """Solve the placement; raises :class:`~nona.errors.PlacementError` when there is none.
+def place(
+    study: Study,
+    solver: str = "parametric",
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Placement:
+    """Solve the placement for the scenario's objective.
 
     With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
+    ``check`` is called now and then in a search that takes seconds; what it raises comes out.
+
+    Raises
+    ------
+    PlacementError
+        When there is none.
     """
+
+    def solved() -> Placement:
+        placement, objective = solve(study.system, solver), study.scenario.objective
+        if objective == "mean-jct":
+            return placement
+        return solve_sampled(study.system, placement, objective, check=check)
+
     if cache is None or not study.key:
-        return solve(study.system, solver)
-    return cache.placements.get(f"{solver} {study.key}", lambda: solve(study.system, solver))
+        return solved()
+    return cache.placements.get(f"{solver} {study.key}", solved)
 
 
 def compare(study: Study, placement: Placement) -> Comparison:

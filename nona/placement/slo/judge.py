@@ -35,7 +35,7 @@ _LATE = 1e-9  # relative: rounding does not make a job late
 class Values:
     """What the walked jobs of the classes that count are worth: ``y[j]`` (N,), and the classes' weights.
 
-    ``path[j]`` (N,) is the number of the sample path of waits that a job met; without it each job is by itself.
+    ``path[j]`` (N,) is the number of the sample path of waits that a job met, if that is known.
     """
 
     weights: Floats

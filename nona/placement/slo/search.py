@@ -54,8 +54,9 @@ def solve_sampled(
     Returns
     -------
     Placement
-        With ``sampled`` filled in. Its ``objective_s`` is its mean JCT by formula; the bounds are those
-        of the certified problem and hold for it.
+        With ``sampled`` filled in. ``objective_s`` is its mean JCT by formula. The global bound on that
+        holds for every placement; the lower bound, at the certified one's server wait, is left out
+        where the placement has changed.
 
     Raises
     ------
@@ -80,14 +81,16 @@ def solve_sampled(
         judge.by_class(values), judge.asked, FINAL, settled,
     )  # fmt: skip
     prediction = _predicted(judge, found) or placement.prediction
+    moved = gain > 0
     return replace(
         placement,
         queries=found,
         prediction=prediction,
         objective_s=prediction.jct_s,
+        lower_bound_s=math.nan if moved else placement.lower_bound_s,
         solver=f"{placement.solver}, then {objective}",
         seconds=placement.seconds + time.perf_counter() - began,
-        notes=(*placement.notes, _note(sampled)),
+        notes=(_note(sampled, moved), *placement.notes),
         sampled=sampled,
     )
 
@@ -166,9 +169,14 @@ def _predicted(judge: Judge, queries: Queries) -> Prediction | None:
         return None
 
 
-def _note(found: Sampled) -> str:
+def _note(found: Sampled, moved: bool) -> str:
     what = "the probability of missing an SLO" if found.objective == "slo" else "the mean JCT"
+    if not moved:
+        return (
+            f"Sampled completion times were searched for a placement with less of {what} and found none that "
+            "surely has: this is the one with the least mean by formula."
+        )
     return (
-        f"Searched by sampled completion times for {what}: not certified. The bounds are those of the least "
-        "mean by formula."
+        f"Sampled completion times were searched for the least of {what}, which is not certified; notes "
+        "below are on the placement with the least mean by formula, from which the search set out."
     )

@@ -9,6 +9,7 @@ from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.placement import Placement, Prediction, SubGraphPlacement
 from nona.report.placements.links import links_report
 from nona.report.placements.memory import memory_report, shares_report
+from nona.report.placements.sampled import sampled_report
 from nona.system import System
 
 
@@ -40,6 +41,8 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "class_shares": shares_report(system, placement, names),
         "memory": memory_report(system, placement, names),
         "notes": list(placement.notes),
+        "objective": "mean-jct" if placement.sampled is None else placement.sampled.objective,
+        "sampled": sampled_report(placement, names),
     }
 
 

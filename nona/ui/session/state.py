@@ -30,7 +30,7 @@ START: Mapping[str, Any] = {
     "simulation": {"jobs": 4000, "replications": 3},
 }
 # What a result depends on: the name or the seed of a scenario changes no placement, for example.
-PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "models")
+PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
 PARTS = {"place": PLACEMENT_PARTS, "congestion": PLACEMENT_PARTS, "simulate": SIMULATION_PARTS}
 

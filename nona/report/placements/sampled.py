@@ -1,0 +1,81 @@
+"""Report on a search by sampled completion times: what was made small, how far, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.placement.placement import Placement
+from nona.report.plain import number
+from nona.units import format_time
+
+Report = Mapping[str, Any]
+WORDS = {"slo": "missed SLOs", "sampled-jct": "mean JCT, sampled"}
+
+
+def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any] | None:
+    """The search as plain data; ``None`` where there was none.
+
+    ``value`` is a probability for the objective ``slo``, seconds for ``sampled-jct``; ``certified_value`` is
+    that of the placement with the least mean by formula, ``gain`` the difference, pair by pair.
+    """
+    found = placement.sampled
+    if found is None:
+        return None
+    return {
+        "value": number(found.value),
+        "error": number(found.error),
+        "bound": number(found.bound),
+        "certified_value": number(found.certified_value),
+        "gain": number(found.gain),
+        "gain_error": number(found.gain_error),
+        "models": dict(zip(names, found.queries, strict=True)),
+        "evaluations": found.evaluations,
+        "samples": found.samples,
+        "settled": found.settled,
+    }
+
+
+def value_text(objective: str, value: float | None) -> str:
+    """A value of the objective for people.
+
+    >>> value_text("slo", 0.0123), value_text("sampled-jct", 0.0123), value_text("slo", None)
+    ('1.23 %', '12.3 ms', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
+
+
+def sampled_finding(report: Report) -> str:
+    """What the search found, in a sentence; empty where there was none."""
+    found, objective = report.get("sampled"), report.get("objective", "mean-jct")
+    if found is None:
+        return ""
+
+    def shown(key: str) -> str:
+        return value_text(objective, found[key])
+
+    what = "Predicted share of missed SLOs" if objective == "slo" else "Predicted mean JCT by sampled jobs"
+    text = f"{what}: {shown('value')} (standard error {shown('error')})"
+    if found["gain"]:
+        text += (
+            f", {shown('gain')} less than the {shown('certified_value')} of the placement with the least "
+            "mean by formula"
+        )
+    else:
+        text += ", that of the placement with the least mean by formula: no other is surely better"
+    return f"{text}. Not certified; no placement is below {shown('bound')}."
+
+
+def sampled_rows(report: Report) -> list[dict[str, str]]:
+    """One row for each model that counts."""
+    found = report.get("sampled")
+    if found is None:
+        return []
+    objective = report["objective"]
+    return [
+        {"model": name, WORDS[objective]: value_text(objective, value)}
+        for name, value in found["models"].items()
+        if value is not None
+    ]
