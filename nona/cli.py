@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import __version__, commands, study_command, sweep_command
+from nona import __version__, commands, contract_command, study_command, sweep_command
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]

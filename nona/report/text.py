@@ -64,7 +64,7 @@ def contraction_text(report: Row) -> str:
         for s in report["subgraphs"]
     ]
     for row, glued in zip(rows, report["coarsening"]["subgraphs"], strict=True):
-        row["groups"] = len(glued["units"])
+        row["groups"] = glued["interior_units"]
     columns = ("interior", "groups", "configurations", "root", "sink")
     if rows:
         lines.append(table(rows, columns))

@@ -6,6 +6,7 @@ placement, :func:`simulate` runs its schedulers. Nothing here computes by itself
 
 from nona.study.answers import Answer, answers
 from nona.study.cache import StudyCache
+from nona.study.coarsening import glued_model
 from nona.study.numbers import Number, number_named, numbers_of, with_value
 from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
 from nona.study.run import (
@@ -35,6 +36,7 @@ __all__ = [
     "chosen_schedulers",
     "compare",
     "configuration_counts",
+    "glued_model",
     "needs_placement",
     "number_named",
     "numbers_of",

@@ -243,3 +243,33 @@ def test_simulate_refuses_in_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("model", ["moe_block", "inception_v3", "slides_example"])
+def test_contract_says_what_stays_together(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The parameters follow the options; groups partition what they can leave; the bound is printed."""
+    plain = run(capsys, "contract", model)
+    assert plain["coarsening"]["bound_s"] == 0
+    assert plain["coarsening"]["capacity"] == 25e9 / 8
+    more = run(capsys, "contract", model, "--rule", "cost-aware", "--capacity", "1 Gbit/s", "--share", "5%")
+    glued = more["coarsening"]
+    assert (more["rule"], glued["capacity"], glued["share"]) == ("cost-aware", 1e9 / 8, 0.05)
+    assert more["steps"] == plain["steps"], "the tasks stay what they are"
+    assert glued["interior_units"] <= plain["coarsening"]["interior_units"] <= glued["interior_tasks"]
+    assert 0 <= glued["bound_s"] <= 0.05 * sum(s["local_s"] for s in glued["subgraphs"]) * (1 + 1e-9)
+    ids = {t["id"] for t in more["task_list"]}
+    for subgraph in glued["subgraphs"]:
+        members = [task for unit in subgraph["units"] for task in unit]
+        assert len(members) == len(set(members))
+        assert set(members) <= ids
+    assert all(s["reason"] and set(s["merged"]) <= ids for s in glued["steps"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("--share", "5x"), ("--capacity", "0"), ("--latency", "-1")])
+def test_contract_refuses_a_link_that_is_none(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["contract", "slides_example", f"{option}={value}"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert value in error

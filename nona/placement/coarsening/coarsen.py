@@ -55,7 +55,7 @@ def coarsen(
     for name, value in (("share", share), ("link_wait", link_wait), ("server_wait_s", server_wait_s)):
         if not 0 <= value < float("inf"):
             raise PlacementError(
-                f"Coarsening: {name}={value:g} must be at least 0 and finite; give such a one."
+                f"Coarsening: {name}={value:g} must be at least 0 and finite; give such a number."
             )
     groups, waits = Groups(shape.m + 2), Waits(link_wait, server_wait_s)
     _bind_virtual(shape, groups)

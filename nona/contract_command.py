@@ -1,0 +1,66 @@
+"""``nona contract``: its arguments, and the report on tasks, steps, sub-graphs, and what stays together."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from nona import study
+from nona.contraction.rules import DEFAULT_RULE
+from nona.errors import NonaError
+from nona.hardware.network import Network
+from nona.placement.coarsening.steps import NAME as COST_AWARE
+from nona.placement.messages import Link
+from nona.report.inputs.coarsening import coarsening_report
+from nona.report.inputs.models import contraction
+from nona.units import Dimension, parse_quantity
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What ``nona contract`` takes besides its model."""
+    parser.add_argument(
+        "--rule",
+        default=DEFAULT_RULE,
+        metavar="RULE",
+        help="direct, poset, size-aware, or cost-aware: poset, and what stays together is printed with why",
+    )
+    parser.add_argument(
+        "--capacity",
+        default=Network().capacity,
+        metavar="C",
+        help="capacity of the link between servers, which decides what stays together (default 25 Gbit/s)",
+    )
+    parser.add_argument(
+        "--latency", default=Network().latency_s, metavar="L", help="its latency (default 20 us)"
+    )
+    parser.add_argument(
+        "--share",
+        default=0.0,
+        metavar="X",
+        help="what keeping tasks together may lose of a sub-graph's time on one server, as 2%% (default 0)",
+    )
+
+
+def contraction_rule(arguments: argparse.Namespace) -> str:
+    """The rule by which the model is contracted; cost-aware goes on from the default rule's result."""
+    return DEFAULT_RULE if arguments.rule == COST_AWARE else str(arguments.rule)
+
+
+def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -> dict[str, Any]:
+    """The object that ``nona contract --json`` prints."""
+    network = Network(
+        _quantity("--capacity", arguments.capacity, "bandwidth"),
+        _quantity("--latency", arguments.latency, "time"),
+    )
+    share = _quantity("--share", arguments.share, "fraction")
+    glued = study.glued_model(model, Link(network.capacity, network.latency_s), share=share)
+    counts = study.configuration_counts(model)
+    report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
+    return report | {"rule": arguments.rule, "coarsening": coarsening_report(glued)}
+
+
+def _quantity(option: str, value: str | float, dimension: Dimension) -> float:
+    try:
+        return parse_quantity(value, dimension)
+    except ValueError as error:
+        raise NonaError(f"{option}: {error}.") from error

@@ -1,0 +1,136 @@
+"""What stays on one server of a model, and what that may cost: for ``nona contract`` and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.contraction.contracted import ContractedGraph
+from nona.decomposition.subgraph import VIRTUAL, Decomposition
+from nona.placement.coarsening.result import Coarsening
+from nona.placement.coarsening.steps import CONDITION, NAME, with_glue
+from nona.placement.messages import Link
+from nona.units import format_bandwidth, format_time
+
+
+@dataclass(frozen=True, eq=False)
+class Glued:
+    """The coarsening of one model: of every sub-graph, and what it was made for.
+
+    ``local_s`` holds each sub-graph's interior time on one server; ``contracted`` has the steps.
+    """
+
+    contracted: ContractedGraph
+    decomposition: Decomposition
+    coarsenings: tuple[Coarsening, ...]
+    local_s: tuple[float, ...]
+    link: Link
+    share: float
+    device: str
+
+    @property
+    def interior_tasks(self) -> int:
+        """Tasks of all interiors."""
+        return sum(len(s.interior) for s in self.decomposition.subgraphs)
+
+    @property
+    def interior_units(self) -> int:
+        """Groups of them that may still leave the root's server."""
+        return sum(c.interior_units for c in self.coarsenings)
+
+    @property
+    def bound_s(self) -> float:
+        """The most that is lost on one query, a second of link load counted as a second."""
+        return sum(c.bound_s(1.0) for c in self.coarsenings)
+
+    @property
+    def bound_share(self) -> float:
+        """That as a share of the interiors' time on one server."""
+        total = sum(self.local_s)
+        return self.bound_s / total if total > 0 else 0.0
+
+    @property
+    def steps(self) -> int:
+        """Number of the coarsening's own steps."""
+        return sum(len(c.steps) for c in self.coarsenings)
+
+
+def glued(
+    contracted: ContractedGraph,
+    decomposition: Decomposition,
+    coarsenings: Sequence[Coarsening],
+    compute_s: Sequence[float],
+    link: Link,
+    share: float,
+    device: str,
+) -> Glued:
+    """:class:`Glued` of a model whose tasks take ``compute_s``."""
+    local = tuple(sum(compute_s[t] for t in s.interior) for s in decomposition.subgraphs)
+    steps = with_glue(contracted, decomposition, coarsenings)
+    return Glued(steps, decomposition, tuple(coarsenings), local, link, share, device)
+
+
+def glue_headline(g: Glued) -> str:
+    """One sentence: how many tasks may still leave, and what keeping the others may cost.
+
+    >>> from nona.contraction.rules import contract
+    >>> from nona.graph.model import ModelGraph, Operator
+    >>> from nona.decomposition.dominators import decompose
+    >>> one = contract(ModelGraph("one", (Operator("a"),), ()))
+    >>> glue_headline(glued(one, decompose(one.dag), (), (1.0,), Link(1e9, 0.0), 0.0, "d"))
+    'Nothing is left to distribute, so nothing has to stay together.'
+    """
+    if not g.interior_tasks:
+        return "Nothing is left to distribute, so nothing has to stay together."
+    what = "task" if g.interior_tasks == 1 else "tasks"
+    if g.interior_units == 0:
+        left = f"None of the {g.interior_tasks:,} interior {what} can gain from another server"
+    elif g.interior_units == g.interior_tasks:
+        left = f"Each of the {g.interior_tasks:,} interior {what} might gain from another server"
+    else:
+        left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
+    over = f"over {format_bandwidth(g.link.capacity)} with {format_time(g.link.latency_s)} latency"
+    if all(c.exact for c in g.coarsenings):
+        return f"{left} {over}; nothing is lost by that, whatever the load."
+    return f"{left} {over}; at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %) is lost by that."
+
+
+def coarsening_report(g: Glued) -> dict[str, Any]:
+    """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
+    ids = [t.id for t in g.contracted.tasks]
+
+    def name(task: int) -> str | None:
+        return None if task == VIRTUAL else ids[task]
+
+    own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
+    return {
+        "rule": NAME,
+        "condition": CONDITION,
+        "device": g.device,
+        "capacity": g.link.capacity,
+        "latency_s": g.link.latency_s,
+        "share": g.share,
+        "interior_tasks": g.interior_tasks,
+        "interior_units": g.interior_units,
+        "bound_s": g.bound_s,
+        "bound_share": g.bound_share,
+        "summary": glue_headline(g),
+        "steps": [
+            {"into": s.into, "merged": [s.source, s.target], "edge": list(s.edge), "reason": s.reason}
+            for s in own
+        ],
+        "subgraphs": [
+            {
+                "root": name(s.root),
+                "sink": name(s.sink),
+                "interior": len(s.interior),
+                "interior_units": c.interior_units,
+                "units": [[ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL] for unit in c.units],
+                "local_s": local,
+                "bound_s": c.bound_s(1.0),
+            }
+            for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
+            for nodes in [(s.root, *s.interior, s.sink)]
+        ],
+    }
