@@ -31,6 +31,7 @@ PART_OF = {
     "nona.commands": "nona.cli",
     "nona.sweep_command": "nona.cli",
     "nona.contract_command": "nona.cli",
+    "nona.study_command": "nona.cli",
 }
 # Single files of one line above that do use each other: they are one layer.
 ONE_LAYER = {
