@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from nona.simulation.known import links, networks, stations
+from nona.simulation.known import classes, links, networks, stations
 from nona.simulation.known.agreement import Comparison, Effort, compare
 from nona.simulation.known.parts import KnownSystem
 
@@ -21,6 +21,7 @@ _BUILDERS: tuple[Build, ...] = (
     stations.several_servers,
     stations.priorities,
     stations.background_first,
+    classes.two_kinds,
     links.fifo_link,
     links.sharing_link,
     links.rack_uplink,
