@@ -7,7 +7,7 @@ from nona.hardware.cluster import Cluster
 from nona.ui.cluster.device_views import device_form, device_list, device_table
 from nona.ui.cluster.link_views import core_editor, path_editor
 from nona.ui.cluster.picture import cluster_picture
-from nona.ui.cluster.views import background_editor, capacity_tiles, group_editor, memory_warnings
+from nona.ui.cluster.views import background_editor, capacity_tiles, group_editor, memory_section
 from nona.ui.session.workspace import current
 from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.equivalents import equivalent
@@ -28,7 +28,7 @@ else:
         "cluster-picture",
         cluster_picture(cluster, busy.compute.utilization, busy.network.utilization),
     )
-    memory_warnings(state, cluster)
+    memory_section(state, cluster)
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nona.hardware.catalogue import find_device
 from nona.hardware.cluster import Cluster, ServerGroup
@@ -77,8 +79,8 @@ def capacity(cluster: Cluster) -> Capacity:
 def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorClass]) -> list[str]:
     """A sentence for every model whose weights do not fit an executor class, and for all models together.
 
-    ``weights`` are bytes by model. The simulator and the placement take it that every executor
-    holds the weights of all models, so their sum counts as well.
+    ``weights`` are bytes by model. The placement keeps a model off the classes that cannot hold it, and
+    deals models out where they do not all fit one executor; what fits nowhere cannot be served.
 
     >>> from nona.hardware.executor import executor_class
     >>> slice_ = executor_class("a100-40gb/1g.5gb")
@@ -92,18 +94,46 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         room = f"{made.name}, {format_size(made.memory_bytes)}"
         large = {n: w for n, w in weights.items() if w > made.memory_bytes}
         problems += [
-            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; take a larger "
-            "slice or GPU, fewer MPS clients, a lower precision, or another model"
+            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; it is kept off "
+            "these where others can hold it; else take a larger slice or GPU, fewer MPS clients, a lower "
+            "precision, or another model"
             for name, size in large.items()
         ]
         total = sum(weights.values())
         if not large and total > made.memory_bytes:
             problems.append(
                 f"All models together have {format_size(total)} of weights, more than an executor of {room} "
-                "has; any task may run anywhere, so weights would have to be loaded again and again, which "
-                "no time here contains: take larger slices, or serve fewer models on this cluster"
+                "has; the placement gives it some of them only, and says so if others cannot take the rest: "
+                "larger slices, or fewer models, leave it more freedom"
             )
     return problems
+
+
+def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str, Any]]:
+    """A row for each executor class: its memory, and the weights of all models that fit it one by one.
+
+    >>> cluster = Cluster((ServerGroup(2, "t4"),))
+    >>> memory_rows({"a": 4e9, "b": 20e9}, cluster)[0]["free"], memory_rows({}, cluster)[0]["executors"]
+    ('12 GB', 2)
+    """
+    counts = Counter(e.executor_class for e in cluster.executors)
+    rows = []
+    for made in cluster.classes.values():
+        fit = {n: w for n, w in weights.items() if w <= made.memory_bytes}
+        held = sum(fit.values())
+        left_out = [n for n in weights if n not in fit]
+        rows.append(
+            {
+                "executor class": made.name,
+                "executors": counts[made.name],
+                "memory each": format_size(made.memory_bytes),
+                "weights of all that fit": format_size(held),
+                "free": format_size(made.memory_bytes - held) if held <= made.memory_bytes else "too little",
+                "on all of them": format_size(held * counts[made.name]),
+                "does not fit": ", ".join(left_out) or "–",
+            }
+        )
+    return rows
 
 
 def link_lines(cluster: Cluster) -> list[tuple[str, str]]:

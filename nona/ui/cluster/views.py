@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.report.inputs.cluster import capacity, weights_problems
+from nona.report.inputs.cluster import capacity, memory_rows, weights_problems
 from nona.ui.cluster.mig_views import mig_editor
 from nona.ui.models.loading import device_names
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import count, number, percent, plain, quantity
+from nona.ui.widgets.tables import table
 from nona.ui.workload.edits import board_of, remove_entry, set_gpu, set_sharing
 from nona.ui.workload.row_costs import row_cost
 from nona.units import format_bandwidth, format_count, format_size
@@ -39,8 +41,8 @@ def capacity_tiles(cluster: Cluster) -> None:
         st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
 
 
-def memory_warnings(state: AppState, cluster: Cluster) -> None:
-    """A warning for every model of the mix whose weights an executor cannot hold."""
+def memory_section(state: AppState, cluster: Cluster) -> None:
+    """Memory of the executors beside the weights of the mix, and a warning for all that does not fit."""
     classes = tuple(cluster.classes.values())
     weights: dict[str, float] = {}
     for index, row in enumerate(state.scenario.workload):
@@ -50,6 +52,13 @@ def memory_warnings(state: AppState, cluster: Cluster) -> None:
             continue  # the Workload page says what is wrong with it
     for problem in weights_problems(weights, classes):
         st.warning(plain(f"{problem}."), icon=":material/memory:")
+    with st.expander("Memory: which weights fit where", icon=":material/memory:"):
+        st.caption(
+            "Weights at the precision of the cost model, each parameter once; an executor holds all of a "
+            "model that may run on it. Activations and workspace are not counted. The placement decides which "
+            "models really live where."
+        )
+        table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
 
 
 def group_editor(state: AppState, index: int) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from nona.cost.costing import CostOptions, cost_graph
 from nona.cost.measured import MeasuredTable
+from nona.cost.options import resident_bytes
 from nona.graph.model import ModelGraph
 from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import executor_class
@@ -68,6 +69,5 @@ def _cost(
     """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
     made = executor_class(executor, user_devices(json.loads(own)))
     costed = cost_graph(_graph, made, options, _measured)
-    weights = sum(c.weight_bytes for c in costed.costs)
-    shares = provenance_shares(costed)
+    weights, shares = resident_bytes(_graph, options), provenance_shares(costed)
     return RowCost(costed.total_compute_s, costed.critical_path_s, weights, shares), _graph
