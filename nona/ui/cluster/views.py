@@ -55,8 +55,8 @@ def memory_section(state: AppState, cluster: Cluster) -> None:
     with st.expander("Memory: which weights fit where", icon=":material/memory:"):
         st.caption(
             "Weights at the precision of the cost model, each parameter once; an executor holds all of a "
-            "model that may run on it. Activations and workspace are not counted. The placement decides which "
-            "models really live where."
+            "model that may run on it. Activations and workspace are not counted. The placement decides "
+            "which models really live where."
         )
         table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
 
