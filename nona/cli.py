@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import __version__, commands, contract_command, study_command, sweep_command
+from nona import __version__, capacity_command, commands, contract_command, study_command, sweep_command
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]
@@ -81,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     sweep = add("sweep", help="every scheduler over many values of one number, with edges of stability")
     sweep_command.add_arguments(sweep)
     _json(sweep, commands.sweep)
+
+    capacity = add("capacity", help="the fewest servers, or the cheapest, that keep the SLOs by prediction")
+    capacity_command.add_arguments(capacity)
+    _json(capacity, commands.capacity)
 
     study = add("study", help="a study that ships with the program, as the paper's evaluation")
     study_command.add_arguments(study)

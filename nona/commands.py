@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona import app_root, contract_command, samples, study, sweep_command
+from nona import app_root, capacity_command, contract_command, samples, study, sweep_command
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
@@ -21,6 +21,7 @@ from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.hardware import device_row
 from nona.report.inputs.models import inspection
 from nona.report.placements.report import placement_report
+from nona.report.placements.response_text import response_lines
 from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import simulation_report
@@ -33,6 +34,7 @@ from nona.simulation.warmup import run_name
 from nona.sources import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, now_text, placement_outcome, simulation_outcome
+from nona.study.response import response_of
 
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
@@ -60,7 +62,7 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 def contract(arguments: argparse.Namespace) -> None:
     """Tasks, steps and sub-graphs of one model, and which tasks stay together."""
-    prepared = _prepare_model(arguments, contract_command.contraction_rule(arguments))
+    prepared = _prepare_model(arguments, arguments.rule)
     _emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
 
 
@@ -75,9 +77,10 @@ def place(arguments: argparse.Namespace) -> None:
     prepared = study.prepare(scenario, sources)
     placement = study.place(prepared, solver=arguments.solver)
     report = placement_report(prepared.system, placement, prepared.scenario.labels)
+    report["response"] = response_of(prepared, placement)
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-    _emit(arguments, report, placement_text)
+    _emit(arguments, report, lambda r: "\n".join([placement_text(r), *response_lines(r["response"])]))
 
 
 def simulate(arguments: argparse.Namespace) -> None:
@@ -110,6 +113,14 @@ def simulate(arguments: argparse.Namespace) -> None:
 def sweep(arguments: argparse.Namespace) -> None:
     """Sweep one number of a scenario."""
     sweep_command.sweep(arguments, *_scenario(arguments.scenario))
+
+
+def capacity(arguments: argparse.Namespace) -> None:
+    """The fewest servers that keep the SLOs."""
+    scenario, sources = _scenario(arguments.scenario)
+    if arguments.objective:
+        scenario = study.with_value(scenario, "objective", arguments.objective)
+    capacity_command.capacity(arguments, scenario, sources)
 
 
 def schedulers(arguments: argparse.Namespace) -> None:

@@ -4,6 +4,9 @@ import streamlit as st
 
 from nona.ui.jobs.panel import job_panel, result_of
 from nona.ui.placement.link_views import link_section
+from nona.ui.placement.objective_views import objective_choice, sampled_section
+from nona.ui.placement.response_views import response_section
+from nona.ui.placement.server_views import servers_section
 from nona.ui.placement.views import (
     certificate_notes,
     certificate_tiles,
@@ -25,6 +28,7 @@ st.caption(
     "For every sub-graph a probability for each configuration, such that the mean completion time over the "
     "whole mix is least, waits at the link and at the servers included."
 )
+objective_choice(state)
 job_panel(state, "place", "Solve the placement", "solve")
 data = result_of(state, "place", "placement")
 if data is None:
@@ -39,12 +43,15 @@ if data is None:
 report = data["nona"]
 certificate_tiles(report)
 st.markdown(plain(verdict(data)))
+sampled_section(report)
 certificate_notes(report)
+response_section(report)
 charts(data)
 
 st.subheader("Where the tasks run")
 configurations_of(state, report)
 
+servers_section(report)
 link_section(report)
 congestion_section(state, data)
 show_working(state, data)

@@ -17,7 +17,7 @@ from nona.ui.jobs.desk import Desk
 def place_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve, compare with local and spread, show the working."""
     desk.emit({"fraction": 0.3, "text": "Solving the placement"})
-    placement = study.place(prepared, str(spec.get("solver", "parametric")), desk.cache)
+    placement = study.place(prepared, str(spec.get("solver", "parametric")), desk.cache, desk.check)
     desk.emit({"fraction": 0.7, "text": "Evaluating local and spread for comparison"})
     outcome = placement_outcome(prepared, placement, now_text())
 
