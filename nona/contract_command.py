@@ -9,7 +9,6 @@ from nona import study
 from nona.contraction.rules import DEFAULT_RULE
 from nona.errors import NonaError
 from nona.hardware.network import Network
-from nona.placement.coarsening.steps import NAME as COST_AWARE
 from nona.placement.messages import Link
 from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction
@@ -39,11 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="what keeping tasks together may lose of a sub-graph's time on one server, as 2%% (default 0)",
     )
-
-
-def contraction_rule(arguments: argparse.Namespace) -> str:
-    """The rule by which the model is contracted; cost-aware goes on from the default rule's result."""
-    return DEFAULT_RULE if arguments.rule == COST_AWARE else str(arguments.rule)
 
 
 def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -> dict[str, Any]:

@@ -217,7 +217,7 @@ class Scenario(Part):
     background: BackgroundSpec = BackgroundSpec()
     workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
     cost: CostSpec = CostSpec()
-    contraction: Literal["poset", "direct", "size-aware"] = "poset"
+    contraction: Literal["poset", "direct", "size-aware", "cost-aware"] = "poset"
     objective: Literal["mean-jct", "sampled-jct", "slo"] = "mean-jct"
     simulation: SimulationSpec = SimulationSpec()
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(

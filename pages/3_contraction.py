@@ -3,7 +3,10 @@
 import streamlit as st
 
 from nona.contraction.rules import RULES
+from nona.placement.coarsening.steps import NAME as COST_AWARE
+from nona.placement.coarsening.steps import base_rule
 from nona.ui.graphs.tabs import contraction_player, task_graph
+from nona.ui.models.coarsening_views import link_words, shown_steps, stays_together
 from nona.ui.models.count_views import subgraphs_with_counts
 from nona.ui.models.picker import loaded_model, pick_device, pick_model
 from nona.ui.models.splitting import headline
@@ -18,24 +21,27 @@ columns = st.columns(3)
 with columns[0]:
     pick_model(state)
 with columns[1]:
-    choice(state, "Rule", ("contraction",), tuple(RULES), "When two operators may become one task.")
+    rules = (*RULES, COST_AWARE)
+    choice(state, "Rule", ("contraction",), rules, "When two operators may become one task.")
 with columns[2]:
     device = pick_device(state)
-rule = RULES[state.scenario.contraction]
+rule = RULES[base_rule(state.scenario.contraction)]
 st.caption(f"An edge {rule.condition}")
 
 loaded = loaded_model(state, device)
 if loaded is None:
     st.stop()
-contracted = loaded.prepared.contracted
 spans = headline(state, loaded)
-equivalent(state, "contract", state.model, "--rule", rule.name, key="contract", scenario=False)
+words = ("--rule", state.scenario.contraction, *link_words(state))
+equivalent(state, "contract", state.model, *words, key="contract", scenario=False)
 
-names = ["Step by step", "After: tasks", "Left to distribute", "All steps"]
-play_tab, task_tab, left_tab, step_tab = st.tabs(names, key="contraction-tabs", on_change="rerun")
+glued = shown_steps(state, loaded)
+contracted = glued.contracted if glued else loaded.prepared.contracted
+names = ["Step by step", "After: tasks", "Left to distribute", "Stays together", "All steps"]
+play_tab, task_tab, left_tab, glue_tab, step_tab = st.tabs(names, key="contraction-tabs", on_change="rerun")
 if play_tab.open:
     with play_tab:
-        contraction_player(state, loaded)
+        contraction_player(state, loaded, glued)
 if task_tab.open:
     with task_tab:
         task_graph(state, loaded)
@@ -50,6 +56,9 @@ if left_tab.open:
                 icon=":material/linear_scale:",
             )
             st.page_link("pages/6_placement.py", label="Go on to Placement", icon=":material/hub:")
+if glue_tab.open:
+    with glue_tab:
+        stays_together(state, loaded)
 if step_tab.open:
     with step_tab:
         table(step_table(contracted), "steps", "Every contraction step and why it is allowed", height=480)

@@ -19,6 +19,7 @@ from nona.decomposition.dominators import decompose
 from nona.decomposition.subgraph import Decomposition
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ExecutorClass
+from nona.placement.coarsening.steps import base_rule
 from nona.placement.counting import configurations_considered
 from nona.scenario import Scenario, WorkloadRow
 from nona.simulation.traces import read_trace
@@ -67,9 +68,13 @@ def prepare_model(
     rule: str = "poset",
     measured: MeasuredTable | None = None,
 ) -> PreparedModel:
-    """Cost, contract and decompose one model for the given executor classes."""
+    """Cost, contract and decompose one model for the given executor classes.
+
+    ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
+    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same.
+    """
     costed = tuple(cost_graph(graph, c, options, measured) for c in classes)
-    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), rule)
+    contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
     )

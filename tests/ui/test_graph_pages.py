@@ -14,8 +14,10 @@ from nona.graph.scopes import MOST_PARTS, scope_paths
 from nona.hardware.executor import executor_class
 from nona.placement.idle import idle_spans
 from nona.placement.messages import Link
+from nona.report.inputs.coarsening import glue_headline
 from nona.samples import load_sample, sample_names
-from nona.study import PreparedModel, prepare_model
+from nona.study import PreparedModel, glued_model, prepare_model
+from nona.units import format_time
 
 DIAMOND = {
     "directed": True,
@@ -279,6 +281,45 @@ def test_contraction_rule_is_part_of_the_scenario(open_page: Open) -> None:
     next(s for s in at.selectbox if s.label == "Rule").select("direct").run()
     assert at.session_state["nona_state"].scenario.contraction == "direct"
     assert metrics(at)["Tasks"] == "145"
+
+
+def test_what_stays_together_and_what_it_may_lose(open_page: Open) -> None:
+    at = show(open_page("3_contraction"), "moe_block")
+    model = prepared("moe_block")
+    network = at.session_state["nona_state"].scenario.cluster.network
+    link = Link(network.capacity, network.latency)
+    exact = glued_model(model, link)
+    tab(at, "contraction-tabs", "Stays together")
+    assert glue_headline(exact) in words(at)
+    at.select_slider(key="coarsening-share").set_value("5 %").run()
+    glued = glued_model(model, link, share=0.05)
+    tiles = metrics(at)
+    assert tiles["Groups"] == str(glued.interior_units)
+    assert int(tiles["Groups"]) < exact.interior_units
+    assert tiles["Lost at most"] == format_time(glued.bound_s)
+    frame = at.dataframe[0].value
+    assert list(frame["groups"]) == [c.interior_units for c in glued.coarsenings if len(c.group) > 2]
+    assert list(frame["lost at most µs"]) == pytest.approx(
+        [1e6 * c.bound_s(1.0) for c in glued.coarsenings if len(c.group) > 2]
+    )
+
+
+def test_the_cost_aware_rule_plays_and_lists_its_steps_after_the_others(open_page: Open) -> None:
+    at = show(open_page("3_contraction"), "resnet18")
+    next(s for s in at.selectbox if s.label == "Rule").select("cost-aware").run()
+    assert not at.exception
+    model = prepared("resnet18")
+    network = at.session_state["nona_state"].scenario.cluster.network
+    glued = glued_model(model, Link(network.capacity, network.latency))
+    assert glued.steps > 0
+    assert metrics(at)["Tasks"] == str(len(model.contracted.tasks)), "the tasks stay what they are"
+    data = view(at)
+    assert [step[2] for step in data["steps"]] == [
+        f"Allowed by the {s.rule} rule: {s.reason}" for s in glued.contracted.steps
+    ]
+    assert replayed(data) == {frozenset(o.id for o in model.graph.operators)}, "at 25 Gbit/s all stays home"
+    steps = tab(at, "contraction-tabs", "All steps").dataframe[0].value
+    assert list(steps["rule"])[-glued.steps :] == ["cost-aware"] * glued.steps
 
 
 def test_samples_are_picks_with_their_size(open_page: Open) -> None:

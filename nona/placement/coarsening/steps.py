@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nona.contraction.contracted import ContractedGraph, Step
 from nona.contraction.merging import NAME_WIDTH
+from nona.contraction.rules import DEFAULT_RULE
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
 from nona.graph.text import quote
@@ -25,6 +26,15 @@ CONDITION = (
     "u → v is kept on one server when cutting it takes longer by itself than everything on one server; and "
     "a task whose compute is below what moving its cheapest tensor costs stays with its producer."
 )
+
+
+def base_rule(rule: str) -> str:
+    """The contraction rule behind ``rule``: the cost-aware one goes on from the default rule's result.
+
+    >>> base_rule("cost-aware"), base_rule("direct")
+    ('poset', 'direct')
+    """
+    return DEFAULT_RULE if rule == NAME else rule
 
 
 def coarsen_tasks(

@@ -30,6 +30,11 @@ class Glued:
     device: str
 
     @property
+    def mark(self) -> str:
+        """What the coarsening depends on besides its model."""
+        return f"{self.link} {self.share}"
+
+    @property
     def interior_tasks(self) -> int:
         """Tasks of all interiors."""
         return sum(len(s.interior) for s in self.decomposition.subgraphs)
@@ -90,7 +95,7 @@ def glue_headline(g: Glued) -> str:
         left = f"Each of the {g.interior_tasks:,} interior {what} might gain from another server"
     else:
         left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
-    over = f"over {format_bandwidth(g.link.capacity)} with {format_time(g.link.latency_s)} latency"
+    over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
     if all(c.exact for c in g.coarsenings):
         return f"{left} {over}; nothing is lost by that, whatever the load."
     return f"{left} {over}; at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %) is lost by that."
@@ -108,7 +113,7 @@ def coarsening_report(g: Glued) -> dict[str, Any]:
         "rule": NAME,
         "condition": CONDITION,
         "device": g.device,
-        "capacity": g.link.capacity,
+        "capacity": g.link.speed,
         "latency_s": g.link.latency_s,
         "share": g.share,
         "interior_tasks": g.interior_tasks,

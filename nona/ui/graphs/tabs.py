@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.report.inputs.coarsening import Glued
 from nona.ui.graphs.drawn import boxes, drawn, members_of, operators_of, played, tasks_of
 from nona.ui.graphs.facts import PLAYED, merges, part_of, playable_modules
 from nona.ui.graphs.node_panel import block_panel, operator_panel, task_panel
@@ -37,11 +38,14 @@ def model_graph(state: AppState, loaded: Loaded) -> None:
 
 
 @st.fragment
-def contraction_player(state: AppState, loaded: Loaded) -> None:
-    """The contraction step by step; of a large model one module at a time."""
+def contraction_player(state: AppState, loaded: Loaded, glued: Glued | None = None) -> None:
+    """The contraction step by step; of a large model one module at a time.
+
+    With ``glued`` the steps of the coarsening follow.
+    """
     facts, found = operators_of(loaded)
-    contracted = loaded.prepared.contracted
-    key, mark, members = PLAY, loaded.key, None
+    contracted = loaded.prepared.contracted if glued is None else glued.contracted
+    key, mark, members = PLAY, loaded.key + ("" if glued is None else glued.mark), None
     if len(facts.ids) > PLAYED:
         st.info(
             f"{len(facts.ids):,} operators are too many to play at once. The end state is in the tab "

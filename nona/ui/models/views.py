@@ -110,6 +110,7 @@ def step_table(contracted: ContractedGraph) -> pd.DataFrame:
             "step": range(1, len(contracted.steps) + 1),
             "task": [s.source for s in contracted.steps],
             "absorbs": [s.target for s in contracted.steps],
+            "rule": [s.rule for s in contracted.steps],
             "why it is allowed": [s.reason for s in contracted.steps],
         }
     )
