@@ -56,15 +56,37 @@ def solve_parametric(
     return _Search(problem, gap, max_cells, start).run()
 
 
+def bound_between(
+    problem: Problem, low: float, high: float, known: float, *, gap: float, max_cells: int
+) -> float:
+    """A bound on the points of ``problem`` with a link's wait in [low, high], no higher than ``known``.
+
+    ``high`` may be ``inf``; then the search ends where nothing is below ``known``. The problem has one
+    link: its costs need to hold on the interval only.
+    """
+    return _Search(problem, gap, max_cells, None, known=known).within(low, high)
+
+
 class _Search:
     """Best-first branch and bound over the link's wait."""
 
-    def __init__(self, problem: Problem, gap: float, max_cells: int, start: Floats | None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        gap: float,
+        max_cells: int,
+        start: Floats | None,
+        known: float | None = None,
+    ) -> None:
         self.problem, self.gap, self.max_cells, self.cells = problem, gap, max_cells, 0
+        self.fixed = known is not None
         self.x = np.zeros(len(problem.a0))
         self.x[problem.start[:-1]] = 1.0
         self.value = problem.value(self.x)
         self.reference = abs(self.value)
+        if known is not None:
+            self.value = known
+            return
         if start is not None:
             self._offer(start)
         if problem.groups:
@@ -72,7 +94,7 @@ class _Search:
             self._offer(best_response(problem, self.x))
 
     def _offer(self, x: Floats) -> None:
-        value = self.problem.value(x)
+        value = math.inf if self.fixed else self.problem.value(x)
         if value < self.value:
             self.x, self.value = x, value
 
@@ -114,8 +136,20 @@ class _Search:
         if not p.groups or not (p.a1.any() or p.a0.any() or p.lines.slope.any()):
             return self._separable()
         first = p.least_wait
-        scale = self._last_wait(first)
-        heap = [(p.constant, first, scale)]
+        lower = self._cells(first, self._last_wait(first))
+        return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
+
+    def within(self, low: float, high: float) -> float:
+        """:func:`bound_between`."""
+        p = self.problem
+        if not p.groups or not (p.a1.any() or p.a0.any() or p.lines.slope.any()):
+            return min(self._program(low, math.inf)[0], self.value) if p.groups else self.value
+        last = min(high, self._last_wait(low))
+        return self._cells(low, last) if last > low else min(self._program(low, high)[0], self.value)
+
+    def _cells(self, first: float, scale: float) -> float:
+        """The bound over the waits from ``first`` to ``scale``."""
+        heap = [(self.problem.constant, first, scale)]
         finished = math.inf
         while heap and self.cells < self.max_cells:
             bound, low, high = heapq.heappop(heap)
@@ -133,8 +167,7 @@ class _Search:
                     heapq.heappush(heap, (value, a, b))
                 else:
                     finished = min(finished, value)
-        lower = min([finished, *(b for b, _, _ in heap), self.value])
-        return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
+        return min([finished, *(b for b, _, _ in heap), self.value])
 
     def _separable(self) -> Certified:
         """Nothing crosses the link at a cost: every group for itself."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nona.placement.envelope import Envelope, envelope
 from nona.placement.evaluate import Candidates
-from nona.placement.interiors.bounds import Least, least_column
+from nona.placement.interiors.bounds import Least, least_column, priced
 from nona.placement.model import Model
 from nona.placement.network.rows import Rows
 
@@ -138,25 +138,29 @@ def build_problem(
     *,
     credit_s: float = 0.0,
     relaxed: bool = False,
+    least: Sequence[Sequence[Least]] | None = None,
 ) -> Problem:
     """The problem at W_c = ``server_wait_s``, (J,) or one for all, with prices, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better. With ``relaxed``, groups whose candidates are restricted get
     one more column that is no worse than any configuration left out (:mod:`nona.placement.interiors.bounds`)
-    at the least price. The optimum then bounds the unrestricted problem.
+    at the least price. The optimum then bounds the unrestricted problem. With ``least`` the groups get
+    these columns instead, prices included (:mod:`nona.placement.interiors.relaxation`).
     """
     known: dict[tuple[int, float], Envelope] = {}
     waits = np.broadcast_to(np.asarray(server_wait_s, dtype=float), (len(model.candidates),)).tolist()
     columns: list[_Columns] = []
-    for g in groups:
+    for i, g in enumerate(groups):
         c, wait = g.candidates, waits[g.query]
         if (id(c), wait) not in known:
             known[id(c), wait] = envelope(c, wait)
         weight = max(float(model.weights[g.query]), _LEAST_WEIGHT)
         rate = model.system.queries[g.query].rate * len(g.members)
-        bound = least_column(c, wait) if relaxed and not c.exhaustive else None
-        columns.append(_columns(g, known[id(c), wait], weight, rate, bound))
+        bounds: Sequence[Least] = () if least is None else least[i]
+        if relaxed and least is None and not c.exhaustive:
+            bounds = (priced(least_column(c, wait), g.least_price_s / weight),)
+        columns.append(_columns(g, known[id(c), wait], weight, rate, bounds))
     rho, moment = model.background
     fifo = model.system.discipline == "fifo"
     constant = sum(
@@ -199,7 +203,7 @@ class _Columns:
     column: NDArray[np.int64]
 
 
-def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: Least | None) -> _Columns:
+def _columns(g: Group, lines: Envelope, weight: float, rate: float, bounds: Sequence[Least]) -> _Columns:
     kept = g.candidates.messages
     idle = weight * lines(0.0) + g.price_s
     local = int(np.argmax(g.candidates.local))
@@ -208,8 +212,8 @@ def _columns(g: Group, lines: Envelope, weight: float, rate: float, bound: Least
     at = np.concatenate([np.arange(lines.start[i], lines.start[i + 1]) for i in keep])
     const, slope = weight * lines.const[at] + np.repeat(g.price_s[keep], counts), weight * lines.slope[at]
     load, square, bundle = kept.load_s[keep], kept.square_s2[keep], kept.bundle_s2[keep]
-    if bound is not None:
-        lowest = weight * np.array([bound.chain_s, bound.message_s]) + g.least_price_s
+    for bound in bounds:
+        lowest = weight * np.array([bound.chain_s, bound.message_s])
         const, slope = np.append(const, lowest), np.append(slope, [0.0, weight * bound.slope])
         load, square = np.append(load, bound.load_s), np.append(square, bound.square_s2)
         bundle = np.append(bundle, bound.square_s2)

@@ -18,6 +18,8 @@ from nona.placement.exhaustive import solve_exhaustive
 from nona.placement.feasibility import check_feasible
 from nona.placement.fixed import server_slots
 from nona.placement.interiors.candidates import candidates
+from nona.placement.interiors.certify import linearised_bound_s, unconditional_bound_s
+from nona.placement.interiors.columns import generate
 from nona.placement.messages import Link
 from nona.placement.model import Model, build_model
 from nona.placement.objective import evaluate
@@ -25,7 +27,7 @@ from nona.placement.parametric import Certified, solve_parametric
 from nona.placement.placement import Placement
 from nona.placement.prediction import prediction_of
 from nona.placement.problem import Problem, build_problem, groups_of
-from nona.placement.settle import Settled, settle
+from nona.placement.settle import Settled, descend, settle
 from nona.placement.shape import Shape
 from nona.placement.shares.balance import loads_of
 from nona.placement.shares.bound import shares_bound_s
@@ -38,7 +40,10 @@ from nona.system import System
 from nona.units import format_time
 
 Floats = NDArray[np.float64]
+Table = list[list[Floats]]
 Run = Callable[..., Settled]
+GAP = 2e-5  # that the certified solver aims at
+CLOSED = 1e-4  # a gap at which nothing is said to be left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class Solver:
     run: Run
 
 
-def _parametric(model: Model, *, gap: float = 2e-5, max_cells: int = 4000) -> Settled:
+def _parametric(model: Model, *, gap: float = GAP, max_cells: int = 4000) -> Settled:
     def rough(problem: Problem, start: Floats | None) -> Certified:
         return solve_parametric(problem, gap=max(gap, 2e-3), max_cells=max_cells, start=start)
 
@@ -82,9 +87,10 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
     options
         Of the solver: ``gap`` and ``max_cells`` (parametric), ``starts`` and ``seed`` (slsqp),
         ``grid`` (exhaustive); and for all ``enumerated``: the largest interior of which every
-        configuration is listed (6), and ``shares``: of the executor classes, ``"optimal"`` (searched
-        where there are several, see :mod:`nona.placement.shares.search`), ``"uniform"``, or (J, K)
-        probabilities.
+        configuration is listed (6), ``time_s``: about how long to look for better configurations of
+        larger interiors, and for better bounds, where a gap is open (6 s), and ``shares``: of the
+        executor classes, ``"optimal"`` (searched where there are several, see
+        :mod:`nona.placement.shares.search`), ``"uniform"``, or (J, K) probabilities.
 
     Returns
     -------
@@ -104,9 +110,14 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
     began = time.perf_counter()
     slots = server_slots(system)
     enumerated, wanted = options.pop("enumerated", 6), options.pop("shares", "optimal")
+    time_s = options.pop("time_s", 6.0)
 
     def listed(shape: Shape, link: Link) -> Candidates:
         return candidates(shape, link, slots, enumerated)
+
+    def again(model: Model, x: Table) -> Settled:
+        gap = options.get("gap", GAP)
+        return descend(model, lambda problem, start: solve_parametric(problem, gap=gap, start=start), x)
 
     def solve_at(shares: Floats | None) -> Solved[tuple[Model, Settled]]:
         check_feasible(system, shares)
@@ -116,8 +127,9 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
         return Solved(model.shares, settled.value_s, placements(model, settled.x), wait, (model, settled))
 
     model, settled = choose_shares(system, wanted, solve_at).kept
-    bound = lower_bound_s(model, settled)
-    everywhere = math.nan if math.isnan(bound) else min(global_bound_s(model), settled.value_s)
+    if solver == "parametric":  # once, at the shares that were chosen
+        model, settled = generate(model, settled, again, time.perf_counter() + 0.5 * time_s)
+    bound, everywhere = bounds_s(model, settled, time.perf_counter() + 0.5 * time_s)
     free = not math.isnan(bound) and is_choice(system, allowed_classes(system))
     if free:
         loads = loads_of(system, allowed_classes(system))
@@ -149,13 +161,25 @@ def _run(solver: Solver, model: Model, options: Mapping[str, Any]) -> Settled:
         raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None
 
 
-def lower_bound_s(model: Model, settled: Settled) -> float:
-    """A bound for all configurations, those that were not listed among them."""
+def bounds_s(model: Model, settled: Settled, deadline: float) -> tuple[float, float]:
+    """(bound at this server wait, bound for every server wait), of all configurations, listed or not.
+
+    Where the columns that are quickly made leave a gap, those of
+    :mod:`nona.placement.interiors.certify` are taken, until ``deadline``. ``nan`` without a certificate.
+    """
     bound = settled.certified.lower_bound_s
-    if math.isnan(bound) or all(g.candidates.exhaustive for g in settled.priced.groups):
-        return bound
-    relaxed = settled.priced.problem(model, relaxed=True)
-    return min(bound, solve_parametric(relaxed, gap=1e-4).lower_bound_s)
+    if math.isnan(bound):
+        return bound, bound
+    value, everywhere = settled.value_s, global_bound_s(model)
+    if not all(g.candidates.exhaustive for g in settled.priced.groups):
+        relaxed = settled.priced.problem(model, relaxed=True)
+        listed, bound = bound, min(bound, solve_parametric(relaxed, gap=1e-4).lower_bound_s)
+        if bound < value * (1.0 - CLOSED):
+            bound = max(bound, min(listed, linearised_bound_s(model, settled, deadline)))
+        if bound < value * (1.0 - CLOSED):
+            everywhere = max(everywhere, unconditional_bound_s(model, settled, deadline))
+    everywhere = min(everywhere, value)
+    return max(bound, everywhere), everywhere
 
 
 def global_bound_s(model: Model) -> float:
@@ -181,8 +205,9 @@ def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float, fre
         )
     if not settled.certified.complete:
         notes.append(f"Stopped after {settled.certified.cells} linear programs before the wanted gap.")
+    closed = bound >= settled.value_s * (1.0 - CLOSED)
     restricted = dict.fromkeys(
-        g.candidates.note for g in settled.priced.groups if not g.candidates.exhaustive
+        g.candidates.note for g in settled.priced.groups if not g.candidates.exhaustive and not closed
     )
     notes += [f"Restricted: {note}; the bounds hold for all configurations." for note in restricted]
     return tuple(notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nona.placement.evaluate import Candidates
 from nona.placement.shape import Shape
@@ -21,6 +21,11 @@ class Least:
     slope: float
     load_s: float
     square_s2: float
+
+
+def priced(least: Least, price_s: float) -> Least:
+    """The same with a charge of ``price_s`` besides the span."""
+    return replace(least, chain_s=least.chain_s + price_s, message_s=least.message_s + price_s)
 
 
 def least_column(c: Candidates, server_wait_s: float) -> Least:

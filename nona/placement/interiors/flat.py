@@ -20,7 +20,8 @@ class Flat(NamedTuple):
     """Nodes 0 (root), 1…m, m+1 (sink); E edges.
 
     ``into`` and ``out`` list the edges of every node, those of v at ``into_at[v]`` … ``into_at[v+1]``.
-    ``link_s`` (E,) are seconds at the link, 0 where nothing crosses it. ``class_s`` (K, m+2).
+    ``link_s`` (E,) are seconds at the link, 0 where nothing crosses it; a message is through after ``own``
+    times its own and ``queued`` times those before it in its batch. ``class_s`` (K, m+2).
     """
 
     m: int
@@ -38,6 +39,8 @@ class Flat(NamedTuple):
     into: Ints
     out_at: Ints
     out: Ints
+    own: float
+    queued: float
     latency_s: float
     wait: float
     visit_s: float
@@ -70,6 +73,8 @@ def flatten(shape: Shape, link: Link, slots: int, prices: Prices) -> Flat:
         into=into,
         out_at=out_at,
         out=out,
+        own=link.capacity / link.speed,
+        queued=1.0 if link.route is None else link.route.queued * link.capacity,
         latency_s=link.latency_s if link.crosses else 0.0,
         wait=prices.link_wait if link.crosses or not fifo else 0.0,
         visit_s=prices.server_wait_s,

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
-from nona.placement.interiors.flat import Flat, flatten
-from nona.placement.interiors.prices import Prices, costs
+from nona.placement.interiors.flat import flatten
+from nona.placement.interiors.prices import Prices, costs, scatter_s
+from nona.placement.interiors.relaxation import tails
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
@@ -98,7 +99,7 @@ def cheapest_configuration(
     flat = flatten(shape, link, slots, prices)
     shift = scatter_s(prices, shape) + ahead_s(prices)
     found = np.zeros(shape.m + 2, dtype=np.int64)
-    away, bound, _ = search(flat, tails(shape, flat), best - shift, found, nodes)
+    away, bound, _ = search(flat, tails(shape), best - shift, found, nodes)
     bound = min(bound + shift, best)
     if away + shift < best and found.any():
         labels = found[1:]
@@ -106,27 +107,6 @@ def cheapest_configuration(
     return Found(labels, best, min(bound, best), bound >= best - 1e-12 * abs(best))
 
 
-def scatter_s(prices: Prices, shape: Shape) -> float:
-    """What the scatter of task times adds to the price of every configuration's blocks, seconds."""
-    b = prices.blocks
-    return float(
-        sum(
-            b.factor[k] * b.scv * (b.root_s[k] ** 2 + (shape.class_s[k] ** 2).sum())
-            for k in range(len(b.factor))
-        )
-    )
-
-
 def ahead_s(prices: Prices) -> float:
     """Charge of the run that begins at the sink, for configurations that are not local, seconds."""
     return float(prices.blocks.factor @ prices.blocks.ahead_s2)
-
-
-def tails(shape: Shape, flat: Flat) -> NDArray[np.float64]:
-    """(m+2,) Least seconds from the end of a node to the start of the sink: the earliest starts backwards."""
-    tail = np.zeros(shape.m + 2)
-    for u in range(shape.m, -1, -1):
-        for e in shape.edges_of[u]:
-            v = int(shape.target[e])
-            tail[u] = max(tail[u], flat.time_s[v] + tail[v])
-    return tail

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from nona.placement.evaluate import Candidates, spans
 from nona.placement.model import Model
 from nona.placement.run_length import Blocks, blocks
+from nona.placement.shape import Shape
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +81,17 @@ def costs(candidates: Candidates, prices: Prices) -> Floats:
     if len(prices.blocks.factor):
         total = total + prices.blocks.of(blocks(candidates))
     return total
+
+
+def scatter_s(prices: Prices, shape: Shape) -> float:
+    """What the scatter of task times adds to the price of every configuration's blocks, seconds."""
+    b = prices.blocks
+    return float(
+        sum(
+            b.factor[k] * b.scv * (b.root_s[k] ** 2 + (shape.class_s[k] ** 2).sum())
+            for k in range(len(b.factor))
+        )
+    )
 
 
 def block_prices(model: Model, x: Sequence[Sequence[Floats]], visits: Floats) -> list[list[BlockPrice]]:

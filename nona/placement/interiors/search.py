@@ -67,7 +67,7 @@ def _arrival(f: Any, v: int, server: Any, end_s: Any, known: int) -> Any:
         u = f.source[e]
         arrives = end_s[u]
         if server[u] != server[v]:
-            moved = _through(f, e, server, known)
+            moved = f.queued * (_through(f, e, server, known) - f.link_s[e]) + f.own * f.link_s[e]
             arrives += f.latency_s + (moved + f.wait if f.fifo else moved * (1.0 + f.wait))
             if v <= f.m:
                 arrives += f.visit_s

@@ -1,0 +1,98 @@
+"""A bound on every placement, configurations that are not listed included.
+
+The relaxed columns (:mod:`~.relaxation`) hold from a wait of the link upwards, and are the sharper the
+higher it is. So the axis of the wait is cut at a few waits around the solution's; on each piece the
+problem is solved with the columns that hold there, and the least of the pieces' bounds is one for all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.fixed import server_slots
+from nona.placement.interiors.bounds import Least
+from nona.placement.interiors.columns import group_prices, shadow, weight_of
+from nona.placement.interiors.prices import BlockPrice, Prices
+from nona.placement.interiors.relaxation import least_columns
+from nona.placement.model import Model
+from nona.placement.parametric import bound_between, solve_parametric
+from nona.placement.problem import Group, Problem, build_problem, groups_of
+from nona.placement.settle import Settled
+
+Floats = NDArray[np.float64]
+# Waits of the pieces, as shares of the way from the least wait to the solution's.
+_PIECES = (0.0, 0.4, 0.75, 0.92, 1.0, 1.1, 1.4, 2.0, 4.0)
+_CELLS = 300
+_GAP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A problem to be bounded: its groups, server waits (J,), prices of each group, and credit."""
+
+    model: Model
+    groups: Sequence[Group]
+    server_wait_s: Floats
+    prices: Sequence[Prices]
+    credit_s: float = 0.0
+
+    def problem(self, floor: float) -> Problem:
+        """With relaxed columns that hold where the link's wait is at least ``floor``."""
+        slots = server_slots(self.model.system)
+        known: dict[tuple[int, int], tuple[Least, ...]] = {}
+        least: list[tuple[Least, ...]] = []
+        for g, prices in zip(self.groups, self.prices, strict=True):
+            key = (id(g.candidates), g.query)
+            if g.candidates.exhaustive:
+                least.append(())
+                continue
+            if key not in known or len(prices.blocks.factor):
+                known[key] = least_columns(g.candidates, slots, replace(prices, link_wait=floor))
+            least.append(known[key])
+        return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
+
+    def bound(self, known: float, wait: float, deadline: float) -> float:
+        """No placement of the problem is below this; at most ``known``, the value of one."""
+        plain = build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s)
+        first = plain.least_wait
+        if plain.network is not None:
+            relaxed = solve_parametric(self.problem(first), gap=_GAP, max_cells=_CELLS)
+            return min(known, relaxed.lower_bound_s)
+        floors = sorted({first + share * max(wait - first, 0.0) for share in _PIECES})
+        ends = [*floors[1:], math.inf]
+        lowest, last = known, self.problem(first)
+        for floor, end in zip(floors, ends, strict=True):
+            # Out of time the columns of a lower wait still hold.
+            last = last if time.perf_counter() > deadline or floor == first else self.problem(floor)
+            lowest = min(lowest, bound_between(last, floor, end, known, gap=_GAP, max_cells=_CELLS))
+        return lowest
+
+
+def linearised_bound_s(model: Model, settled: Settled, deadline: float) -> float:
+    """A bound at the placement's own server wait, linearised there."""
+    priced = settled.priced
+    at = shadow(priced.problem(model), settled.certified.x)
+    prices = group_prices(model, settled, at)
+    waits = np.broadcast_to(np.asarray(priced.server_wait_s, dtype=float), (len(model.candidates),))
+    task = Task(model, priced.groups, waits, prices, priced.credit_s)
+    return task.bound(settled.certified.value_s, at.wait, deadline)
+
+
+def unconditional_bound_s(model: Model, settled: Settled, deadline: float) -> float:
+    """A bound for every server wait that a placement may bring about."""
+    groups = groups_of(model)
+    waits = np.broadcast_to(np.asarray(model.least_server_wait_s, dtype=float), (len(model.candidates),))
+    at = shadow(settled.priced.problem(model), settled.certified.x)
+    fifo = model.system.discipline == "fifo"
+    prices = []
+    for g in groups:
+        unit = at.multiplier * model.system.queries[g.query].rate / weight_of(model, g)
+        load = unit * (2.0 * at.wait if fifo else 1.0 + at.wait)
+        prices.append(Prices(at.wait, float(waits[g.query]), load, 0.0, BlockPrice()))
+    return Task(model, groups, waits, prices).bound(settled.value_s, at.wait, deadline)

@@ -1,0 +1,183 @@
+"""Column generation: configurations that are worth their price, for interiors of which not all are listed.
+
+A solution of the listed configurations gives waits W_n, W_c and prices: of link load and squared
+batches (the multiplier of the link's row), and of blocks of work. At these a local search starts from
+the best listed configurations; what it finds is listed too, and the problem is solved again, until
+nothing new is found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.configurations import Labels, canonical
+from nona.placement.evaluate import VISITS, Candidates
+from nona.placement.fixed import server_slots
+from nona.placement.interiors.clusters import clusters, flat_groups
+from nona.placement.interiors.flat import flatten
+from nona.placement.interiors.prices import BlockPrice, Prices, block_prices, costs
+from nona.placement.knapsack import solve_knapsack
+from nona.placement.model import Model
+from nona.placement.objective import evaluate, objective_s
+from nona.placement.problem import Group, Problem
+from nona.placement.settle import Settled
+
+Floats = NDArray[np.float64]
+Table = list[list[Floats]]
+_STARTS = 2  # local searches at each set of prices
+_TRIALS = 60_000  # configurations tried in one of them
+_ROUNDS = 20
+# Shares of the server wait, and what is charged for a second of link load besides the solution's price.
+_TRIED = ((1.0, 0.0), (0.3, 0.0), (0.05, 0.0), (0.3, 3.0), (0.05, 30.0))
+_GAIN = 1e-4
+_FOUND = ", and what column generation found at the prices of the solutions"
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """The link's wait at a solution, and the multiplier of its row."""
+
+    wait: float
+    multiplier: float
+
+
+def shadow(problem: Problem, x: Floats) -> Shadow:
+    """The prices at a point ``x`` of the problem."""
+    used = np.flatnonzero(x)
+    wait = problem.wait(used, x[used])
+    row, bound = problem.a0 + wait * problem.a1, wait * problem.b1 - problem.b0
+    choice = solve_knapsack(problem.start, problem.group, problem.lines(wait), row, max(bound, 0.0))
+    return Shadow(wait, choice.multiplier if np.isfinite(choice.multiplier) else 0.0)
+
+
+def group_prices(model: Model, settled: Settled, at: Shadow) -> list[Prices]:
+    """For every group of the priced problem what a configuration costs, per unit of the class's weight."""
+    value = evaluate(model, settled.x)
+    visits = model.weights * value.terms[:, VISITS]
+    waits = np.broadcast_to(np.asarray(value.server_wait_s, dtype=float), visits.shape)
+    charged = block_prices(model, settled.x, visits)
+    return [
+        _prices(model, g, at, float(waits[g.query]), charged[g.query][g.members[0]])
+        for g in settled.priced.groups
+    ]
+
+
+def _prices(model: Model, g: Group, at: Shadow, server_wait_s: float, blocks: BlockPrice) -> Prices:
+    weight = weight_of(model, g)
+    unit = at.multiplier * model.system.queries[g.query].rate / weight
+    fifo = model.system.discipline == "fifo"
+    return Prices(
+        link_wait=at.wait,
+        server_wait_s=server_wait_s,
+        load=unit * (2.0 * at.wait if fifo else 1.0 + at.wait),
+        square=unit if fifo else 0.0,
+        blocks=replace(blocks, factor=blocks.factor / weight),
+    )
+
+
+def weight_of(model: Model, g: Group) -> float:
+    """The weight of a group's class in the problem (a little for classes without arrivals)."""
+    return max(float(model.weights[g.query]), 1e-12)
+
+
+def climbed(candidates: Candidates, slots: int, prices: Prices) -> Labels:
+    """(n, m+1) What the local search makes of the best candidates at these prices, without known ones."""
+    from nona.placement.interiors.climb import climb
+
+    shape = candidates.shape
+    flat = flatten(shape, candidates.link, slots, prices)
+    group_at, members = flat_groups(clusters(shape))
+    known = {tuple(row) for row in candidates.labels.tolist()}
+    tensors = int(shape.tensor.max(initial=0)) + 1
+    found: dict[tuple[int, ...], None] = {}
+    for row in np.argsort(costs(candidates, prices), kind="stable")[:_STARTS].tolist():
+        server = np.concatenate([[0], candidates.labels[row]]).astype(np.int64)
+        climb(flat, tensors, server, group_at, members, _TRIALS)
+        if not shape.has_root:
+            server[1:] = _from_first(server[1:])
+        label = canonical(server[1:].tolist())
+        if label not in known:
+            found[label] = None
+    return np.array(list(found), dtype=np.int64).reshape(-1, shape.m + 1)
+
+
+def _from_first(server: Labels) -> Labels:
+    """Behind a virtual root: the first task's server gets number 0."""
+    first = server[0]
+    return np.where(server == first, 0, np.where(server == 0, first, server))
+
+
+def generate(
+    model: Model, settled: Settled, again: Callable[[Model, Table], Settled], deadline: float
+) -> tuple[Model, Settled]:
+    """List what the prices of the solution call for and solve ``again``, until nothing is gained.
+
+    The prices are taken at this placement's server wait and at less, because a placement with
+    shorter blocks of work brings the wait down that speaks against it; and with a dearer link,
+    because one that nobody uses yet costs nothing.
+    """
+    slots = server_slots(model.system)
+    for _ in range(_ROUNDS):
+        new = _wanted(model, settled, slots, deadline)
+        if not new:
+            break
+        before = settled.value_s
+        known = {id(c): len(c) for row in model.candidates for c in row if id(c) in new}
+        groups = [(g, known.get(id(g.candidates), 0)) for g in settled.priced.groups]
+        model, x = _extended(model, settled.x, {k: np.unique(np.vstack(v), axis=0) for k, v in new.items()})
+        settled = again(model, _best_pure(model, x, [(g, n) for g, n in groups if n]))
+        if settled.value_s >= before * (1.0 - _GAIN) or time.perf_counter() > deadline:
+            break
+    return model, settled
+
+
+def _wanted(model: Model, settled: Settled, slots: int, deadline: float) -> dict[int, list[Labels]]:
+    """New configurations for each set of candidates, by its identity."""
+    at = shadow(settled.priced.problem(model), settled.certified.x)
+    new: dict[int, list[Labels]] = {}
+    for share, extra in _TRIED:
+        for g, prices in zip(settled.priced.groups, group_prices(model, settled, at), strict=True):
+            if g.candidates.exhaustive or model.weights[g.query] == 0 or time.perf_counter() > deadline:
+                continue
+            cheaper = replace(prices, server_wait_s=share * prices.server_wait_s, load=prices.load + extra)
+            rows = climbed(g.candidates, slots, cheaper)
+            if len(rows):
+                new.setdefault(id(g.candidates), []).append(rows)
+    return new
+
+
+def _best_pure(model: Model, x: Table, groups: list[tuple[Group, int]]) -> Table:
+    """``x``, or better: one group at a time all in one of its new configurations (from the n-th on)."""
+    best, value = x, objective_s(model, evaluate(model, x))
+    for g, known in groups:
+        size = len(x[g.query][g.members[0]])
+        for at in range(known, size):
+            moved = [list(row) for row in x]
+            for k in g.members:
+                moved[g.query][k] = np.eye(1, size, at)[0]
+            found = objective_s(model, evaluate(model, moved))
+            if found < value:
+                best, value = moved, found
+    return best
+
+
+def _extended(model: Model, x: Table, new: dict[int, Labels]) -> tuple[Model, Table]:
+    """The model with more candidates, and the same point there."""
+    made: dict[int, Candidates] = {}
+    for row in model.candidates:
+        for c in row:
+            if id(c) in new and id(c) not in made:
+                labels = np.vstack([c.labels, new[id(c)]])
+                first = c.note.partition(_FOUND)[0]
+                made[id(c)] = replace(c, labels=labels, note=f"{first}{_FOUND}, {len(labels)} in all")
+    rows = tuple(tuple(made.get(id(c), c) for c in row) for row in model.candidates)
+    padded = [
+        [np.pad(p, (0, len(c) - len(p))) for c, p in zip(row, ps, strict=True)]
+        for row, ps in zip(rows, x, strict=True)
+    ]
+    return replace(model, candidates=rows), padded

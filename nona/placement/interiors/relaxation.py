@@ -1,0 +1,160 @@
+"""Columns that no configuration undercuts, for interiors of which not all are listed.
+
+At fixed waits, with α a price of link load and γ that of squared blocks of work, every configuration
+that is not local costs span + α·load + γ·M ≥ h(α). Two things make h:
+
+* **The earliest end** e(α) (:mod:`~.earliest`), every crossing made longer by α times its seconds at the
+  link: messages along a path differ, so span + α·load is no less than a path of these.
+* **Cuts of the work.** A block of work begins at a task v only where some input of v crosses, after
+  which the longest chain behind v is still to run: the span is at least c(v) = min over inputs (u, v) of
+  e(u) + p(u) + d(u, v) + p(v) + tail(v). With k such tasks there are at most k + 1 blocks, so M is at least
+  (P + p)²/(k + 1), and the span at least the k-th smallest c. (Behind a virtual root a part may begin
+  with a source, without a message; there are at most as many such parts as other servers.)
+
+So h(α) = min over k ≥ 1 of max(e(α), c_k) + γ·max((P + p)²/(k + 1), p² + Σ p_v²). From h at several α follow
+points (cost, load) such that every configuration lies above their lower hull: the relaxed columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.evaluate import Candidates
+from nona.placement.interiors.bounds import Least, least_column
+from nona.placement.interiors.flat import Flat, flatten
+from nona.placement.interiors.prices import Prices, costs, scatter_s
+from nona.placement.shape import Shape
+
+Floats = NDArray[np.float64]
+_SHARES = (0.3, 0.6, 1.0, 1.6, 4.0)  # of the price of load at the solution
+_PRICES = (1.0, 10.0)
+_TREE = 16  # interiors up to this size are searched
+_NODES = 30_000
+
+
+def least_columns(c: Candidates, slots: int, prices: Prices) -> tuple[Least, ...]:
+    """Columns for all configurations of ``c`` but the local one, at waits from those of ``prices`` on."""
+    simple = least_column(c, prices.server_wait_s)
+    flat = flatten(c.shape, c.link, slots, prices)
+    fixed = common_s(flat, prices, c.shape)
+    cut = cuts_s(c.shape, flat)
+    grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
+    cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, cut)) for alpha in grid]
+    if c.shape.m <= _TREE:
+        cuts = [(alpha, max(h, _searched(c, flat, prices, alpha))) for alpha, h in cuts]
+    return tuple(
+        Least(cost, simple.message_s + fixed + _single_squares(flat), simple.slope, load, 0.0)
+        for cost, load in corners(cuts, simple.load_s)
+    )
+
+
+def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tuple[float, float]]:
+    """Corners (cost, load) of the region cost + α·load ≥ h for all ``cuts`` (α, h), load ≥ ``least_load``.
+
+    >>> corners([(0.0, 1.0), (1.0, 3.0)], 0.5)
+    [(2.5, 0.5), (1.0, 2.0)]
+    """
+    load, found = least_load, []
+    alpha, high = max(cuts, key=lambda c: (c[1] - c[0] * load, -c[0]))
+    found.append((high - alpha * load, load))
+    while alpha > 0.0:
+        flatter = [((high - h) / (alpha - a), a, h) for a, h in cuts if a < alpha]
+        if not flatter:
+            break
+        load, alpha, high = min(flatter)
+        load = max(load, least_load)
+        found.append((high - alpha * load, load))
+    return found
+
+
+def crossing_s(f: Flat, charged: Floats) -> Floats:
+    """(E,) Least seconds from the end of an edge's source to its target's start, if it is crossed."""
+    moved = f.own * f.link_s
+    moved = moved + f.wait if f.fifo else moved * (1.0 + f.wait)
+    visit = np.where(f.target <= f.m, f.visit_s, 0.0)
+    result: Floats = f.latency_s + moved + visit + charged
+    return result
+
+
+def starts(f: Flat, delay_s: Floats) -> Floats:
+    """(m+2,) Bounds on the start of every node when a crossed edge takes ``delay_s`` (E,)."""
+    from nona.placement.interiors.earliest import earliest_starts
+
+    first = np.zeros(f.m + 2)
+    first[1 : f.m + 1][_sources(f)] = f.visit_s
+    return earliest_starts(f.m + 2, f.time_s, first, f.into_at, f.into, f.source, delay_s)
+
+
+def earliest_end(f: Flat, start: Floats) -> float:
+    """The span that follows from the starts, of configurations that are not local."""
+    if f.has_sink:
+        return float(start[-1]) + f.visit_s
+    return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
+
+
+def _sources(f: Flat) -> NDArray[np.bool_]:
+    """(m,) Interior tasks without any input."""
+    result: NDArray[np.bool_] = np.diff(f.into_at)[1 : f.m + 1] == 0
+    return result
+
+
+def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
+    """h(α) of the configurations that are not among ``c``, by a search of the tree as far as it goes."""
+    from nona.placement.interiors.search import search
+
+    at = replace(prices, load=alpha, square=0.0)
+    listed = float(np.where(c.local, np.inf, costs(c, at)).min())
+    shift = float(at.blocks.factor @ at.blocks.ahead_s2) + scatter_s(at, c.shape)
+    found = np.zeros(f.m + 2, dtype=np.int64)
+    flat = f._replace(load=alpha, square=0.0)
+    return float(search(flat, tails(c.shape), listed - shift, found, _NODES)[1]) + shift
+
+
+def least_cost_s(f: Flat, prices: Prices, alpha: float, cut: Floats) -> float:
+    """h(α) but for what all configurations have in common; ``cut`` of :func:`cuts_s`."""
+    end = earliest_end(f, starts(f, crossing_s(f, alpha * f.link_s)))
+    pieces = np.arange(1, len(cut) + 1) + 1.0
+    b = prices.blocks
+    work = f.class_s.sum(axis=1) + b.root_s
+    squares = np.maximum(np.multiply.outer(1.0 / pieces, work**2), (f.class_s**2).sum(axis=1) + b.root_s**2)
+    return float((np.maximum(end, cut) + squares @ b.factor).min())
+
+
+def cuts_s(shape: Shape, f: Flat) -> Floats:
+    """(k,) c(v) of all that may begin a block, ascending, the sink's among them."""
+    delay = crossing_s(f, np.zeros(len(f.source)))
+    start = starts(f, delay)
+    tail = tails(shape)
+    last = f.visit_s if f.has_sink else 0.0
+    least = np.full(f.m + 2, np.inf)
+    np.minimum.at(least, f.target, start[f.source] + f.time_s[f.source] + delay)
+    least += f.time_s + tail + last
+    sources = np.flatnonzero(_sources(f)) + 1
+    free = np.sort(f.visit_s + f.time_s[sources] + tail[sources] + last)[: f.slots - 1]
+    found = np.sort(np.concatenate([least[np.isfinite(least)], free]))
+    return found if len(found) else np.full(1, f.visit_s)
+
+
+def _single_squares(f: Flat) -> float:
+    """What the blocks cost at least, each task a block of its own."""
+    return float(f.factor @ ((f.class_s**2).sum(axis=1) + f.root_s**2))
+
+
+def common_s(f: Flat, prices: Prices, shape: Shape) -> float:
+    """Charges that all configurations share that are not local: of root, scatter and the run ahead."""
+    b = prices.blocks
+    return float(b.factor @ (b.run_s * b.root_s + b.ahead_s2)) + scatter_s(prices, shape)
+
+
+def tails(shape: Shape) -> Floats:
+    """(m+2,) Seconds of the longest chain between the end of a node and the start of the sink."""
+    tail = np.zeros(shape.m + 2)
+    for u in range(shape.m, -1, -1):
+        for e in shape.edges_of[u]:
+            v = int(shape.target[e])
+            tail[u] = max(tail[u], (float(shape.mean_s[v - 1]) if v <= shape.m else 0.0) + tail[v])
+    return tail
