@@ -19,6 +19,7 @@ LIBRARY = {  # parts of benchmarks
     "fork_join",
     "heap_loop",
     "idiomatic_simpy",
+    "large_networks",
     "machine",
 }
 
