@@ -54,6 +54,11 @@ def test_place_certifies_every_shipped_scenario(scenario: str, capsys: pytest.Ca
     predicted = placed["predicted"]
     assert 0 <= predicted["network_utilization"] < 1
     assert 0 < predicted["compute_utilization"] < 1
+    links = predicted["links"]
+    assert max(link["utilization"] for link in links) == pytest.approx(predicted["network_utilization"])
+    on_the_way = sum(link["share"] * link["wait_s"] for link in links)
+    assert on_the_way == pytest.approx(predicted["network_wait_s"])
+    assert (len(links) > 1) == (scenario == "racks_and_nics")
     for model in placed["models"].values():
         for subgraph in model["subgraphs"]:
             shares = [c["probability"] for c in subgraph["configurations"]]
