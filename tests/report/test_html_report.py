@@ -14,6 +14,7 @@ import pytest
 from nona import study
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.html.svg_axes import log_ticks, ticks
+from nona.report.placements.links import link_finding
 from nona.report.simulations.findings import findings
 from nona.report.text import interval_text
 from nona.samples import scenario_path
@@ -212,3 +213,15 @@ def test_marks_are_round_and_reach_both_ends(high: float) -> None:
     upright = log_ticks(high / 70, high)
     assert upright[0] <= high / 70
     assert upright[-1] >= high * (1 - 1e-9)
+
+
+def test_several_links_have_a_table_of_their_waits() -> None:
+    prepared = study.prepare(load_scenario(scenario_path("racks_and_nics")))
+    data = placement_outcome(prepared, study.place(prepared), MADE)
+    page = Page(placement_html(data))
+    links = data["nona"]["predicted"]["links"]
+    rows = {row[0]: row for row in page.rows if len(row) == 6}
+    assert [link["name"] for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
+    for link in links:
+        assert rows[link["name"]][-1] == format_time(link["wait_s"])
+    assert link_finding(links) in "".join(page.text)
