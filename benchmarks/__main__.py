@@ -21,6 +21,7 @@ LIBRARY = {  # parts of benchmarks
     "idiomatic_simpy",
     "large_networks",
     "machine",
+    "placement_trials",
 }
 
 

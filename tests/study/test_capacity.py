@@ -1,0 +1,116 @@
+"""How many servers keep the SLOs: by prediction, beside simulation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nona.cli import main
+from nona.errors import ScenarioError
+from nona.report.capacity import capacity_report, capacity_text
+from nona.samples import scenario_path
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario
+from nona.sources import Sources
+from nona.study.capacity import Capacity, Tried, cheapest, fewest_servers, with_gpu
+from nona.study.numbers import with_value
+
+NAME = "vision_language_8_servers"
+SOURCES = Sources(scenario_path(NAME).parent)
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Scenario:
+    small = with_value(load_scenario(scenario_path(NAME)), "simulation.jobs", 6000)
+    return with_value(small, "simulation.replications", 4)
+
+
+@pytest.fixture(scope="module")
+def found(scenario: Scenario) -> Capacity:
+    return fewest_servers(
+        scenario, SOURCES, 0.03, prices={scenario.cluster.servers[0].gpu: 2.0}, simulated=True
+    )
+
+
+def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: Capacity) -> None:
+    assert found.found is not None
+    assert found.fewer is not None
+    assert found.found.miss <= 0.03 < found.fewer.miss
+    assert found.fewer.servers == found.found.servers - 1
+    assert [t.servers for t in found.tried] == sorted({t.servers for t in found.tried})
+    assert found.cost == pytest.approx(2.0 * found.found.servers)
+
+
+def test_the_simulation_agrees_with_what_was_predicted(found: Capacity) -> None:
+    for tried in (found.found, found.fewer):
+        assert tried is not None
+        assert tried.simulated is not None
+        error = 2 * tried.error + tried.simulated.half_width
+        assert 1 - tried.simulated.mean == pytest.approx(tried.miss, abs=0.25 * tried.miss + error)
+
+
+def test_what_has_no_steady_state_misses_all(found: Capacity) -> None:
+    first = found.tried[0]
+    assert first.servers == 1
+    assert first.miss == float("inf")
+
+
+def test_too_few_at_most_is_said(scenario: Scenario) -> None:
+    none = fewest_servers(scenario, SOURCES, 0.03, most=2)
+    assert none.found is None
+    assert cheapest([none]) is None
+    told = capacity_report([none], None, 0.97, 0, 2)
+    assert "2 servers are too few to keep 97 % of the SLOs" in capacity_text(told)
+
+
+def test_the_cheapest_is_not_the_smallest() -> None:
+    many = Capacity("t4", Tried(20, 0.01, 0.001), None, (), 7.0)
+    few = Capacity("h100", Tried(4, 0.01, 0.001), None, (), 16.0)
+    assert cheapest([few, many]) is many
+    plain = [Capacity(c.gpu, c.found, None, (), None) for c in (many, few)]
+    assert cheapest(plain) is plain[1]
+
+
+def test_another_device_drops_a_layout_that_is_not_its_own() -> None:
+    sliced = load_scenario(scenario_path("mig_layouts"))
+    group = next(i for i, g in enumerate(sliced.cluster.servers) if g.mig)
+    changed = with_gpu(sliced, group, "t4")
+    assert changed.cluster.servers[group].gpu == "t4"
+    assert changed.cluster.servers[group].mig is None
+    assert changed.cluster.servers[group].count == sliced.cluster.servers[group].count
+
+
+def test_the_command_finds_that_splitting_needs_two(capsys: pytest.CaptureFixture[str]) -> None:
+    """The slides' example takes 22 ms on one server and 14 ms on two; its SLO lies between."""
+    assert main(["capacity", "slides_example", "--hit", "97%", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["devices"][0]["servers"] == 2
+    assert told["devices"][0]["predicted"]["miss"] == 0.0
+    assert told["devices"][0]["one_fewer"]["miss"] == 1.0
+    assert "2 servers with" in capacity_text(told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--hit", "2"), "--hit"),
+        (("--price", "t4"), "--price 't4' must be DEVICE=NUMBER"),
+        (("--group", "7"), "there is no cluster.servers[7]"),
+        (("--most", "0"), "--most 0 must be at least 1"),
+        (("--gpu", "abacus"), "abacus"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["capacity", NAME, *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert why in told.err
+    assert len(told.err.strip().splitlines()) == 1
+
+
+def test_a_target_is_a_share(scenario: Scenario) -> None:
+    with pytest.raises(ScenarioError, match="must lie between 0 and 1"):
+        fewest_servers(scenario, SOURCES, 1.5)
