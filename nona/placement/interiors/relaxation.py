@@ -46,10 +46,12 @@ def least_columns(c: Candidates, slots: int, prices: Prices) -> tuple[Least, ...
     cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, cut)) for alpha in grid]
     if c.shape.m <= _TREE:
         cuts = [(alpha, max(h, _searched(c, flat, prices, alpha))) for alpha, h in cuts]
-    return tuple(
-        Least(cost, simple.message_s + fixed + _single_squares(flat), simple.slope, load, 0.0)
-        for cost, load in corners(cuts, simple.load_s)
-    )
+    (cost, load), *others = corners(cuts, simple.load_s)
+    message_s = simple.message_s + fixed + _single_squares(flat)
+    # Only the first corner may have the line of a message as well. A configuration on the hull between two
+    # corners, where that line is higher, would lie below their mixture if the second had it too.
+    first = Least(cost, message_s, simple.slope, load, 0.0)
+    return (first, *(Least(cost, cost, 0.0, load, 0.0) for cost, load in others))
 
 
 def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tuple[float, float]]:
