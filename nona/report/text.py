@@ -86,6 +86,7 @@ def placement_text(report: Row) -> str:
         f"  link {p['network_utilization']:.0%} busy, wait {format_time(p['network_wait_s'])}; "
         f"executors {p['compute_utilization']:.0%} busy, wait {format_time(p['server_wait_s'])}",
         *_links_text(p["links"]),
+        *_classes_text(report),
     ]
     for name, model in report["models"].items():
         lines.append(f"{name}: JCT {format_time(model['jct_s'])}, {len(model['subgraphs'])} sub-graphs")
@@ -103,6 +104,21 @@ def _links_text(links: Sequence[Row]) -> list[str]:
         f"{r['utilization']:.0%} busy, wait {format_time(r['wait_s'])}"
         for r in (links if len(links) > 1 else ())
     ]
+
+
+def _classes_text(report: Row) -> list[str]:
+    """A line for each executor class, where there are several: load, wait, who runs there, weights."""
+    classes, shares = report["predicted"]["classes"], report["class_shares"]
+    lines = []
+    for told, held in zip(classes, report["memory"]["classes"], strict=True) if len(classes) > 1 else ():
+        kind = told["class"]
+        drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
+        lines.append(
+            f"  {kind}: {told['executors']} x, {told['utilization']:.0%} busy, wait "
+            f"{format_time(told['wait_s'])}; draws {drawn or 'nothing'}; "
+            f"{format_size(held['resident_bytes'])} of weights each"
+        )
+    return lines
 
 
 def _all_local(subgraph: Row) -> bool:

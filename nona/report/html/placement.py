@@ -9,6 +9,12 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
 from nona.report.placements.links import link_finding, link_rows
+from nona.report.placements.servers import (
+    class_rows,
+    memory_finding,
+    servers_finding,
+    share_rows,
+)
 from nona.report.text import or_dash, time_text
 from nona.units import format_time
 
@@ -38,6 +44,7 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         _beside(report, beside) if beside else "",
         table(_models(report), "Predicted mean JCT of each model and its parts"),
         _links(p.get("links", [])),
+        _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
         paragraph(others, "quiet") if others else "",
     )
@@ -65,6 +72,16 @@ def _models(report: Row) -> list[dict[str, str]]:
         }
         for name, m in report["models"].items()
     ]
+
+
+def _servers(report: Row) -> str:
+    """Executor classes, who is drawn to them, and the memory that weights take."""
+    shares = share_rows(report)
+    return (
+        paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
+        + table(class_rows(report), "Executor classes with their load, wait and memory")
+        + (table(shares, "Probability of each executor class, model by model") if shares else "")
+    )
 
 
 def _links(links: Sequence[Row]) -> str:
