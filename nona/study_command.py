@@ -18,9 +18,11 @@ from nona.errors import NonaError
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
+from nona.report.prediction_map.text import map_text
 from nona.report.table_files import csv_bytes
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study, stored_paper
+from nona.study.prediction_map import MapSettings, map_study, stored_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,36 @@ def _run_paper(arguments: argparse.Namespace) -> Mapping[str, object]:
     return data or {}
 
 
+def _map_arguments(parser: argparse.ArgumentParser) -> None:
+    usual = MapSettings()
+    parser.add_argument("--tasks", type=int, default=usual.tasks, help="about so many tasks in each run")
+    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
+    parser.add_argument("--seed", type=int, help="in place of the scenarios' seeds")
+    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
+    parser.add_argument(
+        "--shipped", action="store_true", help="show the map that ships with the program; simulate nothing"
+    )
+
+
+def _map(arguments: argparse.Namespace) -> None:
+    """Hold the prediction against the simulation, or show the shipped map."""
+    data = stored_map() if arguments.shipped else _run_map(arguments)
+    print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
+
+
+def _run_map(arguments: argparse.Namespace) -> Mapping[str, object]:
+    chosen = tuple(arguments.scenario or MapSettings().scenarios)
+    settings = MapSettings(arguments.tasks, arguments.replications, arguments.seed, chosen)
+    data = None
+    for told in map_study(settings, engine=arguments.engine):
+        tell(told.fraction, told.text)
+        data = told.data
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return data or {}
+
+
 STUDIES: Mapping[str, ShippedStudy] = {
     s.name: s
     for s in (
@@ -95,6 +127,12 @@ STUDIES: Mapping[str, ShippedStudy] = {
             "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
             _paper_arguments,
             _paper,
+        ),
+        ShippedStudy(
+            "prediction",
+            "the prediction against the simulation, over load, background, locality and models",
+            _map_arguments,
+            _map,
         ),
     )
 }

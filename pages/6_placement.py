@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nona.ui.jobs.panel import job_panel, result_of
+from nona.ui.placement.capacity_views import capacity_section
 from nona.ui.placement.link_views import link_section
 from nona.ui.placement.objective_views import objective_choice, sampled_section
 from nona.ui.placement.response_views import response_section
@@ -55,6 +56,8 @@ servers_section(report)
 link_section(report)
 congestion_section(state, data)
 show_working(state, data)
+
+capacity_section(state)
 
 st.subheader("What splitting can gain at most")
 st.caption(

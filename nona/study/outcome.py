@@ -22,6 +22,7 @@ from nona.samples import sample_names
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, scenario_hash
 from nona.study.preparation import Study
+from nona.study.response import response_of
 from nona.study.run import SimulationResult, compare, predictions
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
@@ -111,7 +112,8 @@ def placement_outcome(study: Study, placement: Placement, made: str) -> dict[str
     outcome: dict[str, Any] = plain(
         {
             "about": about(study, made),
-            "nona": report(placement),
+            "nona": placement_report(study.system, placement, names)
+            | {"response": response_of(study, placement)},
             "local": report(comparison.local),
             "spread": report(comparison.spread),
             "models": model_facts(study),

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _GHOSTS = 0.05  # least share of a stream's jobs that bring nothing: at these the walked jobs start
 EVENTS = 1 << 15  # arrivals of one path
+_JOBS = 1 << 17  # of a bursty class, on a path that few of them come to
 
 
 class Paths:
@@ -47,7 +48,8 @@ class Paths:
         total = stream.rate + sum(rates)
         if total <= 0 or not 0 < rho < 1:
             return make_path(np.zeros(0), np.zeros(0), 1.0)
-        length = EVENTS / total
+        bursty = [q.rate for q in self.system.queries if q.arrivals.process != "poisson" and q.rate > 0]
+        length = min(EVENTS / total, _JOBS / max(bursty, default=1e-300))
         number = _count(stream.rate * length, rng)
         times, works = [rng.random(number) * length], [_background(stream, number, rng)]
         points: dict[int, Floats] = {}

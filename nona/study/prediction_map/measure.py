@@ -16,22 +16,22 @@ from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.study.prediction_map.points import Queries, splits
 from nona.system import System
 
-_FEWEST = 4000  # jobs of a run
+_FEWEST = 200  # jobs of a run
 
 
 def measure(
-    system: System, queries: Queries, *, jobs: int, replications: int, engine: str = "auto"
+    system: System, queries: Queries, *, tasks: int, replications: int, engine: str = "auto"
 ) -> dict[str, Any]:
     """Predict and simulate ``queries``: the row of the map, without its names.
 
-    ``jobs`` is lowered for jobs of many tasks, so that points take about the same time. Keys: utilisation
-    of the most loaded ``servers`` and ``link`` as predicted, ``split`` (see
-    :func:`~nona.study.prediction_map.points.splits`), ``formula_s`` (mean by the optimiser's formula),
-    and for ``mean_s``, ``p95_s`` and ``miss`` the ``predicted``, the ``simulated`` and its half-width
-    ``ci95``; ``sampling_s``, the standard error of the predicted mean; the simulation's ``state``.
+    Each of ``replications`` runs has about ``tasks`` tasks. Keys: utilisation of the most loaded
+    ``servers`` and ``link`` as predicted, ``split`` (:func:`~nona.study.prediction_map.points.splits`),
+    ``formula_s`` (mean by the optimiser's formula), and for ``mean_s``, ``p95_s`` and ``miss`` the
+    ``predicted``, the ``simulated`` and its half-width ``ci95``; ``sampling_s``, the standard error of the
+    predicted mean; the simulation's ``state``.
     """
     response = predict_response(system, queries)
-    count = runs_of(system, jobs)
+    count = runs_of(system, tasks)
     runs = simulated(system, queries, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
     summary = summarize(runs, slo_s, [q.name for q in system.queries])
@@ -50,11 +50,11 @@ def measure(
     }
 
 
-def runs_of(system: System, jobs: int) -> int:
-    """Jobs of a run: ``jobs`` where they have up to ten tasks on average, fewer where they have more."""
+def runs_of(system: System, tasks: int) -> int:
+    """Jobs of a run that has about ``tasks`` tasks: the same effort at every point."""
     total = system.total_rate
-    tasks = sum(q.rate * len(q.tasks) for q in system.queries) / total if total > 0 else 1.0
-    return max(min(jobs, round(jobs * 10 / tasks)), min(jobs, _FEWEST))
+    each = sum(q.rate * len(q.tasks) for q in system.queries) / total if total > 0 else 1.0
+    return max(round(tasks / each), _FEWEST)
 
 
 def simulated(

@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from nona import __version__
@@ -14,7 +15,6 @@ from nona.report.plain import plain
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.study.numbers import with_value
-from nona.study.outcome import now_text
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import LOADS, SCENARIOS, names_of, point
 from nona.study.preparation import prepare
@@ -25,18 +25,18 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class MapSettings:
-    """Size of the study: ``replications`` runs of up to ``jobs`` at each point of ``scenarios``.
+    """Size of the study: ``replications`` runs of about ``tasks`` tasks at each point of ``scenarios``.
 
     ``seed``: those of the scenarios where it is ``None``.
     """
 
-    jobs: int = 20_000
+    tasks: int = 400_000
     replications: int = 5
     seed: int | None = None
     scenarios: tuple[str, ...] = SCENARIOS
 
     def __post_init__(self) -> None:
-        for name, value, least in (("jobs", self.jobs, 1), ("replications", self.replications, 2)):
+        for name, value, least in (("tasks", self.tasks, 1000), ("replications", self.replications, 2)):
             if value < least:
                 raise SimulationError(
                     f"Study: {name}={value} must be at least {least}; give a larger number."
@@ -84,13 +84,13 @@ def map_study(
         check()
         yield MapProgress(f"{scenario}, {placement}, {load}", done / len(names))
         system, queries = point(systems[scenario], placement, LOADS[load])
-        found = measure(system, queries, jobs=size.jobs, replications=size.replications, engine=engine)
+        found = measure(system, queries, tasks=size.tasks, replications=size.replications, engine=engine)
         rows.append({"scenario": scenario, "placement": placement, "load": load} | found)
     about = {
         "command": _command(size),
         "version": __version__,
-        "made": now_text(),
-        "jobs": size.jobs,
+        "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "tasks": size.tasks,
         "replications": size.replications,
         "seed": size.seed,
         "seconds": time.perf_counter() - begin,
@@ -99,7 +99,7 @@ def map_study(
 
 
 def _command(size: MapSettings) -> str:
-    words = ["nona", "study", "prediction", "--jobs", str(size.jobs)]
+    words = ["nona", "study", "prediction", "--tasks", str(size.tasks)]
     words += ["--replications", str(size.replications)]
     words += ["--seed", str(size.seed)] if size.seed is not None else []
     return shlex.join([*words, "--json"])

@@ -1,0 +1,70 @@
+"""The figure of the map: a cell for every point, coloured by how far the prediction is off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.style import figure, text
+from nona.report.prediction_map.rows import BANDS, columns_of, error, half_width
+
+COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
+
+
+def band(value: float) -> int:
+    """The number of the band that an error lies in.
+
+    >>> [band(e) for e in (0.0, -0.07, 0.15, 0.4)]
+    [0, 1, 2, 3]
+    """
+    return sum(abs(value) > bound for bound in BANDS)
+
+
+def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
+    """Scenarios down, placements and loads across; the number is the signed error in per cent."""
+    points = data["points"]
+    scenarios = list(dict.fromkeys(p["scenario"] for p in points))
+    columns = columns_of(points)
+    found = {(p["scenario"], p["placement"], p["load"]): p for p in points}
+    rows = [[found.get((s, *c)) for c in columns] for s in scenarios]
+    errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
+    made = figure(90 + 34 * len(scenarios), legend=False)
+    steps = [(i / 4, c) for i, c in enumerate(COLOURS)] + [((i + 1) / 4, c) for i, c in enumerate(COLOURS)]
+    made.add_heatmap(
+        x=[[c[0] for c in columns], [c[1] for c in columns]],
+        y=[text(s) for s in scenarios],
+        z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
+        zmin=0,
+        zmax=4,
+        colorscale=sorted(steps, key=lambda s: s[0]),
+        text=[["" if e is None else f"{100 * e:+.0f}" for e in row] for row in errors],
+        texttemplate="%{text}",
+        customdata=[[_hover(p, measure) for p in row] for row in rows],
+        hovertemplate="%{customdata}<extra></extra>",
+        hoverongaps=False,
+        xgap=1,
+        ygap=1,
+        colorbar={
+            "tickvals": [0.5, 1.5, 2.5, 3.5],
+            "ticktext": ["≤ 5 %", "≤ 10 %", "≤ 20 %", "> 20 %"],
+            "title": {"text": "off by"},
+            "thickness": 12,
+        },
+    )
+    made.update_yaxes(autorange="reversed", showgrid=False)
+    made.update_xaxes(showgrid=False, title="placement and load")
+    return made
+
+
+def _hover(point: Mapping[str, Any] | None, measure: str) -> str:
+    value = None if point is None else error(point, measure)
+    if point is None or value is None:
+        return ""
+    half = half_width(point, measure)
+    sure = "" if half is None else f", simulation ±{half:.1%}"
+    return (
+        f"{text(point['scenario'])}, {point['placement']}, {point['load']}<br>"
+        f"executors {point['servers']:.0%}, link {point['link']:.0%}<br>{value:+.1%}{sure}"
+    )

@@ -1,0 +1,47 @@
+"""The response of a placement in words and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.text import percent_text, time_text
+
+Row = Mapping[str, Any]
+
+
+def response_finding(response: Row) -> str:
+    """What jobs are predicted to take, in a sentence.
+
+    >>> response_finding({"mean_s": 0.01, "p95_s": 0.02, "miss": 0.031})
+    'By walked jobs the mean is 10 ms, 95 of 100 are complete within 20 ms, and 3.1 % miss their SLO'
+    """
+    within = f"the mean is {time_text(response['mean_s'])}, 95 of 100 are complete within "
+    missed = "" if response["miss"] is None else f", and {percent_text(response['miss'])} miss their SLO"
+    return f"By walked jobs {within}{time_text(response['p95_s'])}{missed}"
+
+
+def response_rows(response: Row, formula: Mapping[str, Row]) -> list[dict[str, str]]:
+    """A row for each model; ``formula`` has the optimiser's mean as ``jct_s``."""
+    return [
+        {
+            "model": name,
+            "mean": time_text(m["mean_s"]),
+            "mean by the formula": time_text(formula[name]["jct_s"]),
+            "median": time_text(m["p50_s"]),
+            "95 of 100 within": time_text(m["p95_s"]),
+            "99 of 100 within": time_text(m["p99_s"]),
+            "SLO": "–" if m["slo_s"] is None else time_text(m["slo_s"]),
+            "misses it": "–" if m["miss"] is None else percent_text(m["miss"]),
+        }
+        for name, m in response["models"].items()
+    ]
+
+
+def response_lines(response: Row) -> list[str]:
+    """What ``nona place`` prints of it."""
+    lines = [response_finding(response)]
+    for name, m in response["models"].items():
+        missed = "" if m["miss"] is None else f", {percent_text(m['miss'])} beyond {time_text(m['slo_s'])}"
+        lines.append(f"  {name}: mean {time_text(m['mean_s'])}, p95 {time_text(m['p95_s'])}{missed}")
+    return lines + ([f"warning: {response['warning']}"] if response["warning"] else [])

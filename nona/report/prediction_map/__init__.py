@@ -1,0 +1,1 @@
+"""The map of prediction against simulation, as rows and in words."""

@@ -1,0 +1,104 @@
+"""What the map says, in words made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.prediction_map.rows import (
+    BANDS,
+    BOUNDS,
+    MEASURES,
+    error,
+    half_width,
+    surely_outside,
+    within,
+)
+from nona.report.text import table
+
+Data = Mapping[str, Any]
+WHICH = (
+    "Two predictions stand side by side. The optimiser's *formula* takes mean waits, so that it can be "
+    "certified; the *response* walks jobs among random waits and gives the mean, the 95th percentile and "
+    "the share of SLO misses. What pages show beside the certificate is the response."
+)
+
+
+def title(data: Data, measure: str = "mean_s") -> str:
+    """The main finding in one sentence.
+
+    >>> point = {"state": "stable", "mean_s": {"predicted": 1.0, "simulated": 1.0, "ci95": 0.0}}
+    >>> title({"points": [point]})
+    'The predicted mean is within 10 % of the simulation at 1 of 1 points'
+    """
+    good, of = within(data["points"], measure, BOUNDS[measure])
+    name = {
+        "mean_s": "predicted mean",
+        "p95_s": "predicted 95th percentile",
+        "formula_s": "mean by the optimiser's formula",
+    }[measure]
+    bound = f"{100 * BOUNDS[measure]:.0f} %"
+    return f"The {name} is within {bound} of the simulation at {good} of {of} points"
+
+
+def findings(data: Data) -> list[str]:
+    """How many points lie in which band, where it is worst, and how sure that is."""
+    points = data["points"]
+    lines = []
+    for measure, name in MEASURES.items():
+        counts = [(bound, within(points, measure, bound)[0]) for bound in BANDS]
+        of = within(points, measure, 1.0)[1]
+        parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
+        lines.append(f"{name}: of {of} points {parts}.")
+    known = [(abs(e), p) for p in points if (e := error(p, "mean_s")) is not None]
+    if known:
+        _, worst = max(known, key=lambda pair: pair[0])
+        half = half_width(worst, "mean_s")
+        lines.append(
+            f"The mean is furthest off in {worst['scenario']}, {worst['placement']}, {worst['load']}: "
+            f"{error(worst, 'mean_s'):+.0%}"
+            + ("." if half is None else f", where the simulation itself is known to ±{half:.0%}.")
+        )
+    sure = sum(surely_outside(p, "mean_s", BOUNDS["mean_s"]) for p in points)
+    lines.append(
+        f"At {sure} points the mean is off by more than {100 * BOUNDS['mean_s']:.0f} % whatever the value in "
+        "the simulation's interval."
+    )
+    unsteady = sum(p["state"] != "stable" for p in points)
+    if unsteady:
+        lines.append(f"{unsteady} points had no steady state in the simulation and are left out.")
+    return lines
+
+
+def provenance(data: Data) -> str:
+    """Where the stored map comes from."""
+    about = data["about"]
+    seed = "the scenarios' own seeds" if about["seed"] is None else f"seed {about['seed']}"
+    return (
+        f"Made by {about['command']} (version {about['version']}, {about['made']}, "
+        f"{about['seconds'] / 60:.0f} min): {about['replications']} runs of about {about['tasks']:,} tasks "
+        f"at each point, {seed}. Loads are those of the most loaded executors and links."
+    )
+
+
+def map_text(data: Data) -> str:
+    """The map for a terminal."""
+    rows = []
+    for p in data["points"]:
+        e, e95, old = (error(p, m) for m in ("mean_s", "p95_s", "formula_s"))
+        half = half_width(p, "mean_s")
+        rows.append(
+            {
+                "scenario": p["scenario"],
+                "placement": p["placement"],
+                "load": p["load"],
+                "servers": f"{p['servers']:.2f}",
+                "link": f"{p['link']:.2f}",
+                "mean": "–" if e is None else f"{e:+.1%}",
+                "±": "–" if half is None else f"{half:.1%}",
+                "p95": "–" if e95 is None else f"{e95:+.1%}",
+                "formula": "–" if old is None else f"{old:+.1%}",
+            }
+        )
+    head = tuple(rows[0]) if rows else ()
+    return "\n".join([table(rows, head), "", title(data), *findings(data), provenance(data)])

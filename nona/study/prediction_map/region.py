@@ -1,0 +1,68 @@
+"""Whether a placement lies where the map shows its prediction to be within 10 %; if not, why, in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.prediction_map.rows import BOUNDS, error
+from nona.report.text import share_text
+from nona.study.prediction_map.points import HIGHEST
+from nona.study.prediction_map.stored import stored_map
+from nona.system import QueryClass, System
+
+_NEAR = 0.15  # utilisations that count as similar
+_BEYOND = 0.03  # above the map's highest loads
+_HIGHEST_CV = 3.0  # of gaps between arrivals on the map
+
+
+def warning(system: System, response: Mapping[str, Any]) -> str | None:
+    """One plain line where the prediction is not known to be within 10 %, else ``None``.
+
+    ``response`` is a :func:`~nona.report.placements.response.response_report`.
+    """
+    servers, link = response["compute_utilization"], response["link_utilization"]
+    reason = _beyond(system, servers, link)
+    if reason is not None:
+        return f"Outside what the prediction was tested on: {reason}; simulate before relying on it."
+    similar = [p for p in stored_map()["points"] if _similar(p, system, servers, link)]
+    errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
+    bound = BOUNDS["mean_s"]
+    if not errors:
+        return "No tested point is like this one in its loads and arrivals; simulate before relying on it."
+    off = sum(e > bound for e in errors)
+    if off == 0:
+        return None
+    return (
+        f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
+        f"more than {share_text(bound)} (at most {share_text(max(errors))}); simulate to be sure."
+    )
+
+
+def _beyond(system: System, servers: float, link: float) -> str | None:
+    if servers > HIGHEST + _BEYOND:
+        return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
+    if link > HIGHEST + _BEYOND:
+        return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
+    if system.discipline != "fifo":
+        return "a link that is shared equally was not tested"
+    for query in system.queries:
+        if not _tested(query):
+            return f"arrivals of {query.name} come as {query.arrivals.process}, burstier than any tested"
+    return None
+
+
+def _tested(query: QueryClass) -> bool:
+    arrivals = query.arrivals
+    if arrivals.process == "gamma":
+        return arrivals.cv <= _HIGHEST_CV
+    return arrivals.process in ("poisson", "deterministic")
+
+
+def _similar(point: Mapping[str, Any], system: System, servers: float, link: float) -> bool:
+    bursty = any(q.arrivals.process != "poisson" for q in system.queries)
+    return bool(
+        bursty == (point["processes"] != ["poisson"])
+        and abs(point["servers"] - servers) <= _NEAR
+        and abs(point["link"] - link) <= _NEAR
+    )
