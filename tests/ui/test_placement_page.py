@@ -9,7 +9,9 @@ import pytest
 from app_driver import Open, finish, go, metrics
 from streamlit.testing.v1 import AppTest
 
+from nona.report.capacity import capacity_finding
 from nona.report.figures.congestion import congestion_figure
+from nona.report.placements.sampled import sampled_finding
 from nona.report.placements.text import comparison_finding, congestion_finding, plain_notes
 from nona.study import place, prepare
 from nona.ui.placement.configuration_list import FIRST, configuration_list
@@ -107,3 +109,39 @@ def test_repeated_notes_are_told_once() -> None:
     told = plain_notes(notes)
     assert told[0] == "Other."
     assert len(told) == 2
+
+
+def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    box = next(s for s in at.selectbox if s.label == "Objective")
+    box.select("Missed SLOs (sampled jobs)").run()
+    assert state_of(at).scenario.objective == "slo"
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    report = state_of(at).results["place"].data["nona"]
+    assert report["objective"] == "slo"
+    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    assert sampled_finding(report) in shown
+
+
+def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
+    """The slides' example is in time on two servers and late on one."""
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    at.button(key="run-capacity").click().run()
+    finish(at, "capacity")
+    report = state_of(at).results["capacity"].data
+    assert report["devices"][0]["servers"] == 2
+    shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
+    assert capacity_finding(report) in shown
+    spec = json.loads(at.get("plotly_chart")[-1].proto.spec)
+    drawn = dict(zip(spec["data"][0]["x"], spec["data"][0]["y"], strict=True))
+    assert drawn[1] == 100
+    assert drawn[2] == 0

@@ -25,6 +25,7 @@ from nona.ui.jobs.pool import Worker, WorkerPool
 Status = Literal["running", "done", "failed", "cancelled"]
 KINDS = (
     "place",
+    "capacity",
     "congestion",
     "simulate",
     "sweep",

@@ -21,6 +21,9 @@ MOST = 300  # values
 CHOICES = (
     "another-model",
     "baseline-measure",
+    "capacity-group",
+    "capacity-hit",
+    "capacity-simulated",
     "contraction-tabs",
     "demo",
     "device",

@@ -32,7 +32,12 @@ START: Mapping[str, Any] = {
 # What a result depends on: the name or the seed of a scenario changes no placement, for example.
 PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
-PARTS = {"place": PLACEMENT_PARTS, "congestion": PLACEMENT_PARTS, "simulate": SIMULATION_PARTS}
+PARTS = {
+    "place": PLACEMENT_PARTS,
+    "congestion": PLACEMENT_PARTS,
+    "capacity": SIMULATION_PARTS,
+    "simulate": SIMULATION_PARTS,
+}
 
 
 @dataclass(frozen=True, slots=True)

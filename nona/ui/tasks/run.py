@@ -13,6 +13,7 @@ from nona.scenario_file import scenario_from_mapping
 from nona.sources import Sources
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.answer import answer
+from nona.ui.tasks.capacity import find_capacity
 from nona.ui.tasks.check import check_self
 from nona.ui.tasks.count import count_configurations
 from nona.ui.tasks.place import place_scenario, predict_congestion
@@ -42,6 +43,7 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     }
     kinds = {
         "place": place_scenario,
+        "capacity": find_capacity,
         "congestion": predict_congestion,
         "simulate": simulate_scenario,
         "answer": answer,

@@ -1,0 +1,41 @@
+"""The fewest servers that keep the SLOs: what the worker does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nona.report.capacity import capacity_report
+from nona.sources import Sources
+from nona.study import Study
+from nona.study.capacity import MOST, cheapest, fewest_servers
+from nona.ui.jobs.desk import Desk
+
+
+def find_capacity(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The fewest servers of ``spec["group"]`` that keep ``spec["hit"]`` of the SLOs, by prediction.
+
+    With ``spec["simulated"]`` that count and one fewer are simulated as well.
+    """
+    tried = 0
+
+    def tell() -> None:
+        nonlocal tried
+        desk.check()
+        tried += 1
+        desk.emit(
+            {"fraction": 1 - 0.9**tried, "text": "Solving and predicting for another number of servers"}
+        )
+
+    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    hit, group = float(spec["hit"]), int(spec["group"])
+    found = fewest_servers(
+        prepared.scenario,
+        sources,
+        1 - hit,
+        group=group,
+        simulated=bool(spec.get("simulated")),
+        check=tell,
+    )
+    return capacity_report([found], cheapest([found]), hit, group, MOST)
