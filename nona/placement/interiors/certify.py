@@ -77,7 +77,7 @@ class Task:
 def linearised_bound_s(model: Model, settled: Settled, deadline: float) -> float:
     """A bound at the placement's own server wait, linearised there."""
     priced = settled.priced
-    at = shadow(priced.problem(model), settled.certified.x)
+    at = shadow(priced.problem(model), settled.certified.x, model.system.discipline)
     prices = group_prices(model, settled, at)
     waits = np.broadcast_to(np.asarray(priced.server_wait_s, dtype=float), (len(model.candidates),))
     task = Task(model, priced.groups, waits, prices, priced.credit_s)
@@ -88,11 +88,9 @@ def unconditional_bound_s(model: Model, settled: Settled, deadline: float) -> fl
     """A bound for every server wait that a placement may bring about."""
     groups = groups_of(model)
     waits = np.broadcast_to(np.asarray(model.least_server_wait_s, dtype=float), (len(model.candidates),))
-    at = shadow(settled.priced.problem(model), settled.certified.x)
-    fifo = model.system.discipline == "fifo"
+    at = shadow(settled.priced.problem(model), settled.certified.x, model.system.discipline)
     prices = []
     for g in groups:
-        unit = at.multiplier * model.system.queries[g.query].rate / weight_of(model, g)
-        load = unit * (2.0 * at.wait if fifo else 1.0 + at.wait)
+        load = at.load * model.system.queries[g.query].rate / weight_of(model, g)
         prices.append(Prices(at.wait, float(waits[g.query]), load, 0.0, BlockPrice()))
     return Task(model, groups, waits, prices).bound(settled.value_s, at.wait, deadline)

@@ -23,9 +23,11 @@ from nona.placement.interiors.flat import flatten
 from nona.placement.interiors.prices import BlockPrice, Prices, block_prices, costs
 from nona.placement.knapsack import solve_knapsack
 from nona.placement.model import Model
+from nona.placement.network.price import network_price
 from nona.placement.objective import evaluate, objective_s
 from nona.placement.problem import Group, Problem
 from nona.placement.settle import Settled
+from nona.system import Discipline
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
@@ -40,19 +42,35 @@ _FOUND = ", and what column generation found at the prices of the solutions"
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """The link's wait at a solution, and the multiplier of its row."""
+    """The link's wait at a solution, and the price of the queries' load there, and of squared batches.
+
+    A configuration that is sent once a second costs all others ``load`` for each second at the link
+    and ``square`` for each s² of squared batches, seconds of mean JCT.
+    """
 
     wait: float
-    multiplier: float
+    load: float
+    square: float
 
 
-def shadow(problem: Problem, x: Floats) -> Shadow:
-    """The prices at a point ``x`` of the problem."""
+def shadow(problem: Problem, x: Floats, discipline: Discipline) -> Shadow:
+    """The prices at a point ``x`` of the problem: by the multiplier of the link's row.
+
+    Over several links by the gradient of the mean wait, times how often it is waited for; what
+    bundles cost is charged to the batches.
+    """
     used = np.flatnonzero(x)
     wait = problem.wait(used, x[used])
+    if problem.network is not None:
+        waited = float(problem.lines.tangents(wait)[1][used] @ x[used])
+        price = network_price(problem.network.curve, problem.network.traffic(x))
+        return Shadow(wait, waited * price.load, waited * (price.square + price.bundle))
     row, bound = problem.a0 + wait * problem.a1, wait * problem.b1 - problem.b0
     choice = solve_knapsack(problem.start, problem.group, problem.lines(wait), row, max(bound, 0.0))
-    return Shadow(wait, choice.multiplier if np.isfinite(choice.multiplier) else 0.0)
+    multiplier = choice.multiplier if np.isfinite(choice.multiplier) else 0.0
+    if discipline == "fifo":
+        return Shadow(wait, multiplier * 2.0 * wait, multiplier)
+    return Shadow(wait, multiplier * (1.0 + wait), 0.0)
 
 
 def group_prices(model: Model, settled: Settled, at: Shadow) -> list[Prices]:
@@ -69,13 +87,12 @@ def group_prices(model: Model, settled: Settled, at: Shadow) -> list[Prices]:
 
 def _prices(model: Model, g: Group, at: Shadow, server_wait_s: float, blocks: BlockPrice) -> Prices:
     weight = weight_of(model, g)
-    unit = at.multiplier * model.system.queries[g.query].rate / weight
-    fifo = model.system.discipline == "fifo"
+    unit = model.system.queries[g.query].rate / weight
     return Prices(
         link_wait=at.wait,
         server_wait_s=server_wait_s,
-        load=unit * (2.0 * at.wait if fifo else 1.0 + at.wait),
-        square=unit if fifo else 0.0,
+        load=unit * at.load,
+        square=unit * at.square,
         blocks=replace(blocks, factor=blocks.factor / weight),
     )
 
@@ -138,7 +155,7 @@ def generate(
 
 def _wanted(model: Model, settled: Settled, slots: int, deadline: float) -> dict[int, list[Labels]]:
     """New configurations for each set of candidates, by its identity."""
-    at = shadow(settled.priced.problem(model), settled.certified.x)
+    at = shadow(settled.priced.problem(model), settled.certified.x, model.system.discipline)
     new: dict[int, list[Labels]] = {}
     for share, extra in _TRIED:
         for g, prices in zip(settled.priced.groups, group_prices(model, settled, at), strict=True):

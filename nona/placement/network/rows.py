@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.network.curve import Curve
+from nona.placement.network.roles import Traffic
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +36,11 @@ class Rows:
             float((self.bundle[columns] * shares).sum()),
             float((self.pairs[columns] * shares).sum()),
         )
+
+    def traffic(self, x: Floats) -> Traffic:
+        """What the point ``x`` (n,) sends."""
+        bundle = float(self.bundle @ x)
+        return Traffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 
     def swaps(self, chosen: NDArray[np.int64], out: int, into: slice) -> tuple[float, Floats]:
         """w of pure columns ``chosen``, and with column ``out`` of them replaced by each of ``into``."""
