@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.configurations import ENUMERATED
 from nona.placement.evaluate import Candidates
 from nona.placement.messages import Link
 from nona.placement.model import Model, build_model
@@ -68,10 +69,18 @@ def _idle_times(
         queries=tuple(queries),
         class_memory_bytes=None,
     )
-    model = build_model(alone, candidates_of)
+    model = build_model(alone, lambda shape, link: _enough(shape, link, candidates_of))
     stream = system.background_compute
     wait = fifo_wait_s(stream.rate * stream.mean, stream.rate * second_moment(stream))
     return _least_times(model, wait)
+
+
+def _enough(shape: Shape, link: Link, candidates_of: CandidatesOf) -> Candidates:
+    """What a bound needs: of large interiors the local configuration, as a column stands for the rest."""
+    if shape.m <= ENUMERATED:
+        return candidates_of(shape, link)
+    local = np.zeros((1, shape.m + 1), dtype=np.int64)
+    return Candidates(shape, local, link, exhaustive=False, note=f"interior of {shape.m} tasks: local only")
 
 
 def _least_times(model: Model, wait_s: float) -> Floats:
