@@ -221,3 +221,16 @@ def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused() -> 
     full = replace(s, background_network=Stream(1e6 / 8, 10.0, 1.0))
     with pytest.raises(PlacementError, match="it must be below 1"):
         solve(full)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_hold_for_configurations_that_are_not_listed(seed: int) -> None:
+    """Interiors of up to four, listed in part, against the optimum over all their configurations."""
+    s = random_system(seed, queries=1, width=4, load=0.4)
+    s = loaded(s, core=0.4, card=0.15, uplink=0.4, size=0.02)
+    whole, part = solve(s, gap=1e-3), solve(s, gap=1e-3, enumerated=2, time_s=0.5)
+    assert part.global_bound_s <= min(whole.objective_s, part.objective_s)
+    few = build_model(s, lambda shape, link: candidates(shape, link, s.servers, 2))
+    idle = few.server_wait_s([[np.zeros(len(c)) for c in row] for row in few.candidates])
+    relaxed = solve_parametric(build_problem(few, groups_of(few), idle, relaxed=True), gap=1e-4)
+    assert relaxed.lower_bound_s <= solve_parametric(problem_of(s), gap=1e-4).value_s
