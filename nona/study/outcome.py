@@ -22,8 +22,8 @@ from nona.samples import sample_names
 from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, scenario_hash
 from nona.study.preparation import Study
-from nona.study.response import response_of
-from nona.study.run import SimulationResult, compare, predictions
+from nona.study.response import predicted_means, response_of
+from nona.study.run import SimulationResult, compare
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
@@ -93,7 +93,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
         "load": executor_load(result.records),
         "gantt": gantt_rows(result.records, study.system),
         "slo_s": dict(zip(names, slo_s, strict=True)),
-        "predicted": predictions(study, placement),
+        "predicted": predicted_means(study, placement),
         "models": model_facts(study),
         "placement": None if placement is None else placement_report(study.system, placement, names),
     }

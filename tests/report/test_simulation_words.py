@@ -157,7 +157,7 @@ def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
     assert abs(local["error"]) < 1e-3
     assert local["little_s"] == pytest.approx(0.022, rel=0.02)
     assert spread["mean_s"] == pytest.approx(0.032)
-    assert "within 0.1 %" in sureness_headline(rows)
+    assert "within 0.0 %" in sureness_headline(rows)
     table = sureness_table(rows)
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
     assert provenance_lines(outcome["models"]) == [
@@ -171,7 +171,7 @@ def test_how_sure_without_formula_or_steady_state() -> None:
     assert [r["prediction"] for r in rows] == ["none", "overloaded"]
     assert (rows[1]["load"], rows[1]["bottleneck"]) == (1.25, "link")
     assert sureness_table(rows)[0]["predicted"] == "no formula"
-    assert sureness_headline(rows).startswith("There is no formula")
+    assert sureness_headline(rows).startswith("There is no prediction")
     assert sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
 
 

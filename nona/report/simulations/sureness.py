@@ -1,4 +1,4 @@
-"""How sure a simulated mean is: beside it the formula's prediction, what theory can say at least, a count.
+"""How sure a simulated mean is: beside it the prediction, what theory can say at least, a count.
 
 Five figures that know little of one another stand side by side: the prediction (Pollaczek–Khinchine on
 mean loads), the simulated mean with its interval, the idle bound (no cluster is faster than its longest
@@ -83,11 +83,11 @@ def bottleneck(offered: Row) -> str:
 
 
 def sureness_headline(rows: list[dict[str, Any]]) -> str:
-    """The finding in a sentence: how far formula and simulation are apart, and how narrow the intervals are.
+    """The finding in a sentence: how far prediction and simulation are apart, and how narrow the intervals are.
 
     >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
     >>> sureness_headline([row])
-    'The formula is within 4.0 % of the simulation, whose means are known to ± 1.0 %.'
+    'The prediction is within 4.0 % of the simulation, whose means are known to ± 1.0 %.'
     """
     errors = [abs(r["error"]) for r in rows if r["error"] is not None]
     widths = [r["relative_half_width"] for r in rows if r["relative_half_width"] is not None]
@@ -95,5 +95,5 @@ def sureness_headline(rows: list[dict[str, Any]]) -> str:
     if not any(r["state"] != "overloaded" for r in rows):
         return "Every scheduler is overloaded: there is no mean completion time to be sure of."
     if not errors:
-        return f"There is no formula for these schedulers; the simulated {known}."
-    return f"The formula is within {100 * max(errors):.1f} % of the simulation, whose {known}."
+        return f"There is no prediction for these schedulers; the simulated {known}."
+    return f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}."

@@ -14,9 +14,9 @@ from nona.units import format_time
 Row = Mapping[str, Any]
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "queueing formula (Pollaczek–Khinchine) on loads and two moments, for Poisson arrivals. "
-    "What it leaves out: that arrivals, forks and transfers of one job depend on one another, run-on, "
-    "bursts, and what a scheduler sees of the queues. It has no sampling error.",
+    "Predicted": "jobs walked among random waits: each executor and link a queue of its own under the load "
+    "and the arrivals that the placement gives it. What it leaves out: that these queues depend on one "
+    "another, and what a scheduler sees of them. Its sampling error is about half a per cent.",
     "Simulated": "the mean over independent runs with Student's 95 % interval. What it has beside the truth: "
     "sampling error, which the interval states, and the model of the cluster, which it does not.",
     "Idle bound": "the longest chain of tasks on the quickest executors with nobody else there: no scheduler "

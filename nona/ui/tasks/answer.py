@@ -9,6 +9,7 @@ from nona import study
 from nona.report.plain import plain
 from nona.report.simulations.report import simulation_report
 from nona.simulation.engines import AUTO, engine_named
+from nona.study.response import predicted_means
 from nona.ui.jobs.desk import Desk
 
 JOBS = {"compiled": 3000}
@@ -32,7 +33,7 @@ def answer(prepared: study.Study, spec: Mapping[str, Any], desk: Desk) -> dict[s
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if not told:
-            told = {"predicted": plain(study.predictions(prepared, found.placement))}
+            told = {"predicted": plain(predicted_means(prepared, found.placement))}
         told |= {
             "report": plain(simulation_report(found.summaries, found.seconds)),
             "replications": found.replications,
