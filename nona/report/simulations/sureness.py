@@ -83,7 +83,7 @@ def bottleneck(offered: Row) -> str:
 
 
 def sureness_headline(rows: list[dict[str, Any]]) -> str:
-    """The finding in a sentence: how far prediction and simulation are apart, and how narrow the intervals are.
+    """The finding in a sentence: how far prediction and simulation are apart, how narrow the intervals are.
 
     >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
     >>> sureness_headline([row])
