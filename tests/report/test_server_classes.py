@@ -1,0 +1,90 @@
+"""Executor classes, shares and memory in reports: the numbers are the placement's, the text says them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from nona.placement.fixed import local_placement
+from nona.report.html.placement import placement_section
+from nona.report.placements.report import placement_report
+from nona.report.placements.servers import (
+    class_rows,
+    memory_finding,
+    replica_rows,
+    servers_finding,
+    share_rows,
+)
+from nona.report.plain import plain
+from nona.report.text import placement_text
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario
+from nona.study import place, prepare
+from nona.study.preparation import Study
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return prepare(load_scenario(scenario_path("mig_layouts")))
+
+
+@pytest.fixture(scope="module")
+def report(study: Study) -> dict[str, Any]:
+    placement = place(study)
+    told = placement_report(study.system, placement, study.scenario.labels)
+    for row, predicted in zip(told["predicted"]["classes"], placement.prediction.classes, strict=True):
+        assert (row["utilization"], row["wait_s"]) == (predicted.utilization, predicted.wait_s)
+    result: dict[str, Any] = plain(told)
+    json.dumps(result, allow_nan=False)
+    return result
+
+
+def test_weights_are_those_of_the_models_at_their_precision(study: Study, report: dict[str, Any]) -> None:
+    for model, name in zip(study.models, study.scenario.labels, strict=True):
+        # fp32 files, costed at fp16
+        assert report["memory"]["models"][name]["weight_bytes"] == pytest.approx(model.graph.weight_bytes / 2)
+    for row in report["memory"]["classes"]:
+        assert row["memory_bytes"] == study.cluster.classes[row["class"]].memory_bytes
+        assert row["executors"] == sum(e.executor_class == row["class"] for e in study.cluster.executors)
+
+
+def test_a_uniform_draw_is_told_as_such(study: Study) -> None:
+    told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
+    for row in told["class_shares"].values():
+        assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
+
+
+def test_rows_and_findings_say_the_numbers(report: dict[str, Any]) -> None:
+    classes = report["predicted"]["classes"]
+    busiest = max(classes, key=lambda c: c["utilization"])
+    assert servers_finding(report).startswith(f"{busiest['class']} is the busiest of 3 executor classes")
+    assert "of an executor" in memory_finding(report)
+    assert [r["executor class"] for r in class_rows(report)] == [c["class"] for c in classes]
+    shown = {r["model"]: r for r in share_rows(report)}
+    for name, row in report["class_shares"].items():
+        for kind, share in row.items():
+            assert (shown[name][kind] == "–") == (share < 1e-6)
+    copies = {r["model"]: r["replicas"] for r in replica_rows(report)}
+    for name, row in report["class_shares"].items():
+        held = sum(c["executors"] for c in classes if row[c["class"]] > 0)
+        assert copies[name] == held
+
+
+def test_text_and_html_have_every_class(report: dict[str, Any]) -> None:
+    text, html = placement_text({**report, "sampled": report.get("sampled")}), placement_section(report)
+    for row in report["predicted"]["classes"]:
+        assert f"{row['class']}: {row['executors']} x" in text
+        assert row["class"] in html
+    assert "Probability of each executor class" in html
+
+
+def test_one_class_needs_no_shares() -> None:
+    scenario = load_scenario(scenario_path("slides_example"))
+    study = prepare(scenario)
+    told = placement_report(study.system, place(study), scenario.labels)
+    assert share_rows(told) == []
+    assert servers_finding(told).startswith("All executors are alike")
+    assert memory_finding(told) == "No model states weights, so none take memory"
+    assert "a100-40gb: 3 x" not in placement_text(told)
