@@ -29,7 +29,7 @@ def list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> t
             ready = 0.0
             for e in shape.edges_into[v]:
                 u = int(shape.source[e])
-                moved = message_s + link.latency_s + float(shape.size[e]) / link.capacity
+                moved = message_s + link.latency_s + float(shape.size[e]) / link.speed
                 ready = max(ready, end[u] + (moved if place[u] != server and link.crosses else 0.0))
             finish.append(max(ready, free[server]) + time)
         place[v] = min(range(servers), key=lambda s: (finish[s], s))
