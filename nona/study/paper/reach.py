@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nona.placement.fixed import spread_placement
@@ -26,9 +27,10 @@ from nona.sources import Sources
 from nona.study.numbers import LINK, with_value
 from nona.study.preparation import Study, prepare
 from nona.study.run import place
+from nona.system import System
 
 Queries = Sequence[Sequence[SubGraphPlacement]]
-_HALVINGS = 60
+_HALVINGS = 45
 _MOST = 0.999
 
 
@@ -56,16 +58,13 @@ def reach(scenario: Scenario, sources: Sources, claim: float) -> list[dict[str, 
 
 
 def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> dict[str, Any]:
-    def at(load: float) -> Study:
-        return prepare(with_value(scenario, LINK, load), sources)
-
-    start = at(0.0)
+    start = prepare(with_value(scenario, LINK, 0.0), sources)
     queries = FIXED[name](start)
     edge = 1.0 - predict(start.system, queries).network_utilization
-    solved = place(at(min(edge, _MOST))).queries
+    solved = place(prepare(with_value(scenario, LINK, min(edge, _MOST)), sources)).queries
 
     def both(room: float) -> tuple[Prediction, Prediction]:
-        system = at(edge - room).system
+        system = _loaded(start.system, edge - room)
         return predict(system, queries), predict(system, solved)
 
     low, high = 1e-13, edge  # of the room left below the edge; halved by ratio, as it spans decades
@@ -89,3 +88,10 @@ def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> dic
         "relaxation_s": relaxation_s,
         "jobs": relaxation_s * rate,
     }
+
+
+def _loaded(system: System, load: float) -> System:
+    """The system with another share of its link taken by background traffic."""
+    stream = system.background_network
+    rate = load * system.capacity / stream.mean
+    return replace(system, background_network=replace(stream, rate=rate))

@@ -40,8 +40,8 @@ class PaperSettings:
     for a quick look. ``seed``: the scenario's where it is ``None``.
     """
 
-    jobs: int = 12_000
-    replications: int = 6
+    jobs: int = 6000
+    replications: int = 8
     seed: int | None = None
     lengths: tuple[int, ...] = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
     values: Mapping[str, tuple[float, ...]] | None = None
