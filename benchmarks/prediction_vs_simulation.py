@@ -1,48 +1,56 @@
-"""Queueing prediction against simulation, the link's background swept from 0 to 0.9.
+"""Prediction against simulation on every shipped scenario: which targets are met, counted.
 
-For every shipped sweep scenario, scheduler and level: predicted and simulated mean JCT, the error, and
-whether it is within 10 %. ``python -m benchmarks.prediction_vs_simulation [JOBS [REPLICATIONS]]``
+For placements from all local to all spread, servers and link loaded up to 0.85: is the predicted mean
+within 10 % of the simulated one, the 95th percentile within 15 %? And how long a prediction takes.
+``python -m benchmarks.prediction_vs_simulation [TASKS [REPLICATIONS]]``; ``nona study prediction`` is the
+whole study with longer runs.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.study import SweepPoint, sweep, with_value
-from nona.units import format_time
-
-SCENARIOS = ("five_models_80_servers", "background_sweep")
-LEVELS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
-PATH = "background.network.utilization"
+from nona.placement.response import predict_response
+from nona.report.prediction_map.rows import BOUNDS, MEASURES, error, surely_outside, within
+from nona.report.prediction_map.text import title
+from nona.study.prediction_map import MapSettings, map_study, stored_map
+from nona.study.prediction_map.points import SCENARIOS, placed
+from nona.study.prediction_map.run import shipped_system
 
 
-def main(jobs: int = 8000, replications: int = 3) -> None:
-    """Print a table for each scenario, and how many points are within 10 %."""
+def main(tasks: int = 60_000, replications: int = 3) -> None:
+    """A line for each scenario, the counts, the shipped map beside them, and CPU times."""
+    *_, last = map_study(MapSettings(tasks, replications))
+    data = last.data or {}
+    print(f"{replications} runs of about {tasks:,} tasks at each point; targets: mean 10 %, p95 15 %")
     for name in SCENARIOS:
-        scenario = load_scenario(scenario_path(name))
-        scenario = with_value(scenario, "simulation.jobs", jobs)
-        scenario = with_value(scenario, "simulation.replications", replications)
-        print(f"{name}: {jobs} jobs × {replications} replications, {PATH} swept")
-        print(f"{'level':>6}  {'scheduler':<8} {'predicted':>10} {'simulated':>22} {'error':>7}  link busy")
-        found = [_line(p) for p in sweep(scenario, PATH, LEVELS)]
-        known = [e for e in found if e is not None]
-        within = sum(abs(e) <= 0.1 for e in known)
-        print(f"within 10 %: {within} of {len(known)} points that have a steady state in both\n")
+        _scenario(name, [p for p in data["points"] if p["scenario"] == name])
+    for label, found in (("now", data), ("shipped map", stored_map())):
+        print(f"{label}: {'; '.join(title(found, m) for m in MEASURES)}")
+    _speed()
 
 
-def _line(point: SweepPoint) -> float | None:
-    mean = point.summary.jct.mean
-    stable = point.summary.state == "stable"
-    simulated = f"{format_time(mean.mean)} ± {format_time(mean.half_width)}" if stable else "overloaded"
-    predicted = "overloaded" if point.predicted_s is None else format_time(point.predicted_s)
-    error = "" if point.error is None else f"{point.error:+.1%}"
-    print(
-        f"{point.value:6.2f}  {point.scheduler:<8} {predicted:>10} {simulated:>22} {error:>7}  "
-        f"{point.summary.utilization_network:.0%}"
-    )
-    return point.error
+def _scenario(name: str, points: list[dict[str, object]]) -> None:
+    words = []
+    for measure in ("mean_s", "p95_s"):
+        good, of = within(points, measure, BOUNDS[measure])
+        sure = sum(surely_outside(p, measure, BOUNDS[measure]) for p in points)
+        worst = max((abs(e) for p in points if (e := error(p, measure)) is not None), default=0.0)
+        verdict = "met" if good == of else f"missed at {of - good}, at {sure} for sure"
+        words.append(f"{MEASURES[measure]} {good} of {of} (worst {worst:.0%}): {verdict}")
+    print(f"{name:26} " + "; ".join(words))
+
+
+def _speed() -> None:
+    """CPU seconds of one prediction, which the load of the machine touches little."""
+    for name in ("five_models_80_servers", "vision_language_8_servers", "ensemble_bursty"):
+        system = shipped_system(name)
+        for placement in ("local", "half", "spread"):
+            queries = placed(system, placement)
+            begin = time.process_time()
+            predict_response(system, queries)
+            print(f"{name:26} {placement:7} {time.process_time() - begin:.2f} s CPU a prediction")
 
 
 if __name__ == "__main__":
