@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nona.placement.evaluate import Candidates
-from nona.placement.shape import Shape
+from nona.placement.response.order import Block, Errand, blocks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Message:
 class Plan:
     """Nodes 0 (root), 1…m (interior), m + 1 (sink); servers by label, 0 the root's.
 
-    ``label`` has the server of every node. ``levels`` are the interior tasks by depth. ``sent[u]``
+    ``label`` has the server of every node. ``blocks`` are the events of a job alone, in order. ``sent[u]``
     are the messages of node u in the order in which they are asked for. ``local[v]`` are the nodes
     whose tensors v finds on its server, ``remote[v]`` the messages (u, place in ``sent[u]``) it needs.
     ``ends`` are the nodes that the end waits for where the sink is virtual.
@@ -33,7 +34,7 @@ class Plan:
 
     label: tuple[int, ...]
     servers: int
-    levels: tuple[tuple[int, ...], ...]
+    blocks: tuple[Block, ...]
     sent: tuple[tuple[Message, ...], ...]
     local: tuple[tuple[int, ...], ...]
     remote: tuple[tuple[tuple[int, int], ...], ...]
@@ -63,7 +64,7 @@ def make_plan(c: Candidates, row: int) -> Plan:
     return Plan(
         label=label,
         servers=max(label) + 1,
-        levels=_levels(shape),
+        blocks=_blocks(c, label, sent, remote),
         sent=tuple(tuple(_shared(messages)) for messages in sent),
         local=tuple(tuple(n) for n in local),
         remote=tuple(tuple(n) for n in remote),
@@ -77,9 +78,21 @@ def _shared(sent: list[Message]) -> list[Message]:
     return [replace(m, shared_bytes=sum(min(m.size_bytes, other) for other in sizes)) for m in sent]
 
 
-def _levels(shape: Shape) -> tuple[tuple[int, ...], ...]:
-    depth = [0] * (shape.m + 2)
-    for v in range(1, shape.m + 1):
-        depth[v] = 1 + max((depth[int(shape.source[e])] for e in shape.edges_into[v]), default=0)
-    deepest = max(depth)
-    return tuple(tuple(v for v in range(1, shape.m + 1) if depth[v] == d) for d in range(1, deepest + 1))
+def _blocks(
+    c: Candidates,
+    label: Sequence[int],
+    sent: Sequence[Sequence[Message]],
+    remote: Sequence[Sequence[tuple[int, int]]],
+) -> tuple[Block, ...]:
+    """The order in which a job alone does it all, at mean times."""
+    shape, link = c.shape, c.link
+    feeds: list[list[int]] = [[] for _ in label]
+    for u, v in zip(shape.source.tolist(), shape.target.tolist(), strict=True):
+        if label[u] == label[v]:
+            feeds[u].append(v)
+    waiting = [[(m.size_bytes / link.speed, list[int]()) for m in messages] for messages in sent]
+    for v, needed in enumerate(remote):
+        for u, place in needed:
+            waiting[u][place][1].append(v)
+    seconds = (0.0, *shape.mean_s.tolist(), 0.0)
+    return blocks_of(Errand(label, seconds, feeds, waiting, link.latency_s, shape.has_root))

@@ -82,16 +82,15 @@ class Walk:
         """From the end of the root to that of the sink."""
         done: dict[int, Floats] = {0: start}
         arrived: dict[tuple[int, int], Floats] = {}
-        self._deliver(plan, tracks, [0], done, arrived)
-        for level in plan.levels:
-            for v in level:
+        for block in plan.blocks:
+            for v in block.joins:
                 ready = _ready(plan, v, start, done, arrived)
                 by_class = c.shape.class_s[:, v - 1]
                 label = plan.label[v]
                 done[v] = tracks.run(
                     self.network.executor(label), ready, self._seconds(tracks, label, by_class)
                 )
-            self._deliver(plan, tracks, list(level), done, arrived)
+            self._deliver(plan, tracks, block.sends, done, arrived)
         if not plan.has_sink:
             end: Floats = np.max(np.stack(list(done.values())), axis=0)
             return end
