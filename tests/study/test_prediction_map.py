@@ -1,0 +1,171 @@
+"""The map of prediction against simulation: what is stored can be made again, and what it says is so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nona.cli import main
+from nona.errors import SimulationError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.prediction import predict
+from nona.report.figures.prediction_map import band, map_figure
+from nona.report.placements.response import response_report
+from nona.report.placements.response_text import response_finding, response_lines, response_rows
+from nona.report.prediction_map.rows import (
+    BOUNDS,
+    MEASURES,
+    error,
+    point_rows,
+    summary_rows,
+    surely_outside,
+    within,
+)
+from nona.report.prediction_map.text import findings, map_text, title
+from nona.study.prediction_map import MapSettings, map_study, stored_map
+from nona.study.prediction_map.measure import measure
+from nona.study.prediction_map.points import LOADS, SCENARIOS, blend, names_of, point, splits
+from nona.study.prediction_map.region import warning
+from nona.study.prediction_map.run import shipped_system
+from nona.system import Arrivals, Stream
+
+
+def stored_point(scenario: str, placement: str, load: str) -> dict[str, Any]:
+    (found,) = (
+        p
+        for p in stored_map()["points"]
+        if (p["scenario"], p["placement"], p["load"]) == (scenario, placement, load)
+    )
+    return found
+
+
+def test_the_stored_map_has_every_point_and_its_origin() -> None:
+    data = stored_map()
+    assert {p["scenario"] for p in data["points"]} == set(SCENARIOS)
+    assert {"command", "version", "made", "tasks", "replications", "seconds"} <= set(data["about"])
+    for name in SCENARIOS:
+        own = [(p["placement"], p["load"]) for p in data["points"] if p["scenario"] == name]
+        assert own in (list(names_of(True)), list(names_of(False)))
+    assert all(p["servers"] <= 0.86 and p["link"] <= 0.86 for p in data["points"])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "placement", "load"),
+    [("rag_pipeline", "half", "as shipped"), ("five_models_80_servers", "local", "both 0.6")],
+)
+def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: str, load: str) -> None:
+    """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
+    kept = stored_point(scenario, placement, load)
+    system, queries = point(shipped_system(scenario), placement, LOADS[load])
+    again = measure(system, queries, tasks=20_000, replications=4)
+    assert again["mean_s"]["predicted"] == pytest.approx(kept["mean_s"]["predicted"], rel=0.02)
+    assert again["p95_s"]["predicted"] == pytest.approx(kept["p95_s"]["predicted"], rel=0.05)
+    assert again["servers"] == pytest.approx(kept["servers"], abs=1e-3)
+    apart = abs(again["mean_s"]["simulated"] - kept["mean_s"]["simulated"])
+    assert apart <= 2 * (again["mean_s"]["ci95"] + kept["mean_s"]["ci95"])
+
+
+def test_most_of_the_map_is_within_its_bounds_and_nothing_is_far_off() -> None:
+    """The accuracy that the documents state."""
+    points = stored_map()["points"]
+    for measure_of, share in (("mean_s", 0.9), ("p95_s", 0.9)):
+        good, of = within(points, measure_of, BOUNDS[measure_of])
+        assert good >= share * of
+        assert within(points, measure_of, 0.35)[0] == of
+    assert within(points, "mean_s", 0.1)[0] > within(points, "formula_s", 0.1)[0]
+
+
+def test_a_short_study_gives_rows_words_and_a_figure() -> None:
+    settings = MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
+    *told, last = map_study(settings)
+    assert [t.data for t in told] == [None] * len(told)
+    data = last.data
+    assert data is not None
+    assert [p["load"] for p in data["points"]] == ["as shipped", "both 0.6", "servers 0.85"]
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert len(point_rows(data)) == 3
+    assert summary_rows(data)[0]["points"] == 3
+    assert title(data) in map_text(data)
+    assert "esg_workflows" in findings(data)[len(MEASURES)]
+
+
+@pytest.mark.parametrize("chosen", MEASURES)
+def test_the_figure_shows_the_errors_and_their_bands(chosen: str) -> None:
+    data = stored_map()
+    (heat,) = map_figure(data, chosen).data
+    shown = [int(t) for row in heat.text for t in row if t]
+    errors = [e for p in data["points"] if (e := error(p, chosen)) is not None]
+    assert sorted(shown) == sorted(int(f"{100 * e:+.0f}") for e in errors)
+    bands = sorted(int(z) for row in heat.z for z in row if z is not None)
+    assert bands == sorted(band(e) for e in errors)
+
+
+def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
+    def made(predicted: float, half: float) -> dict[str, Any]:
+        return {"state": "stable", "mean_s": {"predicted": predicted, "simulated": 1.0, "ci95": half}}
+
+    assert not surely_outside(made(1.09, 0.0), "mean_s", 0.1)
+    assert surely_outside(made(1.3, 0.1), "mean_s", 0.1)
+    assert not surely_outside(made(1.3, 0.2), "mean_s", 0.1)
+    assert error({**made(1.0, 0.0), "state": "overloaded"}, "mean_s") is None
+
+
+def test_points_have_the_loads_that_they_name() -> None:
+    system, queries = point(shipped_system("rag_pipeline"), "half", LOADS["both 0.85"])
+    found = predict(system, queries)
+    assert found.compute_utilization == pytest.approx(0.85, abs=1e-6)
+    assert found.network_utilization == pytest.approx(0.85, abs=1e-6)
+    assert splits(queries) == pytest.approx(0.5)
+    local, spread = local_placement(system).queries, spread_placement(system).queries
+    assert splits(blend(local, spread, 0.0)) == 0.0
+    assert splits(blend(local, spread, 1.0)) == 1.0
+    assert all(np.isclose(s.probabilities.sum(), 1.0) for row in queries for s in row)
+
+
+def test_outside_the_tested_region_one_line_says_why() -> None:
+    system = shipped_system("rag_pipeline")
+    inside = {"compute_utilization": 0.31, "link_utilization": 0.35}
+    assert warning(system, inside) is None
+    assert "executors busy 95 %" in str(warning(system, {**inside, "compute_utilization": 0.95}))
+    assert "link busy 97 %" in str(warning(system, {**inside, "link_utilization": 0.97}))
+    mmpp = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals("mmpp")),))
+    assert "come as mmpp" in str(warning(mmpp, inside))
+    shared = replace(system, discipline="processor-sharing")
+    assert "shared equally" in str(warning(shared, inside))
+    idle = {"compute_utilization": 0.0, "link_utilization": 0.0}
+    assert "No tested point" in str(warning(system, idle))
+
+
+def test_the_response_is_told_model_by_model() -> None:
+    system = replace(shipped_system("slides_example"), background_network=Stream())
+    report = response_report(system, local_placement(system), ["slides"])
+    assert report["mean_s"] == pytest.approx(0.022)
+    assert report["miss"] == 1.0
+    assert report["models"]["slides"]["p95_s"] == pytest.approx(0.022)
+    told = {**report, "warning": "Simulate."}
+    assert response_finding(told).startswith("By walked jobs the mean is 22 ms")
+    assert response_lines(told)[-1] == "warning: Simulate."
+    (row,) = response_rows(told, {"slides": {"jct_s": 0.022}})
+    assert (row["misses it"], row["SLO"]) == ("100.0 %", "20 ms")
+
+
+def test_settings_that_make_no_study_are_refused() -> None:
+    with pytest.raises(SimulationError, match="replications=1 must be at least 2"):
+        MapSettings(replications=1)
+    with pytest.raises(SimulationError, match="'nowhere' is not on the map"):
+        MapSettings(scenarios=("nowhere",))
+
+
+def test_the_commands_print_the_map_and_the_response(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "prediction", "--shipped"]) == 0
+    assert title(stored_map()) in capsys.readouterr().out
+    assert main(["study", "prediction", "--shipped", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == stored_map()
+    assert main(["place", "slides_example", "--json"]) == 0
+    response = json.loads(capsys.readouterr().out)["response"]
+    assert response["mean_s"] == pytest.approx(0.014)
+    assert set(response["models"]["slides_example"]) == {"mean_s", "p50_s", "p95_s", "p99_s", "slo_s", "miss"}
