@@ -19,7 +19,7 @@ from nona.placement.network.crossing import crossings, draws_of
 from nona.placement.network.curve import Curve
 from nona.placement.network.price import wait_per_byte
 from nona.placement.network.roles import Traffic, roles_of
-from nona.placement.network.route import link_of, route_of
+from nona.placement.network.route import link_of, quickest_link, route_of
 from nona.placement.network.waits import link_waits, message_wait_s, traffic_of
 from nona.placement.objective import evaluate
 from nona.placement.prediction import prediction_of
@@ -228,3 +228,20 @@ def test_draws_follow_the_shares_of_the_executor_classes() -> None:
     assert only.tolist() == [0.5, 0.0, 0.5, 0.0]
     one_server = replace(s, executor_class=np.array([0, 1, 1, 1]))
     assert draws_of(one_server, np.array([[1.0, 0.0]] * len(s.queries))).tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_two_servers_have_a_quicker_route_than_the_quickest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    t = drawn_topology(rng)
+    core = float(t.link_capacity[t.core])
+    s = replace(random_system(0, servers=t.servers, capacity=core), topology=t)
+    quickest = quickest_link(s, link_of(s)).route
+    assert quickest is not None
+    pairs = [(a, b) for a in range(t.servers) for b in range(t.servers) if a != b]
+    own = [1 / min(t.link_capacity[list(t.path(a, b))]) for a, b in pairs if t.path(a, b)]
+    assert quickest.own <= min(own) * (1 + 1e-12)
+    for p in (np.full(t.servers, 1 / t.servers), rng.dirichlet(np.ones(t.servers))):
+        drawn = route_of(t, p)
+        assert quickest.own <= drawn.own * (1 + 1e-12)
+        assert quickest.queued <= drawn.queued * (1 + 1e-12)

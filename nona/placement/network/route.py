@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,6 +61,22 @@ def route_of(topology: Topology, p: Floats) -> Route:
             own += near[a, b] * max(card, card_in) + far[a, b] * max(card, rack, core, rack_in, card_in)
             queued += near[a, b] * card + far[a, b] * max(card, together * rack, together * core)
     return Route(float(own), float(queued))
+
+
+def quickest_link(system: System, link: Link) -> Link:
+    """``link`` with a route no slower than that between any two servers, whichever are drawn."""
+    t = system.topology
+    if t is None or link.route is None:
+        return link
+    out, up, down, into = (_slowness(t, links) for links in _links(t))
+    core = 1.0 / float(t.link_capacity[t.core])
+    first, last = np.maximum(np.maximum(out, up), core), np.maximum(down, into)
+    own = max(float(first.min()), float(last.min()))
+    racks, size = np.unique(t.rack, return_counts=True)
+    for rack in racks[size > 1].tolist():
+        there = t.rack == rack
+        own = min(own, max(float(out[there].min()), float(into[there].min())))
+    return replace(link, route=Route(own, min(own, float(out.min()))))
 
 
 def _links(t: Topology) -> tuple[NDArray[np.int64], ...]:

@@ -23,6 +23,7 @@ from nona.placement.configurations import ENUMERATED
 from nona.placement.evaluate import Candidates
 from nona.placement.messages import Link
 from nona.placement.model import Model, build_model
+from nona.placement.network.route import quickest_link
 from nona.placement.problem import build_problem, groups_of
 from nona.placement.queueing import fifo_wait_s, second_moment
 from nona.placement.shape import Shape
@@ -69,7 +70,7 @@ def _idle_times(
         queries=tuple(queries),
         class_memory_bytes=None,
     )
-    model = build_model(alone, lambda shape, link: _enough(shape, link, candidates_of))
+    model = build_model(alone, lambda shape, link: _enough(shape, quickest_link(system, link), candidates_of))
     stream = system.background_compute
     wait = fifo_wait_s(stream.rate * stream.mean, stream.rate * second_moment(stream))
     return _least_times(model, wait)
@@ -87,9 +88,9 @@ def _least_times(model: Model, wait_s: float) -> Floats:
     """The least time of each query class when every visit waits ``wait_s``, the first not counted."""
     groups = groups_of(model)
     problem = build_problem(model, groups, wait_s, relaxed=True)
-    least = (
-        np.minimum.reduceat(problem.lines(problem.least_wait), problem.start[:-1]) if groups else np.zeros(0)
-    )
+    # How often a message crosses which of several links depends on the shares: then any wait may be 0.
+    idle = problem.least_wait if problem.network is None else 0.0
+    least = np.minimum.reduceat(problem.lines(idle), problem.start[:-1]) if groups else np.zeros(0)
     total = np.array([c.sum() for c in model.cut_s]) + (model.first_visits - 1.0) * wait_s
     for g, group in enumerate(groups):
         weight = max(float(model.weights[group.query]), 1e-12)

@@ -18,6 +18,7 @@ from nona.placement.configurations import to_configuration
 from nona.placement.fixed import local_configuration, server_slots
 from nona.placement.interiors.oracle import best_configuration
 from nona.placement.messages import Link
+from nona.placement.network.route import link_of
 from nona.placement.placement import Configuration, Placement, SubGraphPlacement
 from nona.placement.shape import Shape, shapes_of
 from nona.placement.slo.judge import Queries, rows
@@ -60,7 +61,7 @@ class Move:
 
 def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
     """The groups of all classes that have something to choose, with their columns."""
-    link = Link(system.capacity, system.latency_s, system.discipline, crosses=system.servers > 1)
+    link = link_of(system, placement.class_shares)
     slots, found = server_slots(system), []
     for j, query in enumerate(system.queries):
         subgraphs = query.decomposition.subgraphs
