@@ -18,6 +18,7 @@ from nona.placement.model import shapes
 from nona.placement.network.route import link_of
 from nona.placement.placement import SubGraphPlacement
 from nona.placement.prediction import predict
+from nona.placement.response.predict import predict_response
 from nona.placement.shape import Shape
 from nona.scenario_file import scenario_from_mapping
 from nona.schedulers.registry import get_scheduler
@@ -147,6 +148,11 @@ class Alone:
     story_s: float
     simulated_s: np.ndarray
     clean: bool
+    placed: tuple[SubGraphPlacement, ...]
+
+    def response_s(self, system: System) -> float:
+        """The median of the predicted response: at one job a second that of a job that meets nobody."""
+        return float(np.median(predict_response(system, [self.placed], samples=64).mix.times_s))
 
 
 def run_alone(system: System, choose: Chooser, jobs: int = 100) -> Alone:
@@ -164,4 +170,5 @@ def run_alone(system: System, choose: Chooser, jobs: int = 100) -> Alone:
     options = RunOptions(jobs=jobs, warmup=0, engine="simpy")
     run = simulate_run(system, get_scheduler("nona"), build_tables(system, [placed]), options)
     rare = replace(system, queries=(replace(query, rate=1e-12),))
-    return Alone(predict(rare, [placed]).jct_s, story, run.completion_s - run.arrival_s, clean)
+    taken = run.completion_s - run.arrival_s
+    return Alone(predict(rare, [placed]).jct_s, story, taken, clean, tuple(placed))

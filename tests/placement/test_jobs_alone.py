@@ -79,3 +79,12 @@ def test_caches_that_are_handed_out_are_sinks(tmp_path: Path) -> None:
         if done.clean:
             check_times(done)
     assert exact >= 5
+
+
+@pytest.mark.parametrize("seed", [44, 71, 85, 96, 115])
+def test_the_response_is_right_where_a_job_meets_itself(seed: int) -> None:
+    """Its messages meet at the link, or its tasks are ready in another order than that of their numbers."""
+    system = alone(random_node_link(seed))
+    done = run_alone(system, drawn_labels(np.random.default_rng(seed)), jobs=20)
+    assert not done.clean
+    np.testing.assert_allclose(done.simulated_s, done.response_s(system), rtol=1e-7)
