@@ -4,6 +4,7 @@ import streamlit as st
 
 from nona.ui.jobs.panel import job_panel, result_of
 from nona.ui.placement.capacity_views import capacity_section
+from nona.ui.placement.glue_views import glue_section
 from nona.ui.placement.link_views import link_section
 from nona.ui.placement.objective_views import objective_choice, sampled_section
 from nona.ui.placement.response_views import response_section
@@ -65,5 +66,6 @@ st.caption(
     "splitting one query could save if transfers and waits cost nothing."
 )
 table(model_frame(data["models"]), "gain", "Parallelism of each model")
+glue_section(state)
 placement_downloads(state)
 equivalent(state, "place", "--json", key="place")

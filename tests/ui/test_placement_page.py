@@ -9,11 +9,12 @@ import pytest
 from app_driver import Open, finish, go, metrics
 from streamlit.testing.v1 import AppTest
 
+from nona.placement.messages import Link
 from nona.report.capacity import capacity_finding
 from nona.report.figures.congestion import congestion_figure
 from nona.report.placements.sampled import sampled_finding
 from nona.report.placements.text import comparison_finding, congestion_finding, plain_notes
-from nona.study import place, prepare
+from nona.study import glued_model, place, prepare
 from nona.ui.placement.configuration_list import FIRST, configuration_list
 from nona.ui.placement.working_views import value_text
 from nona.ui.session.state import AppState
@@ -51,6 +52,16 @@ def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
     subgraph = next(iter(data["nona"]["models"].values()))["subgraphs"][0]
     assert tree == [configuration_list(subgraph)]
     assert "root's server" in texts(tree[0])
+
+
+def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
+    at, state = solved, state_of(solved)
+    frame = next(d.value for d in at.dataframe if "groups that might leave" in d.value)
+    network, study = state.scenario.cluster.network, prepare(state.scenario)
+    glued = [glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
+    assert list(frame["model"]) == list(state.scenario.labels)
+    assert list(frame["groups that might leave"]) == [g.interior_units for g in glued]
+    assert list(frame["lost at most µs"]) == [1e6 * g.bound_s for g in glued]
 
 
 def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> None:
