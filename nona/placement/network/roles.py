@@ -136,7 +136,7 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
     for links, place in zip(alike.values(), kinds, strict=True):
         k, name = links[0], KINDS[place]
         if kinds.count(place) > 1:
-            name = f"{name}: {_listed([t.link_names[i] for i in links])}"
+            name = _listed([t.link_names[i] for i in links])
         capacity, each = float(t.link_capacity[k]), float(found.share[k])
         slower, spacing = system.capacity / capacity, capacity * float(found.ahead[k])
         roles.append(
