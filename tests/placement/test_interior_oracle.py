@@ -30,7 +30,7 @@ from nona.placement.interiors.relaxation import (
     least_columns,
     least_cost_s,
     starts,
-    tails,
+    tails_s,
 )
 from nona.placement.messages import Link, Route
 from nona.placement.model import build_model
@@ -115,11 +115,11 @@ def test_the_relaxation_lies_below_every_configuration(seed: int, alpha: float) 
         return
     flat = flatten(shape, link, slots, prices)
     total = costs(every, replace(prices, load=alpha, square=0.0))
-    bound = least_cost_s(flat, prices, alpha, cuts_s(shape, flat)) + common_s(flat, prices, shape)
+    bound = least_cost_s(flat, prices, alpha, cuts_s(flat)) + common_s(flat, prices, shape)
     assert bound <= total.min() + 1e-9
-    start = starts(flat, crossing_s(flat, np.zeros(len(flat.source))))
+    delay = crossing_s(flat, np.zeros(len(flat.source)))
     span = spans(every, prices.link_wait, prices.server_wait_s)[0]
-    assert earliest_end(flat, start) <= span.min() + 1e-9
+    assert earliest_end(flat, starts(flat, delay), delay) <= span.min() + 1e-9
     for column in (least_columns(every, slots, prices),):
         least = min(
             max(c.chain_s, c.message_s + c.slope * prices.link_wait) + alpha * c.load_s for c in column
@@ -147,7 +147,7 @@ def test_compiled_searches_equal_their_plain_forms() -> None:
     results = []
     for function in (search.search, search.search.py_func):  # type: ignore[attr-defined]
         found = np.zeros(shape.m + 2, dtype=np.int64)
-        results.append((function(flat, tails(shape), 1e9, found, 10_000), found.tolist()))
+        results.append((function(flat, tails_s(flat, delay), 1e9, found, 10_000), found.tolist()))
     assert results[0] == results[1]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.flat import flatten
 from nona.placement.interiors.prices import Prices, costs, scatter_s
-from nona.placement.interiors.relaxation import tails
+from nona.placement.interiors.relaxation import crossing_s, tails_s
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
@@ -99,7 +99,8 @@ def cheapest_configuration(
     flat = flatten(shape, link, slots, prices)
     shift = scatter_s(prices, shape) + ahead_s(prices)
     found = np.zeros(shape.m + 2, dtype=np.int64)
-    away, bound, _ = search(flat, tails(shape), best - shift, found, nodes)
+    tail = tails_s(flat, crossing_s(flat, np.zeros(len(flat.source))))
+    away, bound, _ = search(flat, tail, best - shift, found, nodes)
     bound = min(bound + shift, best)
     if away + shift < best and found.any():
         labels = found[1:]

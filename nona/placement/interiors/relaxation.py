@@ -4,12 +4,14 @@ At fixed waits, with α a price of link load and γ that of squared blocks of wo
 that is not local costs span + α·load + γ·M ≥ h(α). Two things make h:
 
 * **The earliest end** e(α) (:mod:`~.earliest`), every crossing made longer by α times its seconds at the
-  link: messages along a path differ, so span + α·load is no less than a path of these.
+  link: messages along a path differ, so span + α·load is no less than a path of these. Where root and
+  sink are real it is raised by what leaving the root's server takes (:mod:`~.leaving`).
 * **Cuts of the work.** A block of work begins at a task v only where some input of v crosses, after
-  which the longest chain behind v is still to run: the span is at least c(v) = min over inputs (u, v) of
-  e(u) + p(u) + d(u, v) + p(v) + tail(v). With k such tasks there are at most k + 1 blocks, so M is at least
-  (P + p)²/(k + 1), and the span at least the k-th smallest c. (Behind a virtual root a part may begin
-  with a source, without a message; there are at most as many such parts as other servers.)
+  which all that depends on v is still to run: the span is at least c(v) = min over inputs (u, v) of
+  e(u) + p(u) + d(u, v) + p(v) + tail(v), the tail being e of the reversed graph. With k such tasks
+  there are at most k + 1 blocks, so M is at least (P + p)²/(k + 1), and the span at least the k-th
+  smallest c. (Behind a virtual root a part may begin with a source, without a message; there are at
+  most as many such parts as other servers.)
 
 So h(α) = min over k ≥ 1 of max(e(α), c_k) + γ·max((P + p)²/(k + 1), p² + Σ p_v²). From h at several α follow
 points (cost, load) such that every configuration lies above their lower hull: the relaxed columns.
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.bounds import Least, least_column
 from nona.placement.interiors.flat import Flat, flatten
+from nona.placement.interiors.leaving import leaving_s
 from nona.placement.interiors.prices import Prices, costs, scatter_s
 from nona.placement.shape import Shape
 
@@ -41,7 +44,7 @@ def least_columns(c: Candidates, slots: int, prices: Prices) -> tuple[Least, ...
     simple = least_column(c, prices.server_wait_s)
     flat = flatten(c.shape, c.link, slots, prices)
     fixed = common_s(flat, prices, c.shape)
-    cut = cuts_s(c.shape, flat)
+    cut = cuts_s(flat)
     grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
     cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, cut)) for alpha in grid]
     if c.shape.m <= _TREE:
@@ -91,10 +94,10 @@ def starts(f: Flat, delay_s: Floats) -> Floats:
     return earliest_starts(f.m + 2, f.time_s, first, f.into_at, f.into, f.source, delay_s)
 
 
-def earliest_end(f: Flat, start: Floats) -> float:
+def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
     """The span that follows from the starts, of configurations that are not local."""
     if f.has_sink:
-        return float(start[-1]) + f.visit_s
+        return max(float(start[-1]), leaving_s(f, start, delay_s)) + f.visit_s
     return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
 
 
@@ -113,12 +116,24 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
     shift = float(at.blocks.factor @ at.blocks.ahead_s2) + scatter_s(at, c.shape)
     found = np.zeros(f.m + 2, dtype=np.int64)
     flat = f._replace(load=alpha, square=0.0)
-    return float(search(flat, tails(c.shape), listed - shift, found, _NODES)[1]) + shift
+    return (
+        float(
+            search(
+                flat,
+                tails_s(flat, crossing_s(flat, np.zeros(len(flat.source)))),
+                listed - shift,
+                found,
+                _NODES,
+            )[1]
+        )
+        + shift
+    )
 
 
 def least_cost_s(f: Flat, prices: Prices, alpha: float, cut: Floats) -> float:
     """h(α) but for what all configurations have in common; ``cut`` of :func:`cuts_s`."""
-    end = earliest_end(f, starts(f, crossing_s(f, alpha * f.link_s)))
+    delay = crossing_s(f, alpha * f.link_s)
+    end = earliest_end(f, starts(f, delay), delay)
     pieces = np.arange(1, len(cut) + 1) + 1.0
     b = prices.blocks
     work = f.class_s.sum(axis=1) + b.root_s
@@ -126,11 +141,10 @@ def least_cost_s(f: Flat, prices: Prices, alpha: float, cut: Floats) -> float:
     return float((np.maximum(end, cut) + squares @ b.factor).min())
 
 
-def cuts_s(shape: Shape, f: Flat) -> Floats:
+def cuts_s(f: Flat) -> Floats:
     """(k,) c(v) of all that may begin a block, ascending, the sink's among them."""
     delay = crossing_s(f, np.zeros(len(f.source)))
-    start = starts(f, delay)
-    tail = tails(shape)
+    start, tail = starts(f, delay), tails_s(f, delay)
     last = f.visit_s if f.has_sink else 0.0
     least = np.full(f.m + 2, np.inf)
     np.minimum.at(least, f.target, start[f.source] + f.time_s[f.source] + delay)
@@ -152,11 +166,28 @@ def common_s(f: Flat, prices: Prices, shape: Shape) -> float:
     return float(b.factor @ (b.run_s * b.root_s + b.ahead_s2)) + scatter_s(prices, shape)
 
 
-def tails(shape: Shape) -> Floats:
-    """(m+2,) Seconds of the longest chain between the end of a node and the start of the sink."""
-    tail = np.zeros(shape.m + 2)
-    for u in range(shape.m, -1, -1):
-        for e in shape.edges_of[u]:
-            v = int(shape.target[e])
-            tail[u] = max(tail[u], (float(shape.mean_s[v - 1]) if v <= shape.m else 0.0) + tail[v])
-    return tail
+def tails_s(f: Flat, delay_s: Floats) -> Floats:
+    """(m+2,) Bounds on the time from the end of every node to the start of the sink.
+
+    They are the earliest starts with time reversed: of the graph with its edges turned round.
+    """
+    from nona.placement.interiors.earliest import earliest_starts
+
+    nodes = f.m + 2
+    counts = np.diff(f.out_at)[::-1]
+    order = np.concatenate([np.zeros(0, np.int64), *(f.out[a:b] for a, b in _backwards(f.out_at))])
+    into_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    back = earliest_starts(
+        nodes,
+        f.time_s[::-1].copy(),
+        np.zeros(nodes),
+        into_at,
+        order.astype(np.int64),
+        f.m + 1 - f.target,
+        delay_s,
+    )
+    return back[::-1].copy()
+
+
+def _backwards(ends: NDArray[np.int64]) -> list[tuple[int, int]]:
+    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))[::-1]
