@@ -117,11 +117,11 @@ class _Search:
     def _best_start(self, start: Queries) -> Queries:
         system = self.judge.system
         starts = [start, *(everywhere(system, self.groups, local) for local in (True, False))]
-        values = [(self._values(s, FEW), s) for s in starts if s is start or self._jct(s) < math.inf]
+        values = [(self._values(s, MANY), s) for s in starts if s is start or self._jct(s) < math.inf]
         first = values[0]
         for other in values[1:]:
             gain, error = other[0].less_than(first[0])
-            first = other if gain > SURE * error else first
+            first = other if gain > error else first  # a wrong start costs little: the end is judged anew
         return first[1]
 
     def _values(self, queries: Queries, samples: int) -> Values:

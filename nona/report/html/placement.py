@@ -9,6 +9,7 @@ from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
 from nona.report.placements.links import link_finding, link_rows
+from nona.report.placements.sampled import sampled_finding
 from nona.report.placements.servers import (
     class_rows,
     memory_finding,
@@ -40,6 +41,7 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
     return section(
         "Placement",
         facts(told),
+        paragraph(sampled_finding(report)) if report.get("sampled") else "",
         *(paragraph(note, "quiet") for note in report["notes"]),
         _beside(report, beside) if beside else "",
         table(_models(report), "Predicted mean JCT of each model and its parts"),
