@@ -15,6 +15,7 @@ import numpy as np
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
 from nona.placement.fixed import local_placement
+from nona.placement.interiors.warm import compile_searches
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 from nona.system import QueryClass, Stream, System
@@ -34,7 +35,7 @@ def warm() -> None:
 
 
 def compile_all() -> None:
-    """Compile the core and the policies of all registered schedulers; keep them on disk."""
+    """Compile the core, the policies of all registered schedulers, and the placement's searches, on disk."""
     from nona.simulation.compiled.engine import is_compiled
 
     system = _smallest_system()
@@ -45,6 +46,7 @@ def compile_all() -> None:
     from nona.simulation.compiled.core import load_core
 
     load_core()
+    compile_searches()
     mark_ready()
 
 

@@ -1,0 +1,24 @@
+"""Compile the searches of large interiors before anybody waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nona.placement.evaluate import Candidates
+from nona.placement.interiors.columns import climbed
+from nona.placement.interiors.oracle import cheapest_configuration
+from nona.placement.interiors.prices import Prices
+from nona.placement.interiors.relaxation import least_columns
+from nona.placement.messages import Link
+from nona.placement.shape import Shape
+
+
+def compile_searches() -> None:
+    """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
+    ints = [np.array(v, dtype=np.int64) for v in ([0, 0, 1, 2], [1, 2, 3, 3], range(4))]
+    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ints, np.ones(4))
+    link, prices = Link(10.0, 0.0), Prices()
+    cheapest_configuration(shape, link, 2, prices)
+    candidates = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), link, exhaustive=False)
+    climbed(candidates, 2, prices)
+    least_columns(candidates, 2, prices)
