@@ -1,8 +1,9 @@
-"""In which order a job alone on the cluster does things: when tasks join their queue, and when they send.
+"""In which order a walk takes the tasks of a plan: server by server as a job alone on the cluster would.
 
-A walk takes many jobs through a plan at once. Each job has its own order, but one that is right for a
-job without company is right for most: it puts tasks of one server in the order in which they are
-ready, which neither their depth nor their number tells, and messages in that in which they are asked for.
+A walk takes many jobs through a plan at once. Each job has its own order, but at a server one that
+is right for a job without company is right for most: tasks in the order in which they are ready, which
+neither their depth nor their number tells. Messages of several tasks are put in each job's own order
+when they are sent, so as many tasks as possible end before any of them sends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Inputs = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Tasks that join, in order; then nodes that end and send what they made."""
+    """Tasks that run, in order; then nodes that send what they made."""
 
     joins: tuple[int, ...]
     sends: tuple[int, ...]
@@ -39,29 +40,38 @@ class Errand:
 
 
 def blocks_of(errand: Errand) -> tuple[Block, ...]:
-    """The events of a job alone, in order of time: joins up to the next sending, then all sendings up
-    to the next join.
+    """Rounds: all tasks that have their inputs and are next at their server; then what these send.
 
     Examples
     --------
-    Tasks 1 and 2 of one server get their inputs over the link, task 2 the short one, and first:
+    Tasks 1 and 2 of one server get their inputs over the link, task 2 the short one, and first; task 3
+    reads from both:
 
-    >>> sent = (((0.5, (2,)), (9.0, (1,))), (), (), ())
-    >>> alone = Errand((0, 1, 1, 1), (0.0, 1.0, 1.0, 0.0), ((), (3,), (3,), ()), sent, 0.0, True)
+    >>> sent = (((0.5, (2,)), (9.0, (1,))), (), (), (), ())
+    >>> feeds = ((), (3,), (3,), (4,), ())
+    >>> alone = Errand((0, 1, 1, 1, 1), (0.0, 1.0, 1.0, 1.0, 0.0), feeds, sent, 0.0, True)
     >>> [(b.joins, b.sends) for b in blocks_of(alone)]
-    [((), (0,)), ((2,), (2,)), ((1,), (1,))]
+    [((), (0,)), ((2, 1), (2, 1)), ((3,), (3,))]
     """
-    order = _Alone(errand).events()
-    found: list[tuple[list[int], list[int]]] = [([], [])]
-    for kind, node in order:
-        joins, sends = found[-1]
-        if kind == "join" and sends:
-            found.append(([node], []))
-        elif kind == "join":
-            joins.append(node)
-        else:
-            sends.append(node)
-    return tuple(Block(tuple(joins), tuple(sends)) for joins, sends in found)
+    waiting = _Alone(errand).joins()
+    needs: dict[int, set[int]] = {v: set() for v in (*waiting, len(errand.label) - 1)}
+    for u, (readers, sent) in enumerate(zip(errand.feeds, errand.sent, strict=True)):
+        for v in (*readers, *(v for _, waits in sent for v in waits)):
+            needs[v].add(u)
+    known = {0}
+    found = [Block((), (0,))] if errand.has_root else []
+    while waiting:
+        joins: list[int] = []
+        held: set[int] = set()
+        for v in waiting:
+            if errand.label[v] not in held and needs[v] <= known:
+                joins.append(v)
+            else:
+                held.add(errand.label[v])
+        known.update(joins)
+        waiting = [v for v in waiting if v not in known]
+        found.append(Block(tuple(joins), tuple(joins)))
+    return tuple(found)
 
 
 class _Alone:
@@ -77,9 +87,10 @@ class _Alone:
         self.free = [0.0] * (max(errand.label) + 1)
         self.link_free, self.pushed = 0.0, 0
         self.heap: list[tuple[float, int, Callable[[float, int], None], int]] = []
-        self.told: list[tuple[str, int]] = []
+        self.told: list[int] = []
 
-    def events(self) -> list[tuple[str, int]]:
+    def joins(self) -> list[int]:
+        """The interior tasks in the order in which they become ready."""
         last = len(self.e.label) - 1
         if self.e.has_root:
             self._push(0.0, self._end, 0)
@@ -98,13 +109,12 @@ class _Alone:
     def _join(self, now: float, v: int) -> None:
         if v == len(self.e.label) - 1:
             return
-        self.told.append(("join", v))
+        self.told.append(v)
         server = self.e.label[v]
         self.free[server] = max(self.free[server], now) + self.e.seconds[v]
         self._push(self.free[server], self._end, v)
 
     def _end(self, now: float, u: int) -> None:
-        self.told.append(("send", u))
         for v in self.e.feeds[u]:
             self._arrive(now, v)
         for work, readers in self.e.sent[u]:
