@@ -13,6 +13,7 @@ from placement_helpers import query, random_system, system
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, server_slots, spread_placement
 from nona.placement.interiors.candidates import candidates
+from nona.placement.model import build_model
 from nona.placement.placement import Placement
 from nona.placement.prediction import as_model, predict
 from nona.placement.queueing import fifo_wait_s
@@ -22,7 +23,9 @@ from nona.placement.shares.descent import descend_shares
 from nona.placement.shares.memory import allowed_classes
 from nona.placement.shares.objective import SharesObjective
 from nona.placement.shares.paths import longest_path
+from nona.placement.shares.runs import runs_of
 from nona.placement.shares.starts import starting_shares
+from nona.placement.shares.times import speeds_of
 from nona.placement.single_span import plan_of, single_span
 from nona.placement.solve import solve
 from nona.system import QueryClass, Stream, System
@@ -165,18 +168,18 @@ def test_two_models_on_two_classes_against_a_grid_of_solved_placements(seed: int
     found = solve(s)
     loads = loads_of(s, allowed_classes(s))
     tried = 0
-    for a in np.linspace(0, 1, 5):
-        for b in np.linspace(0, 1, 5):
+    for a in np.linspace(0, 1, 4):
+        for b in np.linspace(0, 1, 4):
             shares = np.array([[a, 1 - a], [b, 1 - b]])
             if loads.utilization(shares).max() < 0.99:
                 at = solve(s, shares=shares, gap=1e-4).objective_s
                 tried += 1
                 assert found.objective_s <= at * (1 + 1e-4)
                 assert found.global_bound_s <= at * (1 + 1e-9)
-    assert tried >= 4
+    assert tried >= 2
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, load: float) -> None:
     s = random_system(seed, classes=3, servers=9, load=load, network=0.2)
@@ -188,6 +191,30 @@ def test_no_placement_at_any_shares_lies_below_the_bound(seed: int, other: int, 
             for made in (local_placement, spread_placement):
                 assert bound <= made(s, shares).objective_s * (1 + 1e-9)
     assert bound <= solve(s, gap=1e-3).objective_s * (1 + 1e-9)
+
+
+@ORDINARY
+@given(st.integers(0, 10**6), st.floats(0.1, 5.0))
+def test_squares_of_visits_lie_above_their_bound(seed: int, concentration: float) -> None:
+    """For random probabilities of all configurations; tight where everything is local."""
+    rng = np.random.default_rng(seed)
+    s = random_system(seed, classes=3, servers=9, width=4)
+    s = replace(s, queries=tuple(replace(q, service_scv=float(rng.uniform(0, 2))) for q in s.queries))
+    loads = loads_of(s, allowed_classes(s))
+    speeds = speeds_of(s, loads)
+    model = build_model(s, lambda shape, link: candidates(shape, link, 9))
+    for j, run in enumerate(runs_of(s, loads, speeds)):
+        x = [rng.dirichlet(np.full(len(c), concentration)) for c in model.candidates[j]]
+        local = [c.local.astype(float) for c in model.candidates[j]]
+        for point in (x, local):
+            split = sum(1 - float(p @ c.local) for c, p in zip(model.candidates[j], point, strict=True))
+            bound = max(constant + slope * split for constant, slope in run.lines)
+            for k in range(3):
+                squares = model.chains[k][j].squares(point)
+                assert squares >= bound * (speeds[j, k] * run.work_s) ** 2 * (1 - 1e-9)
+        assert run.lines[0][0] == pytest.approx(
+            model.chains[int(np.argmin(speeds[j]))][j].squares(local) / run.work_s**2
+        )
 
 
 @ORDINARY

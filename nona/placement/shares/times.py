@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -43,13 +43,20 @@ def speeds_of(system: System, loads: Loads) -> Floats:
     return speeds
 
 
+def least_times(compute_s: Floats, allowed: NDArray[np.bool_], speeds: Floats) -> Floats:
+    """(T,) q_v of a query class with ``compute_s`` (K, T): times on every class are at least r_k·q_v."""
+    result: Floats = np.where(allowed[:, None], compute_s / speeds[:, None], np.inf).min(axis=0)
+    return result
+
+
 def hulls_of(
     system: System, loads: Loads, candidates_of: CandidatesOf, speeds: Floats
 ) -> list[list[tuple[float, float]]]:
     """For each query class lines (constant, slope in y) below h_j, W₀ already taken off."""
     fastest = np.where(loads.allowed, speeds, np.inf).min(axis=1)
     slowest = np.where(loads.allowed, speeds, -np.inf).max(axis=1)
-    grid = [fastest * (slowest / fastest) ** (i / (_GRID - 1)) for i in range(_GRID)]
+    points = 1 if np.array_equal(fastest, slowest) else _GRID
+    grid = [fastest * (slowest / fastest) ** (i / max(points - 1, 1)) for i in range(points)]
     values = np.array([_idle_times(system, loads, candidates_of, speeds, y) for y in grid])
     return [_hull([float(y[j]) for y in grid], values[:, j].tolist()) for j in range(len(speeds))]
 
@@ -60,8 +67,7 @@ def _idle_times(
     """(J,) h_j(y_j) − W₀."""
     queries = []
     for j, q in enumerate(system.queries):
-        scaled = np.where(loads.allowed[j][:, None], q.tasks.compute_s / speeds[j][:, None], np.inf)
-        times = y[j] * scaled.min(axis=0, keepdims=True)
+        times = y[j] * least_times(q.tasks.compute_s, loads.allowed[j], speeds[j])[None]
         queries.append(replace(q, tasks=replace(q.tasks, compute_s=times)))
     alone = replace(
         system,
@@ -104,6 +110,15 @@ def _hull(y: list[float], h: list[float]) -> list[tuple[float, float]]:
     for low, high, value in zip(y[:-1], y[1:], h[1:], strict=True):
         for at, bound in ((high, value), (low, value * low / high)):
             points[at] = min(points.get(at, math.inf), bound)
+    return lower_hull(points)
+
+
+def lower_hull(points: Mapping[float, float]) -> list[tuple[float, float]]:
+    """Lines (constant, slope) whose maximum is the largest convex function below the points.
+
+    >>> lower_hull({0.0: 4.0, 1.0: 3.0, 2.0: 0.0})
+    [(4.0, -2.0)]
+    """
     corners: list[tuple[float, float]] = []
     for x, v in sorted(points.items()):
         while len(corners) > 1 and _above(corners[-2], corners[-1], (x, v)):
