@@ -1,0 +1,45 @@
+"""The map on the Validation page, and the response with its warning on the Placement page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app_driver import Open, finish, go
+
+from nona.report.placements.response_text import response_finding
+from nona.report.prediction_map.text import findings, title
+from nona.study.prediction_map import stored_map
+
+
+def shown(at: Any) -> str:
+    return "\n".join(m.value.replace("\\", "") for m in at.markdown)
+
+
+def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
+    at = open_page("8_validation")
+    data = stored_map()
+    assert title(data) in shown(at)
+    assert findings(data)[0] in shown(at)
+    frames = [d.value for d in at.dataframe]
+    assert any("Mean within 10%" in f for f in frames)
+    points = next(f for f in frames if "mean simulated" in f)
+    assert len(points) == len(data["points"])
+    at.segmented_control(key="map-measure").set_value("p95_s").run()
+    assert title(data, "p95_s") in shown(at)
+
+
+def test_the_placement_page_shows_percentiles_misses_and_the_warning(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select("slides_example").run()
+    at.button(key="open-demo").click().run()
+    go(at, "6_placement")
+    at.button(key="run-place").click().run()
+    finish(at, "place")
+    response = at.session_state["nona_state"].results["place"].data["nona"]["response"]
+    assert response_finding(response) in shown(at)
+    table = next(d.value for d in at.dataframe if "95 of 100 within" in d.value)
+    assert list(table["95 of 100 within"]) == ["14 ms"]
+    assert not [w for w in at.warning if "simulate" in w.value]
+    response["warning"] = "Outside what was tested: simulate."
+    at.run()
+    assert any("Outside what was tested" in w.value for w in at.warning)
