@@ -66,12 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(contract, commands.contract)
 
     place = add("place", help="solve the placement of a scenario")
-    place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
-    place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
-    place.add_argument(
-        "--objective", help="mean-jct, sampled-jct or slo; in place of the scenario's (default: mean-jct)"
-    )
-    place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
+    _place(place)
     _json(place, commands.place)
 
     simulate = add("simulate", help="simulate a scenario under one scheduler or several")
@@ -97,12 +92,25 @@ def _parser() -> argparse.ArgumentParser:
         _json(add(name, help=f"list the {name}"), run)
 
     measure = add("measure", help="time a model's operators on this machine (needs nona-planner[measure])")
+    _measure(measure)
+    return parser
+
+
+def _place(place: argparse.ArgumentParser) -> None:
+    place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
+    place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
+    place.add_argument(
+        "--objective", help="mean-jct, sampled-jct or slo; in place of the scenario's (default: mean-jct)"
+    )
+    place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
+
+
+def _measure(measure: argparse.ArgumentParser) -> None:
     measure.add_argument("model", help="ONNX file, or the name of a sample model")
     measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
     measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
     _symbols(measure)
     measure.set_defaults(run=commands.measure)
-    return parser
 
 
 def _simulate(simulate: argparse.ArgumentParser) -> None:

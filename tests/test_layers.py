@@ -30,6 +30,7 @@ PART_OF = {
     "nona.scenario_values": "nona.scenario",
     "nona.commands": "nona.cli",
     "nona.sweep_command": "nona.cli",
+    "nona.capacity_command": "nona.cli",
     "nona.contract_command": "nona.cli",
     "nona.study_command": "nona.cli",
 }
