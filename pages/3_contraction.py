@@ -3,8 +3,8 @@
 import streamlit as st
 
 from nona.contraction.rules import RULES
+from nona.placement.coarsening.steps import CONDITION, base_rule
 from nona.placement.coarsening.steps import NAME as COST_AWARE
-from nona.placement.coarsening.steps import base_rule
 from nona.ui.graphs.tabs import contraction_player, task_graph
 from nona.ui.models.coarsening_views import link_words, shown_steps, stays_together
 from nona.ui.models.count_views import subgraphs_with_counts
@@ -27,6 +27,8 @@ with columns[2]:
     device = pick_device(state)
 rule = RULES[base_rule(state.scenario.contraction)]
 st.caption(f"An edge {rule.condition}")
+if state.scenario.contraction == COST_AWARE:
+    st.caption(f"Then, for this cluster's link: an edge {CONDITION}")
 
 loaded = loaded_model(state, device)
 if loaded is None:

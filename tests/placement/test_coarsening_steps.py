@@ -12,8 +12,9 @@ from nona.placement.evaluate import Candidates, spans
 from nona.placement.interiors.candidates import candidates
 from nona.placement.messages import Link
 from nona.placement.shape import shapes_of
-from nona.samples import load_sample, sample_names
-from nona.study import glued_model, prepare_model
+from nona.samples import load_sample, sample_names, scenario_path
+from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.study import Study, glued_model, place, prepare, prepare_model
 from nona.study.preparation import PreparedModel
 
 SLOW, FAST = Link(25e9 / 8, 20e-6), Link(200e9 / 8, 20e-6)
@@ -106,3 +107,16 @@ def test_rows_of_units_respect_the_groups() -> None:
     apart[c.group.tolist().index(0, 1) - 1] = 99  # a task that stays with the root
     assert not c.respects(apart)
     assert Candidates(shape, np.array([row]), SLOW).messages.load_s[0] > 0
+
+
+def test_a_scenario_may_name_the_rule_and_keeps_its_tasks() -> None:
+    """What the coarsening leaves out is never better, so the placement is that of the default rule."""
+
+    def study(rule: str) -> Study:
+        data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+        return prepare(scenario_from_mapping(data | {"contraction": rule}))
+
+    aware, poset = study(NAME), study("poset")
+    for one, other in zip(aware.models, poset.models, strict=True):
+        assert one.contracted.tasks == other.contracted.tasks
+    assert place(aware).objective_s == place(poset).objective_s
