@@ -72,10 +72,10 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
 def test_most_of_the_map_is_within_its_bounds_and_nothing_is_far_off() -> None:
     """The accuracy that the documents state."""
     points = stored_map()["points"]
-    for measure_of, share in (("mean_s", 0.9), ("p95_s", 0.9)):
+    for measure_of, share, worst in (("mean_s", 0.95, 0.2), ("p95_s", 0.95, 0.4)):
         good, of = within(points, measure_of, BOUNDS[measure_of])
         assert good >= share * of
-        assert within(points, measure_of, 0.35)[0] == of
+        assert within(points, measure_of, worst)[0] == of
     assert within(points, "mean_s", 0.1)[0] > within(points, "formula_s", 0.1)[0]
 
 

@@ -9,6 +9,7 @@ from nona.system import Arrivals
 
 Floats = NDArray[np.float64]
 _BLUR = 0.02  # of the rank, so that two resources need not show the same burst
+_CROWD = 32.0  # things within the blur, so that two draws are seldom the same
 
 
 def instants(arrivals: Arrivals, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
@@ -90,6 +91,7 @@ def _trace(a: Arrivals, rate: float, length_s: float, rng: np.random.Generator) 
 
 def near(rank: Floats, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Places among ``number`` things that stand in order of rank, one near each of ``rank`` (0…1)."""
-    blurred = np.abs(rank + _BLUR * rng.standard_normal(len(rank)))
-    blurred = 1.0 - np.abs(1.0 - blurred)
+    blur = min(max(_BLUR, _CROWD / max(number, 1)), 1.0)
+    blurred = np.mod(rank + blur * rng.standard_normal(len(rank)), 2.0)
+    blurred = np.minimum(blurred, 2.0 - blurred)
     return np.clip((blurred * number).astype(np.int64), 0, max(number - 1, 0))
