@@ -81,7 +81,7 @@ def main() -> None:
         for link in LINKS:
             for load in LOADS:
                 system = loaded(models, graphs, link, load)
-                largest = max(s.m for row in shapes(system) for s in row)
+                largest = max((s.m for row in shapes(system) for s in row), default=0)
                 if largest < 2:
                     continue
                 began = time.process_time()

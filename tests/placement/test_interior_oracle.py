@@ -24,14 +24,12 @@ from nona.placement.interiors.prices import Prices, block_prices, costs
 from nona.placement.interiors.relaxation import (
     common_s,
     corners,
-    crossing_s,
     cuts_s,
     earliest_end,
     least_columns,
     least_cost_s,
-    starts,
-    tails_s,
 )
+from nona.placement.interiors.timing import crossing_s, starts, tails_s
 from nona.placement.messages import Link, Route
 from nona.placement.model import build_model
 from nona.placement.parametric import solve_parametric

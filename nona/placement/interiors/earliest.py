@@ -93,3 +93,49 @@ def earliest_starts(
             best = min(best, fewer)
         start[v] = max(start[v], best)
     return start
+
+
+@compiled
+def starts_elsewhere(
+    nodes: int, time_s: Any, start: Any, into_at: Any, into: Any, source: Any, delay_s: Any
+) -> Floats:
+    """(nodes,) Bounds on the start of every node on another server than that of node 0.
+
+    As above, but what shares v's server is not node 0, and began there no sooner than this bound says;
+    ``start`` are the earliest starts, wherever. Node 0 itself gets ``inf``.
+    """
+    away = np.zeros(nodes)
+    away[0] = np.inf
+    for v in range(1, nodes):
+        away[v] = start[v]
+        if into_at[v + 1] == into_at[v]:
+            continue
+        reach = np.full(nodes, -1e300)
+        chain = np.full(nodes, -1e300)
+        chain[v] = 0.0
+        reach[v] = 1e300
+        for b in range(v, 0, -1):
+            if reach[b] == -1e300:
+                continue
+            for at in range(into_at[b], into_at[b + 1]):
+                e = into[at]
+                a = source[e]
+                chain[a] = max(chain[a], time_s[a] + chain[b])
+                crossed = start[a] + time_s[a] + delay_s[e] + chain[b]
+                reach[a] = max(reach[a], min(crossed, reach[b]))
+        above = np.flatnonzero(reach[1:v] != -1e300) + 1
+        order = above[np.argsort(-reach[above])]
+        low, high = 0, len(order)
+        while low < high:
+            k = (low + high) // 2
+            if _machine(order[:k], away, time_s, chain) >= reach[order[k]]:
+                high = k
+            else:
+                low = k + 1
+        best = _machine(order[:low], away, time_s, chain)
+        if low < len(order):
+            best = max(best, reach[order[low]])
+        if low > 0:
+            best = min(best, max(_machine(order[: low - 1], away, time_s, chain), reach[order[low - 1]]))
+        away[v] = max(away[v], best, reach[0])
+    return away

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.flat import flatten
 from nona.placement.interiors.prices import Prices, costs, scatter_s
-from nona.placement.interiors.relaxation import crossing_s, tails_s
+from nona.placement.interiors.timing import crossing_s, tails_s
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 

@@ -30,6 +30,7 @@ from nona.placement.interiors.bounds import Least, least_column
 from nona.placement.interiors.flat import Flat, flatten
 from nona.placement.interiors.leaving import leaving_s
 from nona.placement.interiors.prices import Prices, costs, scatter_s
+from nona.placement.interiors.timing import crossing_s, sources, starts, tails_s
 from nona.placement.shape import Shape
 
 Floats = NDArray[np.float64]
@@ -76,35 +77,11 @@ def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tupl
     return found
 
 
-def crossing_s(f: Flat, charged: Floats) -> Floats:
-    """(E,) Least seconds from the end of an edge's source to its target's start, if it is crossed."""
-    moved = f.own * f.link_s
-    moved = moved + f.wait if f.fifo else moved * (1.0 + f.wait)
-    visit = np.where(f.target <= f.m, f.visit_s, 0.0)
-    result: Floats = f.latency_s + moved + visit + charged
-    return result
-
-
-def starts(f: Flat, delay_s: Floats) -> Floats:
-    """(m+2,) Bounds on the start of every node when a crossed edge takes ``delay_s`` (E,)."""
-    from nona.placement.interiors.earliest import earliest_starts
-
-    first = np.zeros(f.m + 2)
-    first[1 : f.m + 1][_sources(f)] = f.visit_s
-    return earliest_starts(f.m + 2, f.time_s, first, f.into_at, f.into, f.source, delay_s)
-
-
 def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
     """The span that follows from the starts, of configurations that are not local."""
     if f.has_sink:
         return max(float(start[-1]), leaving_s(f, start, delay_s)) + f.visit_s
     return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
-
-
-def _sources(f: Flat) -> NDArray[np.bool_]:
-    """(m,) Interior tasks without any input."""
-    result: NDArray[np.bool_] = np.diff(f.into_at)[1 : f.m + 1] == 0
-    return result
 
 
 def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
@@ -149,8 +126,8 @@ def cuts_s(f: Flat) -> Floats:
     least = np.full(f.m + 2, np.inf)
     np.minimum.at(least, f.target, start[f.source] + f.time_s[f.source] + delay)
     least += f.time_s + tail + last
-    sources = np.flatnonzero(_sources(f)) + 1
-    free = np.sort(f.visit_s + f.time_s[sources] + tail[sources] + last)[: f.slots - 1]
+    first = np.flatnonzero(sources(f)) + 1
+    free = np.sort(f.visit_s + f.time_s[first] + tail[first] + last)[: f.slots - 1]
     found = np.sort(np.concatenate([least[np.isfinite(least)], free]))
     return found if len(found) else np.full(1, f.visit_s)
 
@@ -164,30 +141,3 @@ def common_s(f: Flat, prices: Prices, shape: Shape) -> float:
     """Charges that all configurations share that are not local: of root, scatter and the run ahead."""
     b = prices.blocks
     return float(b.factor @ (b.run_s * b.root_s + b.ahead_s2)) + scatter_s(prices, shape)
-
-
-def tails_s(f: Flat, delay_s: Floats) -> Floats:
-    """(m+2,) Bounds on the time from the end of every node to the start of the sink.
-
-    They are the earliest starts with time reversed: of the graph with its edges turned round.
-    """
-    from nona.placement.interiors.earliest import earliest_starts
-
-    nodes = f.m + 2
-    counts = np.diff(f.out_at)[::-1]
-    order = np.concatenate([np.zeros(0, np.int64), *(f.out[a:b] for a, b in _backwards(f.out_at))])
-    into_at = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    back = earliest_starts(
-        nodes,
-        f.time_s[::-1].copy(),
-        np.zeros(nodes),
-        into_at,
-        order.astype(np.int64),
-        f.m + 1 - f.target,
-        delay_s,
-    )
-    return back[::-1].copy()
-
-
-def _backwards(ends: NDArray[np.int64]) -> list[tuple[int, int]]:
-    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))[::-1]

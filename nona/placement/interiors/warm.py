@@ -15,8 +15,8 @@ from nona.placement.shape import Shape
 
 def compile_searches() -> None:
     """Run each search once on a fork of two tasks; numba keeps what it compiles on disk."""
-    ints = [np.array(v, dtype=np.int64) for v in ([0, 0, 1, 2], [1, 2, 3, 3], range(4))]
-    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ints, np.ones(4))
+    ends = np.array([0, 0, 1, 2], dtype=np.int64), np.array([1, 2, 3, 3], dtype=np.int64)
+    shape = Shape(True, True, np.ones((1, 2)), np.ones(2), *ends, np.arange(4), np.ones(4))
     link, prices = Link(10.0, 0.0), Prices()
     cheapest_configuration(shape, link, 2, prices)
     candidates = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), link, exhaustive=False)
