@@ -17,22 +17,30 @@ Floats = NDArray[np.float64]
 
 def link_of(system: System, shares: Floats | None = None) -> Link:
     """The link of ``system``, or the route over its links; ``shares`` as in the placement's model."""
-    return link_between(
-        system.capacity, system.latency_s, system.discipline, system.topology, draws_of(system, shares)
-    )
+    stream, draws = system.background_network, draws_of(system, shares)
+    busy = stream.rate * stream.mean / system.capacity
+    return link_between(system.capacity, system.latency_s, system.discipline, system.topology, draws, busy)
 
 
 def link_between(
-    capacity: float, latency_s: float, discipline: Discipline, topology: Topology | None, p: Floats
+    capacity: float,
+    latency_s: float,
+    discipline: Discipline,
+    topology: Topology | None,
+    p: Floats,
+    busy: float = 0.0,
 ) -> Link:
-    """The link between servers drawn with probabilities ``p`` (S,); unused where there is but one."""
+    """The link between servers drawn with probabilities ``p`` (S,); unused where there is but one.
+
+    ``busy``: utilisation of every link by background.
+    """
     crosses, route = len(p) > 1, None
     if topology is not None and topology.links > 1 and crosses:
-        route = route_of(topology, p)
+        route = route_of(topology, p, busy)
     return Link(capacity, latency_s, discipline, crosses, route)
 
 
-def route_of(topology: Topology, p: Floats) -> Route:
+def route_of(topology: Topology, p: Floats, busy: float = 0.0) -> Route:
     """Seconds per byte, averaged over the pairs of servers of :mod:`nona.placement.network.crossing`.
 
     A message within a rack crosses both cards, one to another rack also the uplink, the core and
@@ -59,7 +67,9 @@ def route_of(topology: Topology, p: Floats) -> Route:
     for a, (card, rack) in enumerate(first):
         for b, (rack_in, card_in) in enumerate(last):
             own += near[a, b] * max(card, card_in) + far[a, b] * max(card, rack, core, rack_in, card_in)
-            queued += near[a, b] * card + far[a, b] * max(card, together * rack, together * core)
+            above = max(card, together * rack + busy * card)
+            above = max(above, together * core + busy * max(card, rack))
+            queued += near[a, b] * card + far[a, b] * above
     return Route(float(own), float(queued))
 
 
