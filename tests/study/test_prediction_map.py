@@ -99,7 +99,7 @@ def test_the_figure_shows_the_errors_and_their_bands(chosen: str) -> None:
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
     errors = [e for p in data["points"] if (e := error(p, chosen)) is not None]
-    assert sorted(shown) == sorted(int(f"{100 * e:+.0f}") for e in errors)
+    assert sorted(shown) == sorted(round(100 * e) for e in errors)
     bands = sorted(int(z) for row in heat.z for z in row if z is not None)
     assert bands == sorted(band(e) for e in errors)
 

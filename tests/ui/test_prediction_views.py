@@ -21,7 +21,7 @@ def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) ->
     assert title(data) in shown(at)
     assert findings(data)[0] in shown(at)
     frames = [d.value for d in at.dataframe]
-    assert any("Mean within 10%" in f for f in frames)
+    assert any("Mean within 10 %" in f for f in frames)
     points = next(f for f in frames if "mean simulated" in f)
     assert len(points) == len(data["points"])
     at.segmented_control(key="map-measure").set_value("p95_s").run()

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures.style import figure, text
 from nona.report.prediction_map.rows import BANDS, columns_of, error, half_width
+from nona.report.text import share_text
 
 COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
 
@@ -30,16 +31,16 @@ def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
     found = {(p["scenario"], p["placement"], p["load"]): p for p in points}
     rows = [[found.get((s, *c)) for c in columns] for s in scenarios]
     errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
-    made = figure(90 + 34 * len(scenarios), legend=False)
-    steps = [(i / 4, c) for i, c in enumerate(COLOURS)] + [((i + 1) / 4, c) for i, c in enumerate(COLOURS)]
+    made = figure(170 + 34 * len(scenarios), legend=False)
+    steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
     made.add_heatmap(
         x=[[c[0] for c in columns], [c[1] for c in columns]],
         y=[text(s) for s in scenarios],
         z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
         zmin=0,
         zmax=4,
-        colorscale=sorted(steps, key=lambda s: s[0]),
-        text=[["" if e is None else f"{100 * e:+.0f}" for e in row] for row in errors],
+        colorscale=steps,
+        text=[["" if e is None else _whole(e) for e in row] for row in errors],
         texttemplate="%{text}",
         customdata=[[_hover(p, measure) for p in row] for row in rows],
         hovertemplate="%{customdata}<extra></extra>",
@@ -54,8 +55,18 @@ def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
         },
     )
     made.update_yaxes(autorange="reversed", showgrid=False)
-    made.update_xaxes(showgrid=False, title="placement and load")
+    made.update_xaxes(showgrid=False, title="placement and load", tickangle=-90)
     return made
+
+
+def _whole(value: float) -> str:
+    """Per cent with its sign, none for 0.
+
+    >>> _whole(0.104), _whole(-0.004)
+    ('+10', '0')
+    """
+    rounded = round(100 * value)
+    return f"{rounded:+d}" if rounded else "0"
 
 
 def _hover(point: Mapping[str, Any] | None, measure: str) -> str:
@@ -63,8 +74,9 @@ def _hover(point: Mapping[str, Any] | None, measure: str) -> str:
     if point is None or value is None:
         return ""
     half = half_width(point, measure)
-    sure = "" if half is None else f", simulation ±{half:.1%}"
+    sure = "" if half is None else f", simulation ± {share_text(half, 1)}"
     return (
         f"{text(point['scenario'])}, {point['placement']}, {point['load']}<br>"
-        f"executors {point['servers']:.0%}, link {point['link']:.0%}<br>{value:+.1%}{sure}"
+        f"executors {share_text(point['servers'])}, link {share_text(point['link'])}<br>"
+        f"{share_text(value, 1, '+')}{sure}"
     )

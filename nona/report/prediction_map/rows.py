@@ -70,8 +70,8 @@ def summary_rows(data: Data) -> list[dict[str, Any]]:
         for measure, title in MEASURES.items():
             good, of = within(own, measure, BOUNDS[measure])
             worst = max((abs(e) for p in own if (e := error(p, measure)) is not None), default=None)
-            row[f"{title} within {BOUNDS[measure]:.0%}"] = f"{good} of {of}"
-            row[f"{title}, worst"] = "–" if worst is None else f"{worst:.0%}"
+            row[f"{title} within {share_text(BOUNDS[measure])}"] = f"{good} of {of}"
+            row[f"{title}, worst"] = "–" if worst is None else share_text(worst)
         rows.append(row)
     return rows
 
@@ -115,4 +115,4 @@ def _interval(found: Data) -> str:
 
 
 def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1%}"
+    return "–" if value is None else share_text(value, 1, "+")

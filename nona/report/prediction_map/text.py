@@ -14,7 +14,7 @@ from nona.report.prediction_map.rows import (
     surely_outside,
     within,
 )
-from nona.report.text import table
+from nona.report.text import share_text, table
 
 Data = Mapping[str, Any]
 WHICH = (
@@ -56,8 +56,8 @@ def findings(data: Data) -> list[str]:
         half = half_width(worst, "mean_s")
         lines.append(
             f"The mean is furthest off in {worst['scenario']}, {worst['placement']}, {worst['load']}: "
-            f"{error(worst, 'mean_s'):+.0%}"
-            + ("." if half is None else f", where the simulation itself is known to ±{half:.0%}.")
+            f"{share_text(error(worst, 'mean_s') or 0.0, sign='+')}"
+            + ("." if half is None else f", where the simulation itself is known to ± {share_text(half)}.")
         )
     sure = sum(surely_outside(p, "mean_s", BOUNDS["mean_s"]) for p in points)
     lines.append(
