@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 MOST = 0.98  # of the capacity; beyond, only waits are left
 SAME = 1e-6  # relative: an optimum this near local splits nothing that counts
 GAP = 1e-3  # of the placements along the curve: finer than the line is wide
+TIME_S = 1.0  # at each load, where interiors are too large to list
 DEFAULT_SIZE_BYTES = 1e6  # of a background message, where there is no background yet
 Progress = Callable[[float], None]
 
@@ -77,7 +78,7 @@ def congestion_curve(system: System, points: int = 12, progress: Progress | None
 
 def _shares(system: System) -> Floats | None:
     try:
-        return solve(system, gap=GAP).class_shares
+        return solve(system, gap=GAP, time_s=TIME_S).class_shares
     except PlacementError:
         return None
 
@@ -87,7 +88,7 @@ def _point(system: System, load: float, shares: Floats | None) -> CongestionPoin
     wanted = "uniform" if shares is None else shares
     return CongestionPoint(
         load,
-        _jct(lambda: solve(loaded, gap=GAP, shares=wanted).objective_s),
+        _jct(lambda: solve(loaded, gap=GAP, shares=wanted, time_s=TIME_S).objective_s),
         _jct(lambda: local_placement(loaded).objective_s),
         _jct(lambda: spread_placement(loaded).objective_s),
         _jct(lambda: local_placement(loaded, shares).objective_s),
