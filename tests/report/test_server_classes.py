@@ -17,12 +17,14 @@ from nona.report.placements.servers import (
     servers_finding,
     share_rows,
 )
+from nona.report.placements.text import comparison_finding
 from nona.report.plain import plain
 from nona.report.text import placement_text
 from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario_file import load_scenario, scenario_from_mapping
 from nona.study import place, prepare
 from nona.study.preparation import Study
+from nona.study.run import compare, predictions
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +90,23 @@ def test_one_class_needs_no_shares() -> None:
     assert servers_finding(told).startswith("All executors are alike")
     assert memory_finding(told) == "No model states weights, so none take memory"
     assert "a100-40gb: 3 x" not in placement_text(told)
+
+
+def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state() -> None:
+    """Shares keep a slow class out of the way; what draws every executor alike cannot."""
+    scenario = scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}, {"count": 2, "gpu": "t4"}]},
+            "workload": [{"model": "vgg16", "rate": "550/s"}],
+            "schedulers": ["nona", "local", "spread"],
+        }
+    )
+    study = prepare(scenario)
+    placement = place(study)
+    found = compare(study, placement)
+    assert (found.local, found.spread) == (None, None)
+    assert max(c.utilization for c in placement.prediction.classes) < 1
+    assert predictions(study, placement) == {"nona": placement.objective_s, "local": None, "spread": None}
+    told = {"nona": {"objective_s": placement.objective_s}, "local": None, "spread": None}
+    assert comparison_finding(told) == "nona: local overloads executors, spread overloads executors"

@@ -42,7 +42,8 @@ def comparison_finding(data: Row) -> str:
     for name in ("local", "spread"):
         value = data[name]["predicted"]["jct_s"] if data[name] else None
         if value is None:
-            parts.append(f"{name} overloads {'executors' if name == 'local' else 'the link'}")
+            what = "executors" if data["local"] is None else "the link"
+            parts.append(f"{name} overloads {what}")
         elif abs(value - best) <= SAME * best:
             parts.append(f"as fast as {name}")
         else:
