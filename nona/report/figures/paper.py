@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,10 +30,14 @@ def growth_figure(data: Data) -> go.Figure:
         )
     made.update_xaxes(type="log", title="jobs of the run (log)", dtick=1)
     made.update_yaxes(type="log", title="mean JCT, times nona (log)", dtick=1)
-    made.add_hline(
-        y=data["claim"],
-        line={"color": QUIET, "dash": "dash", "width": 1},
-        annotation_text=f"{data['claim']:.0f} ×",
-        annotation_position="top left",
+    made.add_hline(y=data["claim"], line={"color": QUIET, "dash": "dash", "width": 1})
+    made.add_annotation(  # on a logarithmic axis a text stands at the logarithm
+        x=0,
+        xref="paper",
+        xanchor="left",
+        y=math.log10(data["claim"]),
+        yanchor="bottom",
+        text=f"{data['claim']:.0f} ×",
+        showarrow=False,
     )
     return made

@@ -13,6 +13,7 @@ from nona.report.paper.rows import (
     growth_rows,
     jobs_for,
     largest,
+    ratios,
     summary_rows,
 )
 from nona.report.sweeps.stability import listed, stability_finding
@@ -139,9 +140,11 @@ def _faster(data: Data) -> str:
             parts.append(f"over background {sweep} {listed(told)}")
     if not parts:
         return "No scheduler is clearly faster than nona at any load."
+    ratio, sweep, scheduler, point = min(ratios(data), key=lambda found: found[0])
+    least = f"{scheduler} at {_where(data, sweep, point['value'])} takes {ratio:.2g} times as long as nona"
     return (
-        f"Faster than nona is {'; '.join(parts)}: these look at queues and take idle servers, while nona "
-        "draws servers blindly, as the paper's stochastic scheduler does."
+        f"Faster than nona is {'; '.join(parts)}; at the least {least}. These look at queues and take idle "
+        "servers, while nona draws servers blindly, as the paper's stochastic scheduler does."
     )
 
 
