@@ -7,6 +7,7 @@ from nona.placement.coarsening.blocks import Loss, glue_blocks
 from nona.placement.coarsening.edges import Waits, chains, glue_edges, message_s, visits_s
 from nona.placement.coarsening.groups import Groups
 from nona.placement.coarsening.result import Coarsening, Glue
+from nona.placement.coarsening.sources import glue_sources
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
@@ -20,8 +21,9 @@ def coarsen(
     through it, its message on an idle link and the waits. Where that is no less than the whole
     interior on one server, no configuration that cuts it is better than the local one, whatever
     the waits and prices are: nothing is lost. *Blocks* (:mod:`.blocks`): tasks whose compute is
-    below what moving their cheapest tensor costs on an idle link stay with their producer; that
-    delays the others by little, and this is added up.
+    below what moving their cheapest tensor costs on an idle link stay with their producer, or, having
+    no inputs, with their one reader (:mod:`.sources`); that delays the others by little, and this is
+    added up.
 
     Parameters
     ----------
@@ -62,8 +64,9 @@ def coarsen(
     local = shape.local_s
     steps = [step for step, _ in glue_edges(shape, link, groups, waits, local)]
     spare = share * local
-    blocks, loss = glue_blocks(shape, link, groups, spare)
-    steps += blocks
+    sources, loss = glue_sources(shape, link, groups, spare)
+    blocks, more = glue_blocks(shape, link, groups, max(0.0, spare - loss.span_s))
+    steps, loss = [*steps, *sources, *blocks], loss + more
     late, loss_s = _late_edges(shape, link, groups, waits, spare, loss)
     return Coarsening(
         group=groups.array(),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-EDGE, BLOCK = "edge", "block"
+EDGE, BLOCK, SOURCE = "edge", "block", "source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,15 @@ class Glue:
     ----------
     kind
         ``"edge"``: cutting the edge takes too long by itself. ``"block"``: ``target`` is too short
-        to be worth a message.
+        to be worth a message. ``"source"``: so is ``source``, which has no inputs.
     work_s
-        Compute on the longest way through the edge; of a block's task, its own.
+        Compute on the longest way through the edge; of a short task, its own.
     transfer_s
-        Seconds of the message on an idle link, waits that are certain included; of a block's task,
-        of its cheapest tensor.
+        Seconds of the message on an idle link, waits that are certain included; of a short task, of
+        its cheapest tensor.
     against_s
-        What these are compared with: for an edge the whole interior on one server.
+        What these are compared with: for an edge the whole interior on one server; for a short task
+        the most that is lost, by its whole block.
     """
 
     source: int

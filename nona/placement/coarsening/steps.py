@@ -16,7 +16,7 @@ from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
 from nona.graph.text import quote
 from nona.placement.coarsening.coarsen import coarsen
 from nona.placement.coarsening.groups import Groups
-from nona.placement.coarsening.result import EDGE, Coarsening, Glue
+from nona.placement.coarsening.result import EDGE, SOURCE, Coarsening, Glue
 from nona.placement.messages import Link
 from nona.placement.shape import shapes_of
 from nona.units import format_time
@@ -94,6 +94,11 @@ def _reason(contracted: ContractedGraph, subgraph: SubGraph, u: int, v: int, glu
         return (
             f"With {name(u)} and {name(v)} on two servers it takes {work} of compute on the longest way and "
             f"{transfer} for the message on an idle link; everything{where} on one server takes {against}."
+        )
+    if glue.kind == SOURCE:
+        return (
+            f"{name(u)} has no inputs and computes for {work}; moving its cheapest tensor takes {transfer} "
+            f"on an idle link. Staying with {name(v)} it delays the rest by {against} at most."
         )
     return (
         f"{name(v)} computes for {work}, and moving its cheapest tensor takes {transfer} on an idle link; "
