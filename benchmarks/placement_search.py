@@ -154,7 +154,7 @@ def _compared(bench: Bench, name: str, trial: Trial, best: np.ndarray) -> bool:
     return within
 
 
-def main(random: int = 330, moves: int = 120) -> None:
+def main(random: int = 260, moves: int = 90) -> None:
     """Search at every load."""
     looks = [look()]
     met = [one_load(load, random, moves) for load in LOADS]
