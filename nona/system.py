@@ -205,8 +205,3 @@ class System:
     def total_rate(self) -> float:
         """Queries per second, all classes together."""
         return sum(q.rate for q in self.queries)
-
-    def mean_compute_s(self, query: int) -> NDArray[np.float64]:
-        """(T,) Mean seconds of each task over a uniformly drawn executor."""
-        mean: NDArray[np.float64] = self.class_weights @ self.queries[query].tasks.compute_s
-        return mean

@@ -27,7 +27,7 @@ class Shape:
     class_s : (K, m)
         Seconds of each interior task on each executor class.
     mean_s : (m,)
-        The mean of these over a uniformly drawn executor.
+        The mean of these over the executor classes, by the shares of the query class.
     source, target, tensor : (E,)
         Edges by source, then tensor, then target, the order in which the simulator sends what a task
         made; ``tensor`` numbers distinct tensors.
