@@ -110,7 +110,7 @@ def test_rows_of_units_respect_the_groups() -> None:
 
 
 def test_a_scenario_may_name_the_rule_and_keeps_its_tasks() -> None:
-    """What the coarsening leaves out is never better, so the placement is that of the default rule."""
+    """The rule says what stays together at given waits; it does not restrict the placement."""
 
     def study(rule: str) -> Study:
         data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))

@@ -97,7 +97,7 @@ def glue_headline(g: Glued) -> str:
         left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
     over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
     if all(c.exact for c in g.coarsenings):
-        return f"{left} {over}; nothing is lost by that, whatever the load."
+        return f"{left} {over}; nothing is lost by that at any waits of the link and the servers."
     return f"{left} {over}; at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %) is lost by that."
 
 

@@ -27,7 +27,7 @@ def glue_section(state: AppState) -> None:
     link = next(iter(found.values())).link
     st.caption(
         f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: where parting two "
-        "tasks takes longer by itself than everything on one server, no placement that parts them is better. "
+        "tasks takes longer by itself than everything on one server, that gains nothing at given waits. "
         "Page Contraction has the reasons, and what more may be kept together at a stated loss."
     )
     alt = "Of each model: interior tasks, groups of them that might leave, and what is lost at most by that"
