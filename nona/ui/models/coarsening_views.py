@@ -68,7 +68,7 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
             (
                 "Lost at most",
                 format_time(glued.bound_s),
-                "By a query, at any given waits of link and servers; a second of link load counts as a second.",
+                "Per query, at any given waits of link and servers; a second of link load counts as one.",
             ),
             ("Share", f"{100 * glued.bound_share:.2g} %", "Of the interiors' time on one server."),
         ]
