@@ -63,10 +63,11 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
     """The groups of all classes that have something to choose, with their columns."""
     link = link_of(system, placement.class_shares)
     slots, found = server_slots(system), []
+    shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
     for j, query in enumerate(system.queries):
         subgraphs = query.decomposition.subgraphs
         equal: dict[bytes, list[int]] = {}
-        shapes = shapes_of(query.tasks, subgraphs, system.class_weights)
+        shapes = shapes_of(query.tasks, subgraphs, shares[j])
         for k, shape in enumerate(shapes):
             if shape.m > 0 and slots > 1:
                 equal.setdefault(shape.signature, []).append(k)
