@@ -138,6 +138,10 @@ def test_outside_the_tested_region_one_line_says_why() -> None:
     assert "shared equally" in str(warning(shared, inside))
     idle = {"compute_utilization": 0.0, "link_utilization": 0.0}
     assert "No tested point" in str(warning(system, idle))
+    stays = {"compute_utilization": 0.7, "link_utilization": 0.3}  # nothing beside the background
+    assert warning(system, stays) is None
+    crowded = {"compute_utilization": 0.83, "link_utilization": 0.85}
+    assert "tested points of similar load" in str(warning(system, crowded))
 
 
 def test_the_response_is_told_model_by_model() -> None:

@@ -13,6 +13,7 @@ from nona.system import QueryClass, System
 
 _NEAR = 0.15  # utilisations that count as similar
 _BEYOND = 0.03  # above the map's highest loads
+_NOTHING = 1e-6  # utilisation
 _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
 
 
@@ -21,7 +22,7 @@ def warning(system: System, response: Mapping[str, Any]) -> str | None:
 
     ``response`` is a :func:`~nona.report.placements.response.response_report`.
     """
-    servers, link = response["compute_utilization"], response["link_utilization"]
+    servers, link = response["compute_utilization"], _used(system, response["link_utilization"])
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside what the prediction was tested on: {reason}; simulate before relying on it."
@@ -39,12 +40,18 @@ def warning(system: System, response: Mapping[str, Any]) -> str | None:
     )
 
 
-def _beyond(system: System, servers: float, link: float) -> str | None:
+def _used(system: System, link: float) -> float | None:
+    """The link's utilisation, ``None`` where the placement sends nothing over it."""
+    stream = system.background_network
+    return link if link > stream.rate * stream.mean / system.capacity + _NOTHING else None
+
+
+def _beyond(system: System, servers: float, link: float | None) -> str | None:
     if servers > HIGHEST + _BEYOND:
         return f"executors busy {share_text(servers)}, tested up to {share_text(HIGHEST)}"
-    if link > HIGHEST + _BEYOND:
+    if link is not None and link > HIGHEST + _BEYOND:
         return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
-    if system.discipline != "fifo":
+    if link is not None and system.discipline != "fifo":
         return "a link that is shared equally was not tested"
     for query in system.queries:
         if not _tested(query):
@@ -59,10 +66,9 @@ def _tested(query: QueryClass) -> bool:
     return arrivals.process in ("poisson", "deterministic")
 
 
-def _similar(point: Mapping[str, Any], system: System, servers: float, link: float) -> bool:
+def _similar(point: Mapping[str, Any], system: System, servers: float, link: float | None) -> bool:
     bursty = any(q.arrivals.process != "poisson" for q in system.queries)
+    alike = point["split"] == 0 if link is None else abs(point["link"] - link) <= _NEAR
     return bool(
-        bursty == (point["processes"] != ["poisson"])
-        and abs(point["servers"] - servers) <= _NEAR
-        and abs(point["link"] - link) <= _NEAR
+        bursty == (point["processes"] != ["poisson"]) and abs(point["servers"] - servers) <= _NEAR and alike
     )
