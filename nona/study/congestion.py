@@ -79,7 +79,10 @@ def congestion_curve(system: System, points: int = 12, progress: Progress | None
 
 
 def _shares(system: System) -> Floats | None:
+    """The shares of the placement at the present background, solved for where there is a choice."""
     try:
+        if not is_choice(system, allowed_classes(system)):
+            return default_shares(system)
         return solve(system, gap=GAP, time_s=TIME_S).class_shares
     except PlacementError:
         return None
