@@ -17,6 +17,7 @@ from nona.placement.evaluate import Candidates
 from nona.placement.exhaustive import solve_exhaustive
 from nona.placement.feasibility import check_feasible
 from nona.placement.fixed import server_slots
+from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.candidates import candidates
 from nona.placement.interiors.certify import linearised_bound_s, unconditional_bound_s
 from nona.placement.interiors.columns import generate
@@ -128,8 +129,8 @@ def solve(system: System, solver: str = "parametric", **options: Any) -> Placeme
 
     model, settled = choose_shares(system, wanted, solve_at).kept
     if solver == "parametric":  # once, at the shares that were chosen
-        model, settled = generate(model, settled, again, time.perf_counter() + 0.5 * time_s)
-    bound, everywhere = bounds_s(model, settled, time.perf_counter() + 0.5 * time_s)
+        model, settled = generate(model, settled, again, Budget(0.5 * time_s))
+    bound, everywhere = bounds_s(model, settled, Budget(0.5 * time_s))
     free = not math.isnan(bound) and is_choice(system, allowed_classes(system))
     if free:
         loads = loads_of(system, allowed_classes(system))
@@ -161,11 +162,11 @@ def _run(solver: Solver, model: Model, options: Mapping[str, Any]) -> Settled:
         raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None
 
 
-def bounds_s(model: Model, settled: Settled, deadline: float) -> tuple[float, float]:
+def bounds_s(model: Model, settled: Settled, budget: Budget) -> tuple[float, float]:
     """(bound at this server wait, bound for every server wait), of all configurations, listed or not.
 
     Where the columns that are quickly made leave a gap, those of
-    :mod:`nona.placement.interiors.certify` are taken, until ``deadline``. ``nan`` without a certificate.
+    :mod:`nona.placement.interiors.certify` are taken, within the ``budget``. ``nan`` without a certificate.
     """
     bound = settled.certified.lower_bound_s
     if math.isnan(bound):
@@ -175,9 +176,9 @@ def bounds_s(model: Model, settled: Settled, deadline: float) -> tuple[float, fl
         relaxed = settled.priced.problem(model, relaxed=True)
         listed, bound = bound, min(bound, solve_parametric(relaxed, gap=1e-4).lower_bound_s)
         if bound < value * (1.0 - CLOSED):
-            bound = max(bound, min(listed, linearised_bound_s(model, settled, deadline)))
+            bound = max(bound, min(listed, linearised_bound_s(model, settled, budget)))
         if bound < value * (1.0 - CLOSED):
-            everywhere = max(everywhere, unconditional_bound_s(model, settled, deadline))
+            everywhere = max(everywhere, unconditional_bound_s(model, settled, budget))
     everywhere = min(everywhere, value)
     return max(bound, everywhere), everywhere
 

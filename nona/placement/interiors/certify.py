@@ -8,7 +8,6 @@ problem is solved with the columns that hold there, and the least of the pieces'
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from nona.placement.fixed import server_slots
 from nona.placement.interiors.bounds import Least
+from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.columns import group_prices, shadow, weight_of
 from nona.placement.interiors.prices import BlockPrice, Prices
 from nona.placement.interiors.relaxation import least_columns
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 # Waits of the pieces, as shares of the way from the least wait to the solution's.
 _PIECES = (0.0, 0.4, 0.75, 0.92, 1.0, 1.1, 1.4, 2.0, 4.0)
 _CELLS = 300
+_PER_EDGE = 40  # steps for each pair of a task and an edge: so many earliest starts are computed
 _GAP = 1e-4
 
 
@@ -57,7 +58,13 @@ class Task:
             least.append(known[key])
         return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
 
-    def bound(self, known: float, wait: float, deadline: float) -> float:
+    @property
+    def steps(self) -> float:
+        """The work of making the relaxed columns once, roughly."""
+        shapes = [g.candidates.shape for g in self.groups if not g.candidates.exhaustive]
+        return sum(_PER_EDGE * s.m * (s.m + len(s.source)) for s in shapes)
+
+    def bound(self, known: float, wait: float, budget: Budget) -> float:
         """No placement of the problem is below this; at most ``known``, the value of one."""
         plain = build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s)
         first = plain.least_wait
@@ -68,23 +75,24 @@ class Task:
         ends = [*floors[1:], math.inf]
         lowest, last = known, self.problem(first)
         for floor, end in zip(floors, ends, strict=True):
-            # Out of time the columns of a lower wait still hold.
-            last = last if time.perf_counter() > deadline or floor == first else self.problem(floor)
+            budget.spend(self.steps)
+            # When the budget is spent, the columns of a lower wait still hold.
+            last = last if budget.spent or floor == first else self.problem(floor)
             lowest = min(lowest, bound_between(last, floor, end, known, gap=_GAP, max_cells=_CELLS))
         return lowest
 
 
-def linearised_bound_s(model: Model, settled: Settled, deadline: float) -> float:
+def linearised_bound_s(model: Model, settled: Settled, budget: Budget) -> float:
     """A bound at the placement's own server wait, linearised there."""
     priced = settled.priced
     at = shadow(priced.problem(model), settled.certified.x, model.system.discipline)
     prices = group_prices(model, settled, at)
     waits = np.broadcast_to(np.asarray(priced.server_wait_s, dtype=float), (len(model.candidates),))
     task = Task(model, priced.groups, waits, prices, priced.credit_s)
-    return task.bound(settled.certified.value_s, at.wait, deadline)
+    return task.bound(settled.certified.value_s, at.wait, budget)
 
 
-def unconditional_bound_s(model: Model, settled: Settled, deadline: float) -> float:
+def unconditional_bound_s(model: Model, settled: Settled, budget: Budget) -> float:
     """A bound for every server wait that a placement may bring about."""
     groups = groups_of(model)
     waits = np.broadcast_to(np.asarray(model.least_server_wait_s, dtype=float), (len(model.candidates),))
@@ -93,4 +101,4 @@ def unconditional_bound_s(model: Model, settled: Settled, deadline: float) -> fl
     for g in groups:
         load = at.load * model.system.queries[g.query].rate / weight_of(model, g)
         prices.append(Prices(at.wait, float(waits[g.query]), load, 0.0, BlockPrice()))
-    return Task(model, groups, waits, prices).bound(settled.value_s, at.wait, deadline)
+    return Task(model, groups, waits, prices).bound(settled.value_s, at.wait, budget)

@@ -8,7 +8,6 @@ nothing new is found.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from nona.placement.configurations import Labels, canonical
 from nona.placement.evaluate import VISITS, Candidates
 from nona.placement.fixed import server_slots
+from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.clusters import clusters, flat_groups
 from nona.placement.interiors.flat import flatten
 from nona.placement.interiors.prices import BlockPrice, Prices, block_prices, costs
@@ -102,7 +102,7 @@ def weight_of(model: Model, g: Group) -> float:
     return max(float(model.weights[g.query]), 1e-12)
 
 
-def climbed(candidates: Candidates, slots: int, prices: Prices) -> Labels:
+def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:
     """(n, m+1) What the local search makes of the best candidates at these prices, without known ones."""
     from nona.placement.interiors.climb import climb
 
@@ -114,7 +114,9 @@ def climbed(candidates: Candidates, slots: int, prices: Prices) -> Labels:
     found: dict[tuple[int, ...], None] = {}
     for row in np.argsort(costs(candidates, prices), kind="stable")[:_STARTS].tolist():
         server = np.concatenate([[0], candidates.labels[row]]).astype(np.int64)
-        climb(flat, tensors, server, group_at, members, _TRIALS)
+        most = min(_TRIALS, budget.times(shape.m + len(shape.source)))
+        _, tried = climb(flat, tensors, server, group_at, members, most)
+        budget.spend(tried * (shape.m + len(shape.source)))
         if not shape.has_root:
             server[1:] = _from_first(server[1:])
         label = canonical(server[1:].tolist())
@@ -130,7 +132,7 @@ def _from_first(server: Labels) -> Labels:
 
 
 def generate(
-    model: Model, settled: Settled, again: Callable[[Model, Table], Settled], deadline: float
+    model: Model, settled: Settled, again: Callable[[Model, Table], Settled], budget: Budget
 ) -> tuple[Model, Settled]:
     """List what the prices of the solution call for and solve ``again``, until nothing is gained.
 
@@ -140,7 +142,7 @@ def generate(
     """
     slots = server_slots(model.system)
     for _ in range(_ROUNDS):
-        new = _wanted(model, settled, slots, deadline)
+        new = _wanted(model, settled, slots, budget)
         if not new:
             break
         before = settled.value_s
@@ -148,21 +150,21 @@ def generate(
         groups = [(g, known.get(id(g.candidates), 0)) for g in settled.priced.groups]
         model, x = _extended(model, settled.x, {k: np.unique(np.vstack(v), axis=0) for k, v in new.items()})
         settled = again(model, _best_pure(model, x, [(g, n) for g, n in groups if n]))
-        if settled.value_s >= before * (1.0 - _GAIN) or time.perf_counter() > deadline:
+        if settled.value_s >= before * (1.0 - _GAIN) or budget.spent:
             break
     return model, settled
 
 
-def _wanted(model: Model, settled: Settled, slots: int, deadline: float) -> dict[int, list[Labels]]:
+def _wanted(model: Model, settled: Settled, slots: int, budget: Budget) -> dict[int, list[Labels]]:
     """New configurations for each set of candidates, by its identity."""
     at = shadow(settled.priced.problem(model), settled.certified.x, model.system.discipline)
     new: dict[int, list[Labels]] = {}
     for share, extra in _TRIED:
         for g, prices in zip(settled.priced.groups, group_prices(model, settled, at), strict=True):
-            if g.candidates.exhaustive or model.weights[g.query] == 0 or time.perf_counter() > deadline:
+            if g.candidates.exhaustive or model.weights[g.query] == 0 or budget.spent:
                 continue
             cheaper = replace(prices, server_wait_s=share * prices.server_wait_s, load=prices.load + extra)
-            rows = climbed(g.candidates, slots, cheaper)
+            rows = climbed(g.candidates, slots, cheaper, budget)
             if len(rows):
                 new.setdefault(id(g.candidates), []).append(rows)
     return new

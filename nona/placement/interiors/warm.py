@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nona.placement.evaluate import Candidates
+from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.columns import climbed
 from nona.placement.interiors.oracle import cheapest_configuration
 from nona.placement.interiors.prices import Prices
@@ -20,5 +21,5 @@ def compile_searches() -> None:
     link, prices = Link(10.0, 0.0), Prices()
     cheapest_configuration(shape, link, 2, prices)
     candidates = Candidates(shape, np.array([[0, 0, 0], [0, 1, 0]]), link, exhaustive=False)
-    climbed(candidates, 2, prices)
+    climbed(candidates, 2, prices, Budget(1.0))
     least_columns(candidates, 2, prices)
