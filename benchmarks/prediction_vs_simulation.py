@@ -47,7 +47,7 @@ def _speed() -> None:
     for name in ("five_models_80_servers", "vision_language_8_servers", "ensemble_bursty"):
         system = shipped_system(name)
         for placement in ("local", "half", "spread"):
-            queries = placed(system, placement)
+            queries = placed(system, placement).queries
             begin = time.process_time()
             predict_response(system, queries)
             print(f"{name:26} {placement:7} {time.process_time() - begin:.2f} s CPU a prediction")

@@ -60,8 +60,8 @@ def test_the_stored_map_has_every_point_and_its_origin() -> None:
 def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: str, load: str) -> None:
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     kept = stored_point(scenario, placement, load)
-    system, queries = point(shipped_system(scenario), placement, LOADS[load])
-    again = measure(system, queries, tasks=20_000, replications=4)
+    system, placed = point(shipped_system(scenario), placement, LOADS[load])
+    again = measure(system, placed, tasks=20_000, replications=4)
     assert again["mean_s"]["predicted"] == pytest.approx(kept["mean_s"]["predicted"], rel=0.02)
     assert again["p95_s"]["predicted"] == pytest.approx(kept["p95_s"]["predicted"], rel=0.05)
     assert again["servers"] == pytest.approx(kept["servers"], abs=1e-3)
@@ -115,7 +115,8 @@ def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
 
 
 def test_points_have_the_loads_that_they_name() -> None:
-    system, queries = point(shipped_system("rag_pipeline"), "half", LOADS["both 0.85"])
+    system, placed = point(shipped_system("rag_pipeline"), "half", LOADS["both 0.85"])
+    queries = placed.queries
     found = predict(system, queries)
     assert found.compute_utilization == pytest.approx(0.85, abs=1e-6)
     assert found.network_utilization == pytest.approx(0.85, abs=1e-6)

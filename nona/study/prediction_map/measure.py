@@ -13,16 +13,16 @@ from nona.schedulers.tables import build_tables
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.statistics import SchedulerSummary, summarize
-from nona.study.prediction_map.points import Queries, splits
+from nona.study.prediction_map.points import Placed, splits
 from nona.system import System
 
 _FEWEST = 200  # jobs of a run
 
 
 def measure(
-    system: System, queries: Queries, *, tasks: int, replications: int, engine: str = "auto"
+    system: System, placed: Placed, *, tasks: int, replications: int, engine: str = "auto"
 ) -> dict[str, Any]:
-    """Predict and simulate ``queries``: the row of the map, without its names.
+    """Predict and simulate a placement: the row of the map, without its names.
 
     Each of ``replications`` runs has about ``tasks`` tasks. Keys: utilisation of the most loaded
     ``servers`` and ``link`` as predicted, ``split`` (:func:`~nona.study.prediction_map.points.splits`),
@@ -30,19 +30,19 @@ def measure(
     ``predicted``, the ``simulated`` and its half-width ``ci95``; ``sampling_s``, the standard error of the
     predicted mean; the simulation's ``state``.
     """
-    response = predict_response(system, queries)
+    response = predict_response(system, placed.queries, shares=placed.shares)
     count = runs_of(system, tasks)
-    runs = simulated(system, queries, count, replications, engine)
+    runs = simulated(system, placed, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
     summary = summarize(runs, slo_s, [q.name for q in system.queries])
     return {
         "servers": float(response.compute_utilization.max()),
         "link": response.link_utilization,
-        "split": splits(queries),
+        "split": splits(placed.queries),
         "processes": sorted({q.arrivals.process for q in system.queries}),
         "jobs": count,
         "state": summary.state,
-        "formula_s": predict(system, queries).jct_s,
+        "formula_s": predict(system, placed.queries, placed.shares).jct_s,
         "sampling_s": response.mix.error_s,
         "mean_s": _pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
         "p95_s": _p95(response, summary),
@@ -58,11 +58,11 @@ def runs_of(system: System, tasks: int) -> int:
 
 
 def simulated(
-    system: System, queries: Queries, jobs: int, replications: int, engine: str = "auto"
+    system: System, placed: Placed, jobs: int, replications: int, engine: str = "auto"
 ) -> Sequence[Records]:
-    """Runs of the scheduler that samples from ``queries``."""
+    """Runs of the scheduler that samples from the placement."""
     scheduler = get_scheduler("nona")
-    prepared = build_tables(system, queries)
+    prepared = build_tables(system, placed.queries, shares=placed.shares)
     return [
         simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=r, engine=engine))
         for r in range(replications)

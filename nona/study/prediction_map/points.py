@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.placement.feasibility import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
@@ -81,15 +82,24 @@ def splits(queries: Queries) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-def placed(system: System, name: str) -> Queries:
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Configurations of every sub-graph, and shares (J, K) of the executor classes if not a uniform draw."""
+
+    queries: Queries
+    shares: NDArray[np.float64] | None = None
+
+
+def placed(system: System, name: str) -> Placed:
     """The placement called ``name`` for ``system``; ``nona`` is solved there."""
     if name == "nona":
-        return solve(system).queries
+        solved = solve(system)
+        return Placed(solved.queries, solved.class_shares)
     local, spread = local_placement(system).queries, spread_placement(system).queries
-    return blend(local, spread, _SPREAD_SHARE[name])
+    return Placed(blend(local, spread, _SPREAD_SHARE[name]))
 
 
-def point(system: System, name: str, load: Load) -> tuple[System, Queries]:
+def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
     """The system at a load, and a placement there.
 
     All rates are scaled alike until the most loaded executors are at ``load.servers``; then the link's
@@ -101,12 +111,12 @@ def point(system: System, name: str, load: Load) -> tuple[System, Queries]:
     quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
     busy = scaled(quiet, _factor(quiet, load.servers))
     half = with_link(busy, system.background_network, 0.5 * load.link)
-    queries = placed(half if name == "nona" else busy, name)
-    own = predict(busy, queries).network_utilization
+    found = placed(half if name == "nona" else busy, name)
+    own = predict(busy, found.queries, found.shares).network_utilization
     if own > load.link:
         busy = scaled(busy, load.link / own)
         own = load.link
-    return with_link(busy, system.background_network, load.link - own), queries
+    return with_link(busy, system.background_network, load.link - own), found
 
 
 def scaled(system: System, factor: float) -> System:

@@ -83,8 +83,8 @@ def map_study(
     for done, (scenario, placement, load) in enumerate(names):
         check()
         yield MapProgress(f"{scenario}, {placement}, {load}", done / len(names))
-        system, queries = point(systems[scenario], placement, LOADS[load])
-        found = measure(system, queries, tasks=size.tasks, replications=size.replications, engine=engine)
+        system, placed = point(systems[scenario], placement, LOADS[load])
+        found = measure(system, placed, tasks=size.tasks, replications=size.replications, engine=engine)
         rows.append({"scenario": scenario, "placement": placement, "load": load} | found)
     about = {
         "command": _command(size),
