@@ -19,7 +19,7 @@ from nona.study.prediction_map.points import SCENARIOS, placed
 from nona.study.prediction_map.run import shipped_system
 
 
-def main(tasks: int = 60_000, replications: int = 3) -> None:
+def main(tasks: int = 200_000, replications: int = 4) -> None:
     """A line for each scenario, the counts, the shipped map beside them, and CPU times."""
     *_, last = map_study(MapSettings(tasks, replications))
     data = last.data or {}

@@ -105,12 +105,13 @@ def test_the_figure_shows_the_errors_and_their_bands(chosen: str) -> None:
 
 
 def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
-    def made(predicted: float, half: float) -> dict[str, Any]:
+    def made(predicted: float, half: float | None) -> dict[str, Any]:
         return {"state": "stable", "mean_s": {"predicted": predicted, "simulated": 1.0, "ci95": half}}
 
     assert not surely_outside(made(1.09, 0.0), "mean_s", 0.1)
     assert surely_outside(made(1.3, 0.1), "mean_s", 0.1)
     assert not surely_outside(made(1.3, 0.2), "mean_s", 0.1)
+    assert not surely_outside(made(1.3, None), "mean_s", 0.1)
     assert error({**made(1.0, 0.0), "state": "overloaded"}, "mean_s") is None
 
 

@@ -47,11 +47,14 @@ def within(points: Sequence[Data], measure: str, bound: float) -> tuple[int, int
 
 
 def surely_outside(point: Data, measure: str, bound: float) -> bool:
-    """Whether the prediction is off by more than ``bound`` from every value in the simulation's interval."""
+    """Whether the prediction is off by more than ``bound`` from every value in the simulation's interval.
+
+    False where there is no interval: then nothing is sure.
+    """
     e, half = error(point, measure), half_width(point, measure)
-    if e is None:
+    if e is None or half is None:
         return False
-    predicted, half = 1.0 + e, half or 0.0
+    predicted = 1.0 + e
     nearest = min(max(predicted, 1.0 - half), 1.0 + half)
     return abs(predicted / nearest - 1.0) > bound if nearest > 0 else True
 
