@@ -26,7 +26,7 @@ LOADS = (0.2, 0.5, 0.8)
 LINKS = ("25 Gbit/s", "200 Gbit/s")
 GENERATED: Mapping[str, Callable[[], dict[str, Any]]] = {
     "encoder-decoder, 8 + 8 layers": lambda: encoder_decoder(8),
-    "encoder-decoder, 12 + 12 layers, cached": lambda: encoder_decoder(12),
+    "encoder-decoder, 12 + 12 layers": lambda: encoder_decoder(12),
     "encoder-decoder, width 4096": lambda: encoder_decoder(12, width=4096),
     "encoder-decoder, 8 experts": lambda: encoder_decoder(6, experts=8, width=2048),
     "U-Net, 4 levels of 4": lambda: u_net(4, 4),

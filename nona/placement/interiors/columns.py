@@ -31,11 +31,13 @@ from nona.system import Discipline
 
 Floats = NDArray[np.float64]
 Table = list[list[Floats]]
+Tried = tuple[tuple[float, float], ...]
 _STARTS = 2  # local searches at each set of prices
 _TRIALS = 60_000  # configurations tried in one of them
 _ROUNDS = 20
 # Shares of the server wait, and what is charged for a second of link load besides the solution's price.
-_TRIED = ((1.0, 0.0), (0.3, 0.0), (0.05, 0.0), (0.3, 3.0), (0.05, 30.0))
+_USUAL = ((1.0, 0.0), (0.3, 0.0), (0.05, 0.0), (0.3, 3.0), (0.05, 30.0))
+_FURTHER = ((0.1, 1.0), (0.02, 3.0), (0.15, 10.0), (0.02, 100.0))  # where these gain nothing
 _GAIN = 1e-4
 _FOUND = ", and what column generation found at the prices of the solutions"
 
@@ -140,9 +142,12 @@ def generate(
     shorter blocks of work brings the wait down that speaks against it; and with a dearer link,
     because one that nobody uses yet costs nothing.
     """
-    slots = server_slots(model.system)
+    slots, stalled = server_slots(model.system), 0
     for _ in range(_ROUNDS):
-        new = _wanted(model, settled, slots, budget)
+        new = _wanted(model, settled, slots, budget, (_USUAL, _FURTHER)[stalled])
+        if not new and not stalled:
+            stalled = 1
+            continue
         if not new:
             break
         before = settled.value_s
@@ -150,16 +155,19 @@ def generate(
         groups = [(g, known.get(id(g.candidates), 0)) for g in settled.priced.groups]
         model, x = _extended(model, settled.x, {k: np.unique(np.vstack(v), axis=0) for k, v in new.items()})
         settled = again(model, _best_pure(model, x, [(g, n) for g, n in groups if n]))
-        if settled.value_s >= before * (1.0 - _GAIN) or budget.spent:
+        stalled = stalled + 1 if settled.value_s >= before * (1.0 - _GAIN) else 0
+        if stalled > 1 or budget.spent:
             break
     return model, settled
 
 
-def _wanted(model: Model, settled: Settled, slots: int, budget: Budget) -> dict[int, list[Labels]]:
+def _wanted(
+    model: Model, settled: Settled, slots: int, budget: Budget, tried: Tried
+) -> dict[int, list[Labels]]:
     """New configurations for each set of candidates, by its identity."""
     at = shadow(settled.priced.problem(model), settled.certified.x, model.system.discipline)
     new: dict[int, list[Labels]] = {}
-    for share, extra in _TRIED:
+    for share, extra in tried:
         for g, prices in zip(settled.priced.groups, group_prices(model, settled, at), strict=True):
             if g.candidates.exhaustive or model.weights[g.query] == 0 or budget.spent:
                 continue
