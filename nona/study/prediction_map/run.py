@@ -102,6 +102,8 @@ def _command(size: MapSettings) -> str:
     words = ["nona", "study", "prediction", "--tasks", str(size.tasks)]
     words += ["--replications", str(size.replications)]
     words += ["--seed", str(size.seed)] if size.seed is not None else []
+    for name in size.scenarios if size.scenarios != SCENARIOS else ():
+        words += ["--scenario", name]
     return shlex.join([*words, "--json"])
 
 
