@@ -48,7 +48,9 @@ def random_case(seed: int, most: int = 6) -> tuple[Shape, Link, int, Prices]:
     discipline = "fifo" if rng.random() < 0.6 else "processor-sharing"
     link = Link(float(rng.choice([1.0, 3.0, 30.0])), float(rng.choice([0.0, 0.1])), discipline)
     scv = float(rng.choice([0.0, 0.5]))
-    blocks = BlockPrice(*(rng.uniform(0, 1, classes) for _ in range(5)), scv)
+    factor, run, root, square = (rng.uniform(0, 1, classes) for _ in range(4))
+    # No run ahead of the sink: searches take it that only the local configuration goes on with that.
+    blocks = BlockPrice(factor, run, root, np.zeros(classes), square, scv)
     prices = Prices(
         link_wait=float(rng.choice([0.0, 0.3])),
         server_wait_s=float(rng.choice([0.0, 0.4, 3.0])),
