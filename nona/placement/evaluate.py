@@ -106,6 +106,14 @@ def spans(
     return walk.finish()
 
 
+def ends(candidates: Candidates, rows: NDArray[np.int64]) -> Floats:
+    """(m + 1, n) When root and interior tasks of some configurations end if nobody waits, seconds."""
+    walk = _Walk(candidates, 0.0, 0.0, rows)
+    for v in range(1, candidates.shape.m + 1):
+        walk.run_task(v)
+    return np.array([done[0] for done in walk.done])
+
+
 class _Walk:
     """The recursion of the module's head over (1 + 4, n) arrays: value, then the path's four terms."""
 

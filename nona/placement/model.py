@@ -73,12 +73,21 @@ class Model:
     @cached_property
     def blocks(self) -> tuple[tuple[Blocks, ...], ...]:
         """Blocks of every sub-graph's candidates; computed once for those that share candidates."""
-        seen: dict[int, Blocks] = {}
-        for row in self.candidates:
+        seen: dict[tuple[int, float], Blocks] = {}
+        for row, busy in zip(self.candidates, self.busy.tolist(), strict=True):
             for c in row:
-                if id(c) not in seen:
-                    seen[id(c)] = blocks(c)
-        return tuple(tuple(seen[id(c)] for c in row) for row in self.candidates)
+                if (id(c), busy) not in seen:
+                    seen[id(c), busy] = blocks(c, busy)
+        return tuple(
+            tuple(seen[id(c), busy] for c in row)
+            for row, busy in zip(self.candidates, self.busy.tolist(), strict=True)
+        )
+
+    @cached_property
+    def busy(self) -> Floats:
+        """(J,) Utilisation of the executor that a visit of each query class finds: Σ_k s_jk ρ_k."""
+        result: Floats = self.shares @ Servers(self.system, self.shares, ()).utilization
+        return result
 
     @cached_property
     def shares(self) -> Floats:

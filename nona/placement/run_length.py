@@ -1,13 +1,14 @@
-"""Second moments of the work that queues at an executor: sub-graphs that stay local run on.
+"""Second moments of the work that queues at an executor: sinks that find their server still at work run on.
 
 A job's visit to an executor is a run of tasks without queueing in between. A sub-graph that is
-all local extends the run of its root to its sink, so run lengths follow by backward recursion.
-With x_k,c the probabilities, x_k the one of the local configuration, p_k the root of sub-graph k,
-P_k the sum of its interior, and b_k,c = p_k + (first block of the root's part)::
+all local extends the run of its root to its sink, and so does one whose root's part ends after all
+else has arrived: run lengths follow by backward recursion. With x_k,c the probabilities of the
+configurations, r_k,c that of the sink running on (:func:`nona.placement.returns.runs_on`), p_k the
+root of sub-graph k, and b_k,c = p_k + (first block of the root's part)::
 
-    L_K = p_K,   E L_k  = Σ_nonlocal x b   + x_k·(p_k + P_k + E L_{k+1})
-                 E L_k² = Σ_nonlocal x b²  + x_k·((p_k + P_k)² + 2(p_k + P_k)·E L_{k+1} + E L_{k+1}²)
-    M = E L_0² + Σ_k (1 − x_k)·E L_{k+1}² + Σ_k Σ_c x_k,c·(squares of the other blocks)
+    L_K = p_K,   E L_k  = Σ_c x·(b + r·E L_{k+1})
+                 E L_k² = Σ_c x·(b² + r·(2b·E L_{k+1} + E L_{k+1}²))
+    M = E L_0² + Σ_k Σ_c x·((1 − r)·E L_{k+1}² + squares of the other blocks)
 
 M is the sum of the squared visits of one job. When task times are drawn with squared coefficient
 of variation v, the square of a block gains v·Σ p².
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
+from nona.placement.returns import runs_on
 
 Floats = NDArray[np.float64]
 
@@ -32,19 +34,19 @@ class Blocks:
     """Blocks of n configurations on K executor classes: work that runs without queueing.
 
     ``root`` and ``root_squares`` (K, n) are Σp and Σp² of the block that follows the root on its
-    executor; ``other`` and ``other_squares`` are Σ(Σp)² and Σp² over all other blocks; ``local``
-    (n,) marks the local configurations.
+    executor; ``other`` and ``other_squares`` are Σ(Σp)² and Σp² over all other blocks; ``stays``
+    (n,) is the probability r that the sink runs on after the root's block, 1 where all is local.
     """
 
     root: Floats
     root_squares: Floats
     other: Floats
     other_squares: Floats
-    local: NDArray[np.bool_]
+    stays: Floats
 
 
-def blocks(candidates: Candidates) -> Blocks:
-    """Blocks of every configuration.
+def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
+    """Blocks of every configuration; ``busy`` is the probability that an executor is.
 
     A part is one block, cut before every task that has an input from another server other than
     the root's (its own part being away from the root, the first task's input does not cut).
@@ -76,9 +78,11 @@ def blocks(candidates: Candidates) -> Blocks:
         time = shape.class_s[:, v - 1, None]
         current[:, 0, label, columns] += time
         current[:, 1, label, columns] += time**2
+    whole = on_root[0].copy()
     for server in range(servers):
         close(np.full(n, server), np.ones(n, dtype=bool))
-    return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], candidates.local)
+    stays = runs_on(candidates, busy, whole)
+    return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], stays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +105,13 @@ class Chain:
         return mean, mean**2 + self.scv * (p**2 + b.root_squares[self.row])
 
     @cached_property
-    def columns(self) -> tuple[tuple[list[float], list[float], list[bool], list[float]], ...]:
-        """For each sub-graph: mean, second moment, locality and other blocks of every configuration."""
+    def columns(self) -> tuple[tuple[list[float], list[float], list[float], list[float]], ...]:
+        """For each sub-graph: mean, second moment, r and other blocks of every configuration."""
         rows = []
         for k, b in enumerate(self.blocks):
             mean, square = self._moments(k)
             other = b.other[self.row] + self.scv * b.other_squares[self.row]
-            rows.append((mean.tolist(), square.tolist(), b.local.tolist(), other.tolist()))
+            rows.append((mean.tolist(), square.tolist(), b.stays.tolist(), other.tolist()))
         return tuple(rows)
 
     def squares(self, x: Sequence[Floats], only: Sequence[int] | None = None) -> float:
@@ -125,21 +129,17 @@ class Chain:
             if only[k] < 0:
                 b = self.blocks[k]
                 mean, square = self._moments(k)
-                m1 = mean + b.local * ahead
-                m2 = square + b.local * (2 * mean * ahead + ahead2)
+                m1 = mean + b.stays * ahead
+                m2 = square + b.stays * (2 * mean * ahead + ahead2)
                 other = b.other[self.row] + self.scv * b.other_squares[self.row]
-                total += float(x[k] @ (other + ~b.local * ahead2))
+                total += float(x[k] @ (other + (1.0 - b.stays) * ahead2))
                 ahead, ahead2 = float(x[k] @ m1), float(x[k] @ m2)
                 continue
-            means, squares, local, others = self.columns[k]
+            means, squares, stays, others = self.columns[k]
             i = only[k]
-            own = means[i]
-            if local[i]:
-                total += others[i]
-                ahead, ahead2 = own + ahead, squares[i] + (2 * own * ahead + ahead2)
-            else:
-                total += others[i] + ahead2
-                ahead, ahead2 = own, squares[i]
+            own, r = means[i], stays[i]
+            total += others[i] + (1.0 - r) * ahead2
+            ahead, ahead2 = own + r * ahead, squares[i] + r * (2 * own * ahead + ahead2)
         return total + ahead2
 
     def _forward(self, x: Sequence[Floats]) -> tuple[float, list[tuple[float, float]]]:
@@ -149,11 +149,10 @@ class Chain:
         for k in range(len(self.blocks) - 1, -1, -1):
             b, (ahead, ahead2) = self.blocks[k], runs[-1]
             mean, square = self._moments(k)
-            local = b.local
-            m1 = mean + local * ahead
-            m2 = square + local * (2 * mean * ahead + ahead2)
+            m1 = mean + b.stays * ahead
+            m2 = square + b.stays * (2 * mean * ahead + ahead2)
             other = b.other[self.row] + self.scv * b.other_squares[self.row]
-            total += float(x[k] @ (other + ~local * ahead2))
+            total += float(x[k] @ (other + (1.0 - b.stays) * ahead2))
             runs.append((float(x[k] @ m1), float(x[k] @ m2)))
         return total + runs[-1][1], runs[::-1]
 
@@ -166,10 +165,10 @@ class Chain:
         for k, (b, (y, p, ahead, ahead2)) in enumerate(zip(self.blocks, self.marginals(x), strict=True)):
             mean, square = self._moments(k)
             other = b.other[self.row] + self.scv * b.other_squares[self.row]
-            m1 = mean + b.local * ahead
-            m2 = square + b.local * (2 * mean * ahead + ahead2)
+            m1 = mean + b.stays * ahead
+            m2 = square + b.stays * (2 * mean * ahead + ahead2)
             least = y * p + (1 + self.scv) * p**2 + ahead2
-            result.append((y * m1 + m2 + other + ~b.local * ahead2, least))
+            result.append((y * m1 + m2 + other + (1.0 - b.stays) * ahead2, least))
         return result
 
     def marginals(self, x: Sequence[Floats]) -> list[tuple[float, float, float, float]]:
@@ -182,5 +181,5 @@ class Chain:
         for k, b in enumerate(self.blocks):
             result.append((y, float(self.cut_s[k]), float(runs[k + 1][0]), float(runs[k + 1][1])))
             mean, _ = self._moments(k)
-            y = y * float(x[k] @ b.local) + float(x[k] @ (2 * mean * b.local))
+            y = y * float(x[k] @ b.stays) + float(x[k] @ (2 * mean * b.stays))
         return result

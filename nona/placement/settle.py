@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from nona.placement.assemble import probabilities
 from nona.placement.evaluate import VISITS, spans
@@ -183,7 +184,25 @@ def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
         elif best is not None:
             break
         count //= 2
-    return best
+    return best if best is not None or not math.isfinite(limit) else _part_of_the_way(model, x, wanted, limit)
+
+
+def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+    """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
+
+    Visits and their wait both follow the placement, so their product bends: where a whole step is too
+    long, sub-graphs mix.
+    """
+
+    def at(t: float) -> Table:
+        return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
+
+    def value(t: float) -> float:
+        found = objective_s(model, evaluate(model, at(t)))
+        return found if math.isfinite(found) else 2.0 * limit
+
+    t = float(minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x)
+    return at(t) if value(t) < limit else None
 
 
 def columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:

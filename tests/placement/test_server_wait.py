@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from placement_helpers import random_query, random_system, slides, system
 
+from nona.placement.evaluate import Candidates
 from nona.placement.fixed import local_placement
 from nona.placement.interiors.candidates import candidates
 from nona.placement.model import Model, build_model
@@ -22,18 +23,39 @@ def random_x(model: Model, seed: int) -> list[list[np.ndarray]]:
     return [[rng.dirichlet(np.full(len(c), 0.2)) for c in row] for row in model.candidates]
 
 
-def explicit_squares(cut_s: np.ndarray, choices: list[tuple[np.ndarray, np.ndarray]], scv: float) -> float:
-    """Σ of squared visits of one job whose sub-graphs have these (labels, interior times): antichains."""
+def sink_runs_on(c: Candidates, i: int, busy: float) -> float:
+    """Told task by task: does the root's part end after all outputs are back, and is nobody in the way?"""
+    labels, edges = c.labels[i], range(len(c.shape.source))
+    if (labels == 0).all():
+        return 1.0
+    if labels[-1] != 0 or not (labels[:-1] == 0).any():
+        return 0.0
+    end, server = [0.0] * (c.shape.m + 2), [0, *labels.tolist()]
+    free = dict.fromkeys(server, 0.0)
+    for v in range(1, c.shape.m + 2):
+        into = [e for e in edges if c.shape.target[e] == v]
+        end[v] = max(end[c.shape.source[e]] + c.messages.through_s[e, i] for e in into)
+        if v <= c.shape.m:
+            end[v] = free[server[v]] = max(end[v], free[server[v]]) + c.shape.mean_s[v - 1]
+    return (1.0 - busy) ** len(set(server) - {0}) if end[-1] <= free[0] else 0.0
+
+
+def explicit_squares(
+    cut_s: np.ndarray, choices: list[tuple[np.ndarray, np.ndarray]], on: tuple[bool, ...], scv: float
+) -> float:
+    """Σ of squared visits of one job whose sub-graphs have these (labels, interior times): antichains.
+
+    ``on`` says where the sink runs on after the work on the root's server.
+    """
     visits, run = [], [cut_s[0]]
     for k, (labels, times) in enumerate(choices):
         run += [t for t, label in zip(times, labels, strict=False) if label == 0]
-        if (labels == 0).all():
-            run.append(cut_s[k + 1])
-            continue
-        visits.append(run)
         servers = set(labels[:-1].tolist()) - {0}
         visits += [[t for t, label in zip(times, labels, strict=False) if label == s] for s in servers]
-        run = [cut_s[k + 1]]
+        if not on[k]:
+            visits.append(run)
+            run = []
+        run.append(cut_s[k + 1])
     visits.append(run)
     return sum(sum(v) ** 2 + scv * sum(t * t for t in v) for v in visits)
 
@@ -48,8 +70,12 @@ def test_run_lengths_are_the_mean_over_all_sequences(seed: int, scv: float) -> N
     expected = 0.0
     for combination in itertools.product(*(range(len(c)) for c in row)):
         probability = float(np.prod([p[i] for p, i in zip(x[0], combination, strict=True)]))
-        choices = [(c.labels[i], c.shape.class_s[0]) for c, i in zip(row, combination, strict=True)]
-        expected += probability * explicit_squares(model.cut_s[0], choices, scv)
+        chosen = list(zip(row, combination, strict=True))
+        choices = [(c.labels[i], c.shape.class_s[0]) for c, i in chosen]
+        chance = [sink_runs_on(c, i, float(model.busy[0])) for c, i in chosen]
+        for on in itertools.product((False, True), repeat=len(row)):
+            outcome = float(np.prod([r if go else 1.0 - r for r, go in zip(chance, on, strict=True)]))
+            expected += probability * outcome * explicit_squares(model.cut_s[0], choices, on, scv)
     assert model.chains[0][0].squares(x[0]) == pytest.approx(expected, rel=1e-12)
 
 

@@ -4,10 +4,11 @@ The blocks enter because they make every other visit wait longer (:mod:`nona.pla
 p the root's time, B₀ the block that follows the root on its executor, B the other blocks, and the run
 L ahead of the sink, a configuration adds to the sum of squared visits of a job (:mod:`~.run_length`)::
 
-    not local   y·(p + B₀) + (p + B₀)² + Σ B² + E L²
-    local       y·(p + P + E L) + (p + P)² + 2(p + P)·E L + E L²           P: all of the interior
+    y·(p + B₀ + r·E L) + (p + B₀)² + 2r·(p + B₀)·E L + Σ B² + E L²
 
-and is charged ``factor`` for it. The squared coefficient of variation of the task times adds the same
+r being the probability that the sink runs on (:mod:`nona.placement.returns`), 1 where all is local. It
+is charged ``factor`` for it. Searches of large interiors take r = 0 for what is not local, which is
+never dearer. The squared coefficient of variation of the task times adds the same
 to both.
 """
 
@@ -36,7 +37,8 @@ class BlockPrice:
     """Price of blocks on K executor classes, (K,) each; see the module's head.
 
     ``factor`` in 1/s (seconds of mean JCT for each s²), ``run_s`` = y, ``root_s`` = p,
-    ``ahead_s`` = E L, ``ahead_s2`` = E L², ``scv`` of the task times.
+    ``ahead_s`` = E L, ``ahead_s2`` = E L², ``scv`` of the task times, ``busy`` the utilisation of
+    the executors; at 1 no sink runs on, as searches count it.
     """
 
     factor: Floats = field(default_factory=_none)
@@ -45,12 +47,13 @@ class BlockPrice:
     ahead_s: Floats = field(default_factory=_none)
     ahead_s2: Floats = field(default_factory=_none)
     scv: float = 0.0
+    busy: float = 1.0
 
     def of(self, found: Blocks) -> Floats:
         """(n,) Charge of the blocks of n configurations, seconds."""
-        total = np.zeros(len(found.local))
+        total = np.zeros(len(found.stays))
         for k, factor in enumerate(self.factor.tolist()):
-            p, ahead = self.root_s[k], np.where(found.local, self.ahead_s[k], 0.0)
+            p, ahead = self.root_s[k], found.stays * self.ahead_s[k]
             mean = p + found.root[k]
             squares = mean**2 + found.other[k] + 2.0 * mean * ahead + self.ahead_s2[k]
             drawn = self.scv * (p**2 + found.root_squares[k] + found.other_squares[k])
@@ -79,7 +82,7 @@ def costs(candidates: Candidates, prices: Prices) -> Floats:
     kept = candidates.messages
     total: Floats = span + prices.load * kept.load_s + prices.square * kept.square_s2
     if len(prices.blocks.factor):
-        total = total + prices.blocks.of(blocks(candidates))
+        total = total + prices.blocks.of(blocks(candidates, prices.blocks.busy))
     return total
 
 
@@ -105,7 +108,7 @@ def block_prices(model: Model, x: Sequence[Sequence[Floats]], visits: Floats) ->
         scv = model.system.queries[j].service_scv
         result.append(
             [
-                BlockPrice(factors[j], m[:, 0], m[:, 1], m[:, 2], m[:, 3], scv)
+                BlockPrice(factors[j], m[:, 0], m[:, 1], m[:, 2], m[:, 3], scv, float(model.busy[j]))
                 for m in marginals.swapaxes(0, 1)
             ]
         )
