@@ -19,7 +19,7 @@ PAGES = [
     ),
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
-    ("validation", "Validation", "fact_check", "How good the modelled times are, against published ones."),
+    ("validation", "Validation", "fact_check", "How sure all this is, checked in five ways."),
     ("guide", "Guide", "menu_book", "Words, formulas, what the simulator does, limits, sources, keys."),
 ]
 pages = [

@@ -1,95 +1,19 @@
-"""Validation: the modelled times against published ones, the simulator against queueing theory."""
+"""Validation: modelled times, the prediction, queueing theory, self-checks and the paper's evaluation."""
 
 import streamlit as st
 
-from nona.cost.validation import validation_report
-from nona.cost.validation_text import WEAK_POINTS, reading
-from nona.report.figures.validation import validation_figure
 from nona.ui.session.workspace import current
-from nona.ui.validation.check_views import check_section
-from nona.ui.validation.paper_views import paper_section
-from nona.ui.validation.prediction_views import prediction_section
-from nona.ui.validation.theory_views import theory_section
-from nona.ui.validation.views import (
-    FORMATS,
-    latency_table,
-    slice_table,
-    summary_table,
-    validation_finding,
-    validation_tiles,
-)
-from nona.ui.widgets.charts import picture
-from nona.ui.widgets.fields import plain
+from nona.ui.validation.tabs import TABS
 from nona.ui.widgets.guide_link import guide_link
-from nona.ui.widgets.tables import table
 
 state = current()
 st.caption(
-    "Modelled times come from a formula whose constants were read off profiles of single operators. "
-    "Here they stand beside latencies of whole networks that others published; nothing is fitted to those "
-    "that count. Batch 1."
+    "What stands behind the numbers of this app: modelled times beside published ones, predictions beside "
+    "simulations, the simulator beside queueing theory, and what must hold tried on this very machine."
 )
-report = validation_report()
-validation_tiles(report.overall)
-st.markdown(reading())
-
-left, right = st.columns([3, 2])
-with left:
-    st.subheader("Predicted against published")
-    st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
-    picture(
-        validation_figure(report.rows),
-        key="validation",
-        alt=f"Predicted over published latency, logarithmic, with the line where they are equal. {finding}",
-    )
-with right:
-    st.subheader("Where it is weak")
-    st.markdown(WEAK_POINTS)
-
-st.subheader("Every latency, with its source")
-table(
-    latency_table(report),
-    "latencies",
-    "Every published latency beside the predicted one, with its source",
-    "validation",
-    column_config=FORMATS,
-    height=480,
-)
-st.caption(
-    "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves little. "
-    "shown: not comparable, for the reason in its note."
-)
-
-st.subheader("By group")
-table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
-st.subheader("MIG slices")
-st.caption("How many times slower a slice is than its whole device.")
-table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
-
-st.subheader("Theory against simulation")
-st.markdown(
-    "Completion times come from a simulator. Here it runs systems whose mean completion time queueing theory "
-    "knows: single queues, priorities, networks of queues, fork-join, the power of choices, the link in both "
-    "disciplines. Each interval should meet theory, and be narrow enough to rule out its neighbours."
-)
-theory_section(state)
-
-st.subheader("Self-checks", anchor="self-checks")
-st.markdown(
-    "What must hold on any machine is tried on this one: the two engines agree bit for bit, nothing is lost, "
-    "the same seed gives the same bytes, a placement keeps to its bound."
-)
-check_section(state)
-
-st.subheader("The paper's evaluation, run anew", anchor="paper")
-paper_section()
-
-st.subheader("Prediction against simulation", anchor="prediction")
-st.markdown(
-    "Every shipped scenario from all local to all spread, its servers and its link loaded up to 85 %, "
-    "predicted and simulated. For your own scenario the results table of the Simulation page has the column "
-    "*predicted* beside the simulated mean."
-)
-prediction_section()
-st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+tabs = st.tabs(list(TABS), on_change="rerun", key="validation-tabs")
+for tab, draw in zip(tabs, TABS.values(), strict=True):
+    if tab.open:
+        with tab:
+            draw(state)
 guide_link("provenance", "Where times come from")

@@ -26,6 +26,14 @@ def go(at: AppTest, name: str) -> AppTest:
     return at
 
 
+def tab(at: AppTest, key: str, label: str) -> AppTest:
+    """Open one of a page's tabs."""
+    at.session_state[key] = label
+    at.run()
+    assert not at.exception, at.exception
+    return at
+
+
 def metrics(at: AppTest) -> dict[str, str]:
     """Label → value of every tile on the page."""
     return {m.label: m.value for m in at.metric}

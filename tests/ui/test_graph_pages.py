@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, go, metrics
+from app_driver import Open, go, metrics, tab
 
 from nona.graph.blocks import Cut, block_graph, modules
 from nona.graph.readers import read_model
@@ -34,13 +34,6 @@ def prepared(name: str) -> PreparedModel:
 
 def show(at: Any, model: str) -> Any:
     at.session_state["nona_state"].model = model
-    at.run()
-    assert not at.exception
-    return at
-
-
-def tab(at: Any, key: str, label: str) -> Any:
-    at.session_state[key] = label
     at.run()
     assert not at.exception
     return at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app_driver import Open, finish, go
+from app_driver import Open, finish, go, tab
 
 from nona.report.placements.response_text import response_finding
 from nona.report.prediction_map.text import findings, title
@@ -16,7 +16,7 @@ def shown(at: Any) -> str:
 
 
 def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
-    at = open_page("8_validation")
+    at = tab(open_page("8_validation"), "validation-tabs", "Prediction")
     data = stored_map()
     assert title(data) in shown(at)
     assert findings(data)[0] in shown(at)

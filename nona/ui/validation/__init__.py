@@ -1,1 +1,1 @@
-"""The Validation page: self-checks, theory against simulation, published latencies."""
+"""The Validation page: modelled times, the prediction, theory, self-checks, the paper's evaluation."""
