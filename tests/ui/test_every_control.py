@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_driver import APP, finish, go, new_session
+from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
+import nona.ui.placement.tabs as placement
+import nona.ui.simulation.result_tabs as simulation
+import nona.ui.validation.tabs as validation
 from nona.ui.session.workspace import jobs
 
 PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))
@@ -45,6 +48,13 @@ def silent(at: AppTest) -> list[str]:
         if "alt" in known and not element.proto.alt:
             found.append(f"no alt: {element.type} {getattr(element.proto, 'id', '')[-60:]}")
     return found
+
+
+TABS = {
+    "6_placement": {"placement-tabs": list(placement.TABS)},
+    "7_simulation": {"result-tabs": list(simulation.TABS)},
+    "8_validation": {"validation-tabs": list(validation.TABS)},
+}
 
 
 def fill(at: AppTest) -> None:
@@ -92,6 +102,9 @@ def test_every_control_and_chart_of_a_fresh_session_explains_itself(page: str) -
 def test_every_control_and_chart_explains_itself_with_results(filled: AppTest, page: str) -> None:
     at = go(filled, page)
     assert silent(at) == []
+    for key, names in TABS.get(page, {}).items():
+        for name in names:
+            assert silent(tab(at, key, name)) == []
     if page in ("6_placement", "7_simulation"):
         assert [e for e in elements(at.main) if "alt" in fields(e)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import Open, finish, go
+from app_driver import Open, finish, go, tab
 
 from nona.report.figures.link_waits import link_waits_figure
 from nona.report.placements.links import link_finding
@@ -62,6 +62,7 @@ def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Ope
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
+    tab(at, "placement-tabs", "Servers and links")
     links = state_of(at).results["place"].data["nona"]["predicted"]["links"]
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert link_finding(links) in shown
@@ -80,6 +81,7 @@ def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
+    tab(at, "placement-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
     (link,) = state_of(at).results["place"].data["nona"]["predicted"]["links"]
     assert (link["kind"], link["share"]) == ("link", 1.0)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics
+from app_driver import Open, finish, go, metrics, tab
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.messages import Link
@@ -55,7 +55,7 @@ def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
 
 
 def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
-    at, state = solved, state_of(solved)
+    at, state = tab(solved, "placement-tabs", "What splitting can gain"), state_of(solved)
     frame = next(d.value for d in at.dataframe if "groups that might leave" in d.value)
     network, study = state.scenario.cluster.network, prepare(state.scenario)
     glued = [glued_model(m, Link(network.capacity, network.latency)) for m in study.models]
@@ -67,6 +67,7 @@ def test_what_could_leave_its_server_stands_below(solved: AppTest) -> None:
 def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> None:
     at, state = solved, state_of(solved)
     assert "congestion" not in state.results
+    tab(at, "placement-tabs", "Price of congestion")
     at.button(key="run-congestion").click().run()
     finish(at, "congestion")
     curve = state.results["congestion"].data
@@ -81,7 +82,7 @@ def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> Non
 
 
 def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest) -> None:
-    at = solved
+    at = tab(solved, "placement-tabs", "The working")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
     assert not at.exception
@@ -146,6 +147,7 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
+    tab(at, "placement-tabs", "How many servers")
     at.button(key="run-capacity").click().run()
     finish(at, "capacity")
     report = state_of(at).results["capacity"].data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go
+from app_driver import Open, finish, go, tab
 
 
 def frames(at: Any) -> list[Any]:
@@ -22,6 +22,7 @@ def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) ->
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
+    tab(at, "placement-tabs", "Servers and links")
     classes = next(f for f in frames(at) if "wait of a visit" in f and "executor class" in f)
     report = at.session_state["nona_state"].results["place"].data["nona"]
     assert classes["executors"].tolist() == [8, 4, 14]

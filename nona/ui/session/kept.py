@@ -34,6 +34,7 @@ CHOICES = (
     "model-tabs",
     "placed-model",
     "placed-subgraph-*",
+    "placement-tabs",
     "result-model",
     "result-scheduler",
     "result-tabs",

@@ -42,17 +42,8 @@ Report = Mapping[str, Any]
 
 def result_tabs(state: AppState, data: Report) -> None:
     """All that a simulation gives beyond its headline."""
-    drawn: dict[str, Callable[[AppState, Report], None]] = {
-        "Compare": _compare,
-        "Distribution": _distribution,
-        "Where time goes": _parts,
-        "Over time": _over_time,
-        "First jobs": _first_jobs,
-        "How sure": sure_tab,
-        "Checks and downloads": _checks,
-    }
-    tabs = st.tabs(list(drawn), on_change="rerun", key="result-tabs")
-    for tab, draw in zip(tabs, drawn.values(), strict=True):
+    tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
         if tab.open:
             with tab:
                 draw(state, data)
@@ -130,3 +121,14 @@ def _scheduler(names: list[str]) -> str:
 def _checks(state: AppState, data: Report) -> None:
     run_downloads(state)
     checks_panel(data["report"])
+
+
+TABS: Mapping[str, Callable[[AppState, Report], None]] = {
+    "Compare": _compare,
+    "Distribution": _distribution,
+    "Where time goes": _parts,
+    "Over time": _over_time,
+    "First jobs": _first_jobs,
+    "How sure": sure_tab,
+    "Checks and downloads": _checks,
+}
