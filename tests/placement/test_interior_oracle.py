@@ -24,7 +24,6 @@ from nona.placement.interiors.prices import Prices, block_prices, costs
 from nona.placement.interiors.relaxation import (
     common_s,
     corners,
-    cuts_s,
     earliest_end,
     least_columns,
     least_cost_s,
@@ -113,7 +112,7 @@ def test_the_relaxation_lies_below_every_configuration(seed: int, alpha: float) 
         return
     flat = flatten(shape, link, slots, prices)
     total = costs(every, replace(prices, load=alpha, square=0.0))
-    bound = least_cost_s(flat, prices, alpha, cuts_s(flat)) + common_s(flat, prices, shape)
+    bound = least_cost_s(flat, prices, alpha) + common_s(flat, prices, shape)
     assert bound <= total.min() + 1e-9
     delay = crossing_s(flat, np.zeros(len(flat.source)))
     span = spans(every, prices.link_wait, prices.server_wait_s)[0]

@@ -6,15 +6,12 @@ that is not local costs span + α·load + γ·M ≥ h(α). Two things make h:
 * **The earliest end** e(α) (:mod:`~.earliest`), every crossing made longer by α times its seconds at the
   link: messages along a path differ, so span + α·load is no less than a path of these. Where root and
   sink are real it is raised by what leaving the root's server takes (:mod:`~.leaving`).
-* **Cuts of the work.** A block of work begins at a task v only where some input of v crosses, after
-  which all that depends on v is still to run: the span is at least c(v) = min over inputs (u, v) of
-  e(u) + p(u) + d(u, v) + p(v) + tail(v), the tail being e of the reversed graph. With k such tasks
-  there are at most k + 1 blocks, so M is at least (P + p)²/(k + 1), and the span at least the k-th
-  smallest c. (Behind a virtual root a part may begin with a source, without a message; there are at
-  most as many such parts as other servers.)
+* **Cuts of the work** (:mod:`~.cuts`). A block begins only where an input crosses, which takes time c(α);
+  below that time, tasks share the server of their inputs. With M(Z) the least squares of blocks at
+  span + α·load = Z, h(α) = min over Z ≥ e(α) of Z + γ·M(Z), Z being e(α) or one of the c(α).
 
-So h(α) = min over k ≥ 1 of max(e(α), c_k) + γ·max((P + p)²/(k + 1), p² + Σ p_v²). From h at several α follow
-points (cost, load) such that every configuration lies above their lower hull: the relaxed columns.
+From h at several α follow points (cost, load) such that every configuration lies above their lower hull:
+the relaxed columns.
 """
 
 from __future__ import annotations
@@ -27,10 +24,11 @@ from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.bounds import Least, least_column
+from nona.placement.interiors.cuts import cuts_s, least_squares
 from nona.placement.interiors.flat import Flat, flatten
 from nona.placement.interiors.leaving import leaving_s
 from nona.placement.interiors.prices import Prices, costs, scatter_s
-from nona.placement.interiors.timing import crossing_s, sources, starts, tails_s
+from nona.placement.interiors.timing import crossing_s, starts, tails_s
 from nona.placement.shape import Shape
 
 Floats = NDArray[np.float64]
@@ -45,9 +43,8 @@ def least_columns(c: Candidates, slots: int, prices: Prices) -> tuple[Least, ...
     simple = least_column(c, prices.server_wait_s)
     flat = flatten(c.shape, c.link, slots, prices)
     fixed = common_s(flat, prices, c.shape)
-    cut = cuts_s(flat)
     grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
-    cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, cut)) for alpha in grid]
+    cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha)) for alpha in grid]
     if c.shape.m <= _TREE:
         cuts = [(alpha, max(h, _searched(c, flat, prices, alpha))) for alpha, h in cuts]
     (cost, load), *others = corners(cuts, simple.load_s)
@@ -107,29 +104,19 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
     )
 
 
-def least_cost_s(f: Flat, prices: Prices, alpha: float, cut: Floats) -> float:
-    """h(α) but for what all configurations have in common; ``cut`` of :func:`cuts_s`."""
+def least_cost_s(f: Flat, prices: Prices, alpha: float) -> float:
+    """h(α) but for what all configurations have in common."""
     delay = crossing_s(f, alpha * f.link_s)
-    end = earliest_end(f, starts(f, delay), delay)
-    pieces = np.arange(1, len(cut) + 1) + 1.0
-    b = prices.blocks
-    work = f.class_s.sum(axis=1) + b.root_s
-    squares = np.maximum(np.multiply.outer(1.0 / pieces, work**2), (f.class_s**2).sum(axis=1) + b.root_s**2)
-    return float((np.maximum(end, cut) + squares @ b.factor).min())
-
-
-def cuts_s(f: Flat) -> Floats:
-    """(k,) c(v) of all that may begin a block, ascending, the sink's among them."""
-    delay = crossing_s(f, np.zeros(len(f.source)))
-    start, tail = starts(f, delay), tails_s(f, delay)
-    last = f.visit_s if f.has_sink else 0.0
-    least = np.full(f.m + 2, np.inf)
-    np.minimum.at(least, f.target, start[f.source] + f.time_s[f.source] + delay)
-    least += f.time_s + tail + last
-    first = np.flatnonzero(sources(f)) + 1
-    free = np.sort(f.visit_s + f.time_s[first] + tail[first] + last)[: f.slots - 1]
-    found = np.sort(np.concatenate([least[np.isfinite(least)], free]))
-    return found if len(found) else np.full(1, f.visit_s)
+    start = starts(f, delay)
+    end = earliest_end(f, start, delay)
+    factor = prices.blocks.factor
+    if not len(factor):
+        return end
+    cut = cuts_s(f, start, delay)[1 : f.m + 1]
+    order = np.argsort(cut, kind="stable")[: int(np.isfinite(cut).sum())]
+    fewest = int((cut[order] <= end).sum())
+    needed = np.maximum(end, np.concatenate([[0.0], cut[order]]))
+    return float((needed + factor @ least_squares(f, order + 1, fewest))[fewest:].min())
 
 
 def _single_squares(f: Flat) -> float:
