@@ -24,18 +24,18 @@ def band(value: float) -> int:
 
 
 def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
-    """Scenarios down, placements and loads across; the number is the signed error in per cent."""
+    """Placements and loads down, scenarios across; the number is the signed error in per cent."""
     points = data["points"]
     scenarios = list(dict.fromkeys(p["scenario"] for p in points))
     columns = columns_of(points)
     found = {(p["scenario"], p["placement"], p["load"]): p for p in points}
-    rows = [[found.get((s, *c)) for c in columns] for s in scenarios]
+    rows = [[found.get((s, *c)) for s in scenarios] for c in columns]
     errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
-    made = figure(170 + 34 * len(scenarios), legend=False)
+    made = figure(210 + 21 * len(columns), legend=False)
     steps = [(end, colour) for i, colour in enumerate(COLOURS) for end in (i / 4, (i + 1) / 4)]
     made.add_heatmap(
-        x=[[c[0] for c in columns], [c[1] for c in columns]],
-        y=[text(s) for s in scenarios],
+        x=[text(s) for s in scenarios],
+        y=[[c[0] for c in columns], [c[1] for c in columns]],
         z=[[None if e is None else band(e) + 0.5 for e in row] for row in errors],
         zmin=0,
         zmax=4,
@@ -50,12 +50,15 @@ def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
         colorbar={
             "tickvals": [0.5, 1.5, 2.5, 3.5],
             "ticktext": ["≤ 5 %", "≤ 10 %", "≤ 20 %", "> 20 %"],
-            "title": {"text": "off by"},
-            "thickness": 12,
+            "title": {"text": "off by", "side": "top"},
+            "orientation": "h",
+            "thickness": 10,
+            "y": 1.02,
+            "yanchor": "bottom",
         },
     )
     made.update_yaxes(autorange="reversed", showgrid=False)
-    made.update_xaxes(showgrid=False, title="placement and load", tickangle=-90)
+    made.update_xaxes(showgrid=False, tickangle=-60, side="bottom")
     return made
 
 
