@@ -31,6 +31,21 @@ def runs_on(candidates: Candidates, busy: float, whole: NDArray[np.bool_]) -> Fl
         ρ, utilisation of the executors.
     whole : (n,)
         Whether the root's part runs without queueing in between.
+
+    Examples
+    --------
+    A branch of 2 ms is away while one of 10 ms stays; then the other way round:
+
+    >>> from nona.contraction.task_graph import TaskGraph
+    >>> from nona.decomposition.subgraph import SubGraph
+    >>> from nona.placement.messages import Link
+    >>> from nona.placement.shape import shape_of
+    >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
+    >>> tasks = TaskGraph.from_edges("fork", [0.001, 0.002, 0.010, 0.001], arcs)
+    >>> shape = shape_of(tasks, SubGraph(0, 3, (1, 2)), np.ones(1))
+    >>> both = Candidates(shape, np.array([[1, 0, 0], [0, 1, 0]]), Link(1e9, 0.0))
+    >>> runs_on(both, 0.25, np.ones(2, dtype=bool)).tolist()
+    [0.75, 0.0]
     """
     shape, stays = candidates.shape, candidates.local.astype(float)
     at_home = candidates.labels[:, : shape.m] == 0
