@@ -43,8 +43,8 @@ class Task:
     prices: Sequence[Prices]
     credit_s: float = 0.0
 
-    def problem(self, floor: float) -> Problem:
-        """With relaxed columns that hold where the link's wait is at least ``floor``."""
+    def problem(self, floor: float, end: float = math.inf) -> Problem:
+        """With relaxed columns that hold where the link's wait is between ``floor`` and ``end``."""
         slots = server_slots(self.model.system)
         known: dict[tuple[int, int], tuple[Least, ...]] = {}
         least: list[tuple[Least, ...]] = []
@@ -54,7 +54,7 @@ class Task:
                 least.append(())
                 continue
             if key not in known or len(prices.blocks.factor):
-                known[key] = least_columns(g.candidates, slots, replace(prices, link_wait=floor))
+                known[key] = least_columns(g.candidates, slots, replace(prices, link_wait=floor), end)
             least.append(known[key])
         return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
 
@@ -73,12 +73,12 @@ class Task:
             return min(known, relaxed.lower_bound_s)
         floors = sorted({first + share * max(wait - first, 0.0) for share in _PIECES})
         ends = [*floors[1:], math.inf]
-        lowest, last = known, self.problem(first)
+        lowest, spare = known, self.problem(first)
         for floor, end in zip(floors, ends, strict=True):
             budget.spend(self.steps)
-            # When the budget is spent, the columns of a lower wait still hold.
-            last = last if budget.spent or floor == first else self.problem(floor)
-            lowest = min(lowest, bound_between(last, floor, end, known, gap=_GAP, max_cells=_CELLS))
+            # When the budget is spent, the columns of the least wait still hold.
+            columns = spare if budget.spent else self.problem(floor, end)
+            lowest = min(lowest, bound_between(columns, floor, end, known, gap=_GAP, max_cells=_CELLS))
         return lowest
 
 

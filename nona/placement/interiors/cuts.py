@@ -9,6 +9,9 @@ k blocks more than servers, and so, by Sedrakyan's inequality::
 
     ΣB² ≥ min Σ g²/a,  a ≥ 1, Σ a = k + (number of groups)
 
+A server runs its tasks in topological order, so what a group has between two neighbours of these k is in
+one block: the squares of that are another bound.
+
 Two groups on one server with n blocks have (g₁ + g₂)²/n ≥ g₁²/a₁ + g₂²/a₂ for some such a₁ + a₂ = n + 1.
 """
 
@@ -75,8 +78,10 @@ def grouped_squares(
     home = np.arange(m + 2)
     group = work.copy()
     cuts = 0
+    open_at = np.zeros(m + 2, dtype=np.bool_)
     for i in range(n):
         cuts += begins[order[i]]
+        open_at[order[i]] = begins[order[i]]
     for k in range(n, fewest - 1, -1):
         alone = 0
         for v in range(first, m + 1):
@@ -84,11 +89,13 @@ def grouped_squares(
         for c in range(classes):
             whole = group[c, first : m + 1].sum()
             squares = whole**2 / (cuts + min(alone, slots))
-            result[c, k] = max(squares, _spread(np.sort(group[c, first : m + 1])[::-1], cuts))
+            squares = max(squares, _spread(np.sort(group[c, first : m + 1])[::-1], cuts))
+            result[c, k] = max(squares, _between(work[c], home, open_at, m))
         if k == fewest:
             break
         v = order[k - 1]
         cuts -= begins[v]
+        open_at[v] = False
         for at in range(into_at[v], into_at[v + 1]):
             a, b = v, source[into[at]]
             while home[a] != a:
@@ -114,3 +121,22 @@ def _spread(group: Any, cuts: int) -> float:
     for i in range(j, len(group)):
         squares += group[i] ** 2
     return squares
+
+
+@compiled
+def _between(work: Any, home: Any, open_at: Any, m: int) -> float:
+    """Σ of the squared work that each group has between neighbours, in running order, of ``open_at``."""
+    total, stretch = 0.0, 0
+    block, of = np.zeros(m + 1), np.zeros(m + 1, dtype=np.int64)
+    for v in range(m + 1):
+        stretch += open_at[v]
+        g = v
+        while home[g] != g:
+            g = home[g]
+        if of[g] != stretch:
+            total += block[g] ** 2
+            block[g], of[g] = 0.0, stretch
+        block[g] += work[v]
+    for g in range(m + 1):
+        total += block[g] ** 2
+    return total

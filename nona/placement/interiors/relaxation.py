@@ -16,6 +16,7 @@ the relaxed columns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -38,15 +39,22 @@ _TREE = 16  # interiors up to this size are searched
 _NODES = 30_000
 
 
-def least_columns(c: Candidates, slots: int, prices: Prices) -> tuple[Least, ...]:
-    """Columns for all configurations of ``c`` but the local one, at waits from those of ``prices`` on."""
+def least_columns(
+    c: Candidates, slots: int, prices: Prices, last_wait: float = math.inf
+) -> tuple[Least, ...]:
+    """Columns for all configurations of ``c`` but the local one, at waits from those of ``prices`` on.
+
+    The row of the link holds 2w·load + squares, so up to a ``last_wait`` W a message of s seconds takes as
+    much of it as a load of s + s²/2W; that is what the columns count as load (under FIFO).
+    """
     simple = least_column(c, prices.server_wait_s)
     flat = flatten(c.shape, c.link, slots, prices)
     fixed = common_s(flat, prices, c.shape)
+    squares = 0.5 / last_wait if c.link.discipline == "fifo" and last_wait > 0.0 else 0.0
     grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
-    cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha)) for alpha in grid]
+    cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, squares)) for alpha in grid]
     if c.shape.m <= _TREE:
-        cuts = [(alpha, max(h, _searched(c, flat, prices, alpha))) for alpha, h in cuts]
+        cuts = [(alpha, max(h, _searched(c, flat, prices, alpha, squares))) for alpha, h in cuts]
     (cost, load), *others = corners(cuts, simple.load_s)
     message_s = simple.message_s + fixed + _single_squares(flat)
     # Only the first corner may have the line of a message as well. A configuration on the hull between two
@@ -81,15 +89,15 @@ def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
     return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
 
 
-def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
+def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: float) -> float:
     """h(α) of the configurations that are not among ``c``, by a search of the tree as far as it goes."""
     from nona.placement.interiors.search import search
 
-    at = replace(prices, load=alpha, square=0.0)
+    at = replace(prices, load=alpha, square=alpha * squares)
     listed = float(np.where(c.local, np.inf, costs(c, at)).min())
     shift = float(at.blocks.factor @ at.blocks.ahead_s2) + scatter_s(at, c.shape)
     found = np.zeros(f.m + 2, dtype=np.int64)
-    flat = f._replace(load=alpha, square=0.0)
+    flat = f._replace(load=alpha, square=alpha * squares)
     return (
         float(
             search(
@@ -104,9 +112,9 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float) -> float:
     )
 
 
-def least_cost_s(f: Flat, prices: Prices, alpha: float) -> float:
-    """h(α) but for what all configurations have in common."""
-    delay = crossing_s(f, alpha * f.link_s)
+def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) -> float:
+    """h(α) but for what all configurations have in common; ``squares`` (1/s) of a batch count as load."""
+    delay = crossing_s(f, alpha * (f.link_s + squares * f.link_s**2))
     start = starts(f, delay)
     end = earliest_end(f, start, delay)
     factor = prices.blocks.factor
