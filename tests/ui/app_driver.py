@@ -49,3 +49,17 @@ def finish(at: AppTest, kind: str, seconds: float = 90) -> AppTest:
     at.run()
     assert not at.exception, at.exception
     return at
+
+
+def open_demo(open_page: Open, name: str) -> AppTest:
+    """The Overview with the demo scenario ``name`` opened."""
+    at = open_page("1_overview")
+    at.selectbox(key="demo").select(name).run()
+    return at.button(key="open-demo").click().run()
+
+
+def solve_demo(open_page: Open, name: str) -> AppTest:
+    """The Placement page with the solved placement of the demo scenario ``name``."""
+    at = go(open_demo(open_page, name), "6_placement")
+    at.button(key="run-place").click().run()
+    return finish(at, "place")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from app_driver import Open, finish, go, tab
+from app_driver import Open, solve_demo, tab
 
 from nona.report.figures.link_waits import link_waits_figure
 from nona.report.placements.links import link_finding
@@ -56,12 +56,7 @@ def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
 
 
 def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("racks_and_nics").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    at = solve_demo(open_page, "racks_and_nics")
     tab(at, "placement-tabs", "Servers and links")
     links = state_of(at).results["place"].data["nona"]["predicted"]["links"]
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
@@ -75,12 +70,7 @@ def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Ope
 
 
 def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
     (link,) = state_of(at).results["place"].data["nona"]["predicted"]["links"]

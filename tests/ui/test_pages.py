@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, new_session
+from app_driver import Open, finish, go, metrics, new_session, open_demo, solve_demo
 
 from nona.report.placements.text import plain_notes
 from nona.samples import scenario_path
@@ -27,9 +27,7 @@ def state_of(at: Any) -> Any:
 
 
 def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
+    at = open_demo(open_page, "slides_example")
     wanted = load_scenario(scenario_path("slides_example"))
     assert state_of(at).scenario == wanted
     pipeline = json.loads(at.get("bidi_component")[-1].proto.json)["stages"]
@@ -112,12 +110,7 @@ def test_a_trace_drives_a_row(open_page: Open) -> None:
 
 
 def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    at = solve_demo(open_page, "slides_example")
     wanted = place(prepare(load_scenario(scenario_path("slides_example"))))
     assert metrics(at)["Predicted JCT"] == "14 ms"
     data = state_of(at).results["place"].data
@@ -156,9 +149,7 @@ def test_an_infeasible_placement_is_explained(open_page: Open) -> None:
 
 
 def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
+    at = open_demo(open_page, "slides_example")
     go(at, "7_simulation")
     at.multiselect[0].set_value(["nona", "local"]).run()
     next(n for n in at.number_input if n.label == "Jobs measured per run").set_value(200).run()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, tab
+from app_driver import Open, finish, go, metrics, open_demo, solve_demo, tab
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.messages import Link
@@ -29,12 +29,7 @@ def state_of(at: Any) -> AppState:
 @pytest.fixture
 def solved(open_page: Open) -> AppTest:
     """The page with the placement of the slides' example."""
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    return finish(at, "place")
+    return solve_demo(open_page, "slides_example")
 
 
 def test_before_solving_the_page_says_what_to_do(open_page: Open) -> None:
@@ -124,9 +119,7 @@ def test_repeated_notes_are_told_once() -> None:
 
 
 def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
+    at = open_demo(open_page, "slides_example")
     go(at, "6_placement")
     box = next(s for s in at.selectbox if s.label == "Objective")
     box.select("Missed SLOs (sampled jobs)").run()
@@ -141,12 +134,7 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) 
 
 def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     """The slides' example is in time on two servers and late on one."""
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "How many servers")
     at.button(key="run-capacity").click().run()
     finish(at, "capacity")

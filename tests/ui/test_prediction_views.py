@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app_driver import Open, finish, go, tab
+from app_driver import Open, solve_demo, tab
 
 from nona.report.placements.response_text import response_finding
 from nona.report.prediction_map.text import findings, title
@@ -29,12 +29,7 @@ def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) ->
 
 
 def test_the_placement_page_shows_percentiles_misses_and_the_warning(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("slides_example").run()
-    at.button(key="open-demo").click().run()
-    go(at, "6_placement")
-    at.button(key="run-place").click().run()
-    finish(at, "place")
+    at = solve_demo(open_page, "slides_example")
     response = at.session_state["nona_state"].results["place"].data["nona"]["response"]
     assert response_finding(response) in shown(at)
     table = next(d.value for d in at.dataframe if "95 of 100 within" in d.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, tab
+from app_driver import Open, finish, go, open_demo, tab
 
 
 def frames(at: Any) -> list[Any]:
@@ -13,9 +13,7 @@ def frames(at: Any) -> list[Any]:
 
 
 def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) -> None:
-    at = open_page("1_overview")
-    at.selectbox(key="demo").select("mig_layouts").run()
-    at.button(key="open-demo").click().run()
+    at = open_demo(open_page, "mig_layouts")
     go(at, "4_cluster")
     memory = next(f for f in frames(at) if "weights of all that fit" in f)
     assert memory["executors"].tolist() == [8, 4, 14]
