@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from nona.placement.fixed import server_slots
 from nona.placement.interiors.bounds import Least
 from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.columns import group_prices, shadow, weight_of
+from nona.placement.interiors.cores import Core, cores_of
 from nona.placement.interiors.prices import BlockPrice, Prices
 from nona.placement.interiors.relaxation import least_columns
 from nona.placement.model import Model
@@ -43,6 +45,15 @@ class Task:
     prices: Sequence[Prices]
     credit_s: float = 0.0
 
+    @cached_property
+    def cores(self) -> dict[int, tuple[Core, ...]]:
+        """The cores of all candidates of which not all are listed, by identity."""
+        found: dict[int, tuple[Core, ...]] = {}
+        for g in self.groups:
+            if not g.candidates.exhaustive and id(g.candidates) not in found:
+                found[id(g.candidates)] = cores_of(g.candidates.shape)
+        return found
+
     def problem(self, floor: float, end: float = math.inf) -> Problem:
         """With relaxed columns that hold where the link's wait is between ``floor`` and ``end``."""
         slots = server_slots(self.model.system)
@@ -54,7 +65,8 @@ class Task:
                 least.append(())
                 continue
             if key not in known or len(prices.blocks.factor):
-                known[key] = least_columns(g.candidates, slots, replace(prices, link_wait=floor), end)
+                at, cores = replace(prices, link_wait=floor), self.cores[id(g.candidates)]
+                known[key] = least_columns(g.candidates, slots, at, end, cores)
             least.append(known[key])
         return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
 

@@ -50,6 +50,31 @@ def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(sorted(c)) for c in found if len(c) < whole or not shape.has_sink)
 
 
+def levels_of(shape: Shape) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """For each size of tensor, largest first: the groups of tasks that edges of at least that size join."""
+    home = list(range(shape.m + 1))
+
+    def find(v: int) -> int:
+        while home[v] != v:
+            v = home[v]
+        return v
+
+    left = [
+        (-float(shape.size[e]), int(shape.source[e]), int(shape.target[e]))
+        for e in range(len(shape.size))
+        if shape.source[e] > 0 and shape.target[e] <= shape.m
+    ]
+    found = []
+    for _, level in _levels(left):
+        for u, v in level:
+            home[find(v)] = find(u)
+        groups: dict[int, list[int]] = {}
+        for v in range(1, shape.m + 1):
+            groups.setdefault(find(v), []).append(v)
+        found.append(tuple(tuple(g) for g in groups.values()))
+    return tuple(found)
+
+
 def _levels(edges: list[tuple[float, int, int]]) -> list[tuple[float, list[tuple[int, int]]]]:
     levels: dict[float, list[tuple[int, int]]] = {}
     for size, u, v in sorted(edges):

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.bounds import Least, least_column
+from nona.placement.interiors.core_bound import core_cost_s
+from nona.placement.interiors.cores import Core
 from nona.placement.interiors.cuts import cuts_s, least_squares
 from nona.placement.interiors.flat import Flat, flatten
 from nona.placement.interiors.leaving import leaving_s
@@ -40,7 +42,7 @@ _NODES = 30_000
 
 
 def least_columns(
-    c: Candidates, slots: int, prices: Prices, last_wait: float = math.inf
+    c: Candidates, slots: int, prices: Prices, last_wait: float = math.inf, cores: Sequence[Core] = ()
 ) -> tuple[Least, ...]:
     """Columns for all configurations of ``c`` but the local one, at waits from those of ``prices`` on.
 
@@ -53,6 +55,8 @@ def least_columns(
     squares = 0.5 / last_wait if c.link.discipline == "fifo" and last_wait > 0.0 else 0.0
     grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
     cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, squares)) for alpha in grid]
+    if cores and c.link.crosses:
+        cuts = [(a, max(h, fixed + _by_cores(c, flat, prices, (a, squares), cores))) for a, h in cuts]
     if c.shape.m <= _TREE:
         cuts = [(alpha, max(h, _searched(c, flat, prices, alpha, squares))) for alpha, h in cuts]
     (cost, load), *others = corners(cuts, simple.load_s)
@@ -110,6 +114,24 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: flo
         )
         + shift
     )
+
+
+def _by_cores(
+    c: Candidates, f: Flat, prices: Prices, at: tuple[float, float], cores: Sequence[Core]
+) -> float:
+    """The largest of the bounds by cores at (α, weight of a squared batch)."""
+    alpha, squares = at
+    per_byte = alpha * np.array([1.0 / c.link.capacity, squares / c.link.capacity**2])
+    return max(core_cost_s(f, prices, k, per_byte, *core_ends_s(f, k, alpha, squares)) for k in cores)
+
+
+def core_ends_s(f: Flat, core: Core, alpha: float, squares: float) -> tuple[float, float]:
+    """e(0) and e(α)."""
+    ends = []
+    for charge in (0.0, alpha):
+        delay = crossing_s(f, charge * (f.link_s + squares * f.link_s**2))
+        ends.append(earliest_end(f, starts(f, delay), delay))
+    return ends[0], ends[1]
 
 
 def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) -> float:
