@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from interior_helpers import every_configuration, random_case, random_shape
 
 from nona.placement.evaluate import Candidates
-from nona.placement.interiors.core_bound import core_cost_s
+from nona.placement.interiors.core_bound import core_cost_s, core_ends
 from nona.placement.interiors.cores import cores_of
 from nona.placement.interiors.cuts import least_squares
 from nona.placement.interiors.flat import flatten
 from nona.placement.interiors.prices import Prices, costs
-from nona.placement.interiors.relaxation import common_s, core_ends_s
+from nona.placement.interiors.relaxation import common_s
 from nona.placement.messages import Link
 from nona.placement.shape import Shape
 
@@ -52,7 +52,8 @@ def check(shape: Shape, link: Link, slots: int, prices: Prices, alpha: float, sq
     per_byte = alpha * np.array([1.0 / link.capacity, squares / link.capacity**2])
     least = costs(every, at).min() - common_s(flat, prices, shape)
     for core in cores:
-        ends = core_ends_s(flat, core, alpha, squares)
+        seconds = flat.link_s + squares * flat.link_s**2
+        ends = core_ends(flat, core, 0.0 * seconds), core_ends(flat, core, alpha * seconds)
         assert core_cost_s(flat, prices, core, per_byte, *ends) <= least + 1e-9 * (1.0 + abs(least))
     return len(cores)
 

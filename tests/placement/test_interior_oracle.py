@@ -19,12 +19,12 @@ from nona.placement.interiors.certify import Task
 from nona.placement.interiors.climb import climb, cost_of
 from nona.placement.interiors.clusters import clusters, flat_groups
 from nona.placement.interiors.flat import flatten
+from nona.placement.interiors.leaving import earliest_end
 from nona.placement.interiors.oracle import best_configuration, cheapest_configuration
 from nona.placement.interiors.prices import Prices, block_prices, costs
 from nona.placement.interiors.relaxation import (
     common_s,
     corners,
-    earliest_end,
     least_columns,
     least_cost_s,
 )

@@ -7,10 +7,12 @@ problem is solved with the columns that hold there, and the least of the pieces'
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from nona.placement.settle import Settled
 Floats = NDArray[np.float64]
 # Waits of the pieces, as shares of the way from the least wait to the solution's.
 _PIECES = (0.0, 0.4, 0.75, 0.92, 1.0, 1.1, 1.4, 2.0, 4.0)
+_HALVINGS = 6  # of the pieces with the least bound
 _CELLS = 300
 _PER_EDGE = 40  # steps for each pair of a task and an edge: so many earliest starts are computed
 _GAP = 1e-4
@@ -70,28 +73,51 @@ class Task:
             least.append(known[key])
         return build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s, least=least)
 
+    @cached_property
+    def anywhere(self) -> Problem:
+        """With relaxed columns that hold at every wait."""
+        plain = build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s)
+        return self.problem(plain.least_wait)
+
     @property
     def steps(self) -> float:
         """The work of making the relaxed columns once, roughly."""
         shapes = [g.candidates.shape for g in self.groups if not g.candidates.exhaustive]
         return sum(_PER_EDGE * s.m * (s.m + len(s.source)) for s in shapes)
 
-    def bound(self, known: float, wait: float, budget: Budget) -> float:
-        """No placement of the problem is below this; at most ``known``, the value of one."""
+    def bound(self, known: float, wait: float, budget: Budget, halvings: int = 0) -> float:
+        """No placement of the problem is below this; at most ``known``, the value of one.
+
+        So many times the piece of the axis with the least bound is cut in two.
+        """
         plain = build_problem(self.model, self.groups, self.server_wait_s, credit_s=self.credit_s)
         first = plain.least_wait
         if plain.network is not None:
-            relaxed = solve_parametric(self.problem(first), gap=_GAP, max_cells=_CELLS)
+            relaxed = solve_parametric(self.anywhere, gap=_GAP, max_cells=_CELLS)
             return min(known, relaxed.lower_bound_s)
         floors = sorted({first + share * max(wait - first, 0.0) for share in _PIECES})
-        ends = [*floors[1:], math.inf]
-        lowest, spare = known, self.problem(first)
-        for floor, end in zip(floors, ends, strict=True):
-            budget.spend(self.steps)
-            # When the budget is spent, the columns of the least wait still hold.
-            columns = spare if budget.spent else self.problem(floor, end)
-            lowest = min(lowest, bound_between(columns, floor, end, known, gap=_GAP, max_cells=_CELLS))
-        return lowest
+        pieces = [
+            (self._between(low, high, known, budget), low, high)
+            for low, high in pairwise([*floors, math.inf])
+        ]
+        heapq.heapify(pieces)
+        for _ in range(halvings):
+            lowest, low, high = pieces[0]
+            if budget.spent or lowest >= known * (1.0 - _GAP):
+                break
+            middle = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low
+            if not low < middle < high:
+                break
+            heapq.heappop(pieces)
+            for ends in ((low, middle), (middle, high)):
+                heapq.heappush(pieces, (max(lowest, self._between(*ends, known, budget)), *ends))
+        return min(known, pieces[0][0])
+
+    def _between(self, low: float, high: float, known: float, budget: Budget) -> float:
+        """A bound where the link's wait is between ``low`` and ``high``; coarse once the budget is spent."""
+        budget.spend(self.steps)
+        columns = self.problem(low, high) if not budget.spent else self.anywhere
+        return bound_between(columns, low, high, known, gap=_GAP, max_cells=_CELLS)
 
 
 def linearised_bound_s(model: Model, settled: Settled, budget: Budget) -> float:
@@ -101,7 +127,7 @@ def linearised_bound_s(model: Model, settled: Settled, budget: Budget) -> float:
     prices = group_prices(model, settled, at)
     waits = np.broadcast_to(np.asarray(priced.server_wait_s, dtype=float), (len(model.candidates),))
     task = Task(model, priced.groups, waits, prices, priced.credit_s)
-    return task.bound(settled.certified.value_s, at.wait, budget)
+    return task.bound(settled.certified.value_s, at.wait, budget, _HALVINGS)
 
 
 def unconditional_bound_s(model: Model, settled: Settled, budget: Budget) -> float:

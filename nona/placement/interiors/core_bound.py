@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.interiors.cores import Core
 from nona.placement.interiors.flat import Flat
+from nona.placement.interiors.leaving import earliest_end
 from nona.placement.interiors.prices import Prices
+from nona.placement.interiors.timing import crossing_s, elsewhere_s, starts, tails_elsewhere_s, tails_s
 
 Floats = NDArray[np.float64]
 _CELLS = 48
 
 
-def core_cost_s(
-    f: Flat, prices: Prices, core: Core, per_byte: Floats, free_s: float, priced_s: float
-) -> float:
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Bounds on span + charges on a path, with crossings of one price.
+
+    Of every configuration that is not local; of those where the root's server does not hold all joined
+    cores, the sink with the root, and away; what passes before and after the cores of another server.
+    """
+
+    least_s: float
+    home_s: float
+    apart_s: float
+    before_s: float
+    after_s: float
+
+    def of(self, splits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """The bounds with the sink at the root, and away, where ``splits``: a joined core is not there."""
+        home, apart = (np.where(splits, s, 0.0) for s in (self.home_s, self.apart_s))
+        return np.maximum(self.least_s, home), np.maximum(self.least_s, apart)
+
+
+def core_ends(f: Flat, core: Core, charged: Floats) -> Ends:
+    """The bounds when an edge that is crossed costs ``charged`` (E,) besides its time.
+
+    Joined cores on several servers meet behind a crossing (u, v) into an interior task. Either v is not on
+    the root's server, or u is not. If all are on one other server, their work is between the first
+    arrival there and the way back.
+    """
+    delay = crossing_s(f, charged)
+    start, tail = starts(f, delay), tails_s(f, delay)
+    away, back = elsewhere_s(f, start, delay), tails_elsewhere_s(f, tail, delay)
+    least = earliest_end(f, start, delay)
+    before, after = float(away[core.inside].min()) + f.visit_s, float(back[core.inside].min())
+    if not core.meets.any():
+        return Ends(least, 0.0, 0.0, before, after)
+    u, v = f.source[core.meets], f.target[core.meets]
+    there = np.maximum(start[u] + f.time_s[u] + delay[core.meets], away[v]) + f.time_s[v]
+    here = away[u] + f.time_s[u] + delay[core.meets] + f.time_s[v]
+    whole = before + core.joined_s
+    home = min(float(np.minimum(there + back[v], here + tail[v]).min()) + f.visit_s, whole + after)
+    apart = min(float(np.minimum(there + tail[v], here + back[v]).min()) + f.visit_s, whole)
+    return Ends(least, home, apart, before, after)
+
+
+def core_cost_s(f: Flat, prices: Prices, core: Core, per_byte: Floats, free: Ends, priced: Ends) -> float:
     """A bound on span + α·load + γ·M of all configurations that are not local, but for what they share.
 
     Formula: min over the core work W with the root of
@@ -25,25 +70,48 @@ def core_cost_s(
     ----------
     per_byte : (2,)
         α for a byte and a squared byte.
-    free_s, priced_s
+    free, priced
         e(0) and e(α).
     """
     low, high = _cells(core)
-    n, total, least = len(core.work_s), float(core.work_s.sum()), float(core.work_s.min())
-    sharing = _count((total - low) / least, n)
-    into, out, away = (table @ per_byte for table in (core.into, core.out, core.away))
-    span = np.maximum(free_s, f.visit_s + low)
-    home = span + away[sharing] * (total - high)
+    n, total = len(core.work_s), float(core.work_s.sum())
+    fewest = np.cumsum(np.sort(core.work_s))
+    splits = high < core.joined_s * (1.0 - 1e-9)
+    (home_end, apart_end), paid = priced.of(splits), np.arange(n + 1.0) * float(core.cut @ per_byte)
+    timed = np.full((len(low), n + 1), np.inf)
+    for q in range(1, n + 1):  # cores on the one of the other servers that has most
+        home, apart = _at(f, core, per_byte, (low, high), free, (q, float(fewest[q - 1])))
+        home, apart = home[:, None] + paid, apart[:, None] + paid
+        found = np.minimum(np.maximum(home_end[:, None], home), np.maximum(apart_end[:, None], apart))
+        fits = (q == 1) | (fewest[q - 1] + low <= total * (1.0 + 1e-9))
+        timed = np.minimum(timed, np.where(fits[:, None], found, np.inf))
+    return float((timed + _squares(f, prices, core, (low, high), np.arange(n + 1.0))).min())
+
+
+def _at(
+    f: Flat, core: Core, per_byte: Floats, cells: tuple[Floats, Floats], free: Ends, most: tuple[int, float]
+) -> tuple[Floats, Floats]:
+    """(cells,) Span and load with the sink at the root, and away, when q cores or fewer share a server.
+
+    ``most``: q and the work of that many.
+    """
+    (low, high), (q, busy_s), total = cells, most, float(core.work_s.sum())
+    into, away = float(core.into[q - 1] @ per_byte), float(core.away[q - 1] @ per_byte)
+    n, least = len(core.work_s), float(core.work_s.min())
+    out = (core.out @ per_byte)[_count(high / least, n)]
+    home, apart = free.of(high < core.joined_s * (1.0 - 1e-9))
+    if q > 1:
+        home, apart = (
+            np.maximum(home, free.before_s + busy_s + free.after_s),
+            np.maximum(apart, free.before_s + busy_s),
+        )
+    home = np.maximum(home, f.visit_s + low) + away * (total - high)
     # The sink on another server, where cores of work ``low`` (second axis) are too.
     rest = np.maximum(total - high[:, None] - high[None, :], 0.0)
-    apart = np.maximum(span[:, None], f.visit_s + low[None, :]) + float(core.extra @ per_byte)
-    apart = apart + (out[_count(high / least, n)] * low)[:, None]
-    apart = apart + into[sharing][:, None] * low[None, :] + away[sharing][:, None] * rest
+    both = np.maximum(np.maximum(apart, f.visit_s + low)[:, None], f.visit_s + low[None, :])
+    both = both + (out * low)[:, None] + into * low[None, :] + away * rest + float(core.extra @ per_byte)
     possible = low[:, None] + low[None, :] <= total * (1.0 + 1e-9)
-    timed = np.minimum(home, np.where(possible, apart, np.inf).min(axis=1))
-    cuts = np.arange(n + 1.0)
-    timed = np.maximum(priced_s, timed[:, None] + cuts * float(core.cut @ per_byte))
-    return float((timed + _squares(f, prices, core, (low, high), cuts)).min())
+    return home, np.where(possible, both, np.inf).min(axis=1)
 
 
 def _squares(f: Flat, prices: Prices, core: Core, cells: tuple[Floats, Floats], cuts: Floats) -> Floats:

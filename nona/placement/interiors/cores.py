@@ -40,6 +40,8 @@ class Core:
     ``into``, ``out`` and ``away`` (n, 2): per second of core work and number of cores that share a
     server, 1 … n; ``extra`` (2,): direct messages from root to sink; ``cut`` (2,): for one more input
     from elsewhere, which begins ``begins`` blocks; ``between``: tasks amid the cores that may begin one.
+    ``inside`` (m+2,): tasks of the cores; ``joined`` (m+2,): those of cores that all lead to one interior
+    task, ``joined_s`` their work; ``meets`` (E,): edges on the way from these to there.
     """
 
     work_s: Floats
@@ -52,6 +54,10 @@ class Core:
     cut: Floats
     begins: int
     between: int
+    inside: Bools
+    joined: Bools
+    joined_s: float
+    meets: Bools
 
 
 def cores_of(shape: Shape) -> tuple[Core, ...]:
@@ -143,7 +149,25 @@ def _core(shape: Shape, groups: Sequence[tuple[int, ...]]) -> Core:
         cut,
         max((_begins(shape, g) for g in groups), default=0),
         sum(any(shape.source[e] > 0 for e in shape.edges_into[v]) for v in amid),
+        np.isin(np.arange(shape.m + 2), inner),
+        *_meeting(shape, groups),
     )
+
+
+def _meeting(shape: Shape, groups: Sequence[tuple[int, ...]]) -> tuple[Bools, float, Bools]:
+    """The cores with most work of which every task leads to one interior task, and the edges between."""
+    above = np.eye(shape.m + 2, dtype=bool)
+    for v in range(1, shape.m + 2):
+        for e in shape.edges_into[v]:
+            above[v] |= above[shape.source[e]]
+    led = [[g for g in groups if above[z, list(g)].all()] for z in range(1, shape.m + 1)]
+    work = [sum(_work(shape, g) for g in chosen) for chosen in led]
+    z = int(np.argmax(work))
+    joined = np.zeros(shape.m + 2, dtype=bool)
+    joined[[v for g in led[z] for v in g]] = True
+    below = above[:, joined].any(axis=1)
+    meets: Bools = np.logical_and(np.take(below, shape.source), np.take(above[z + 1], shape.target))
+    return joined, float(work[z]), meets
 
 
 def _entering(shape: Shape, group: Sequence[int]) -> Bools:

@@ -62,6 +62,13 @@ def leaving_s(f: Flat, start: Floats, delay_s: Floats) -> float:
     return min(_least(stays, together), _least(float(away[-1]), apart))
 
 
+def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
+    """The span that follows from the starts, of configurations that are not local."""
+    if f.has_sink:
+        return max(float(start[-1]), leaving_s(f, start, delay_s)) + f.visit_s
+    return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
+
+
 def _least(low: float, needed: Callable[[float], float]) -> float:
     """The least t from ``low`` on with t ≥ ``needed(t)``, which falls as t grows; from below."""
     high = max(low, needed(low))

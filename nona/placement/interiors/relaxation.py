@@ -10,6 +10,9 @@ that is not local costs span + α·load + γ·M ≥ h(α). Two things make h:
   below that time, tasks share the server of their inputs. With M(Z) the least squares of blocks at
   span + α·load = Z, h(α) = min over Z ≥ e(α) of Z + γ·M(Z), Z being e(α) or one of the c(α).
 
+* **Cores** (:mod:`~.cores`, :mod:`~.core_bound`): between a real root and sink, groups of tasks that exchange
+  much stay with the root, in one block, or pay for being away.
+
 From h at several α follow points (cost, load) such that every configuration lies above their lower hull:
 the relaxed columns.
 """
@@ -25,11 +28,11 @@ from numpy.typing import NDArray
 
 from nona.placement.evaluate import Candidates
 from nona.placement.interiors.bounds import Least, least_column
-from nona.placement.interiors.core_bound import core_cost_s
+from nona.placement.interiors.core_bound import core_cost_s, core_ends
 from nona.placement.interiors.cores import Core
 from nona.placement.interiors.cuts import cuts_s, least_squares
 from nona.placement.interiors.flat import Flat, flatten
-from nona.placement.interiors.leaving import leaving_s
+from nona.placement.interiors.leaving import earliest_end
 from nona.placement.interiors.prices import Prices, costs, scatter_s
 from nona.placement.interiors.timing import crossing_s, starts, tails_s
 from nona.placement.shape import Shape
@@ -56,7 +59,8 @@ def least_columns(
     grid = sorted({0.0, *_PRICES, *(s * prices.load for s in _SHARES)})
     cuts = [(alpha, fixed + least_cost_s(flat, prices, alpha, squares)) for alpha in grid]
     if cores and c.link.crosses:
-        cuts = [(a, max(h, fixed + _by_cores(c, flat, prices, (a, squares), cores))) for a, h in cuts]
+        more = fixed + _by_cores(c, flat, prices, (grid, squares), cores)
+        cuts = [(a, max(h, m)) for (a, h), m in zip(cuts, more.tolist(), strict=True)]
     if c.shape.m <= _TREE:
         cuts = [(alpha, max(h, _searched(c, flat, prices, alpha, squares))) for alpha, h in cuts]
     (cost, load), *others = corners(cuts, simple.load_s)
@@ -86,13 +90,6 @@ def corners(cuts: Sequence[tuple[float, float]], least_load: float) -> list[tupl
     return found
 
 
-def earliest_end(f: Flat, start: Floats, delay_s: Floats) -> float:
-    """The span that follows from the starts, of configurations that are not local."""
-    if f.has_sink:
-        return max(float(start[-1]), leaving_s(f, start, delay_s)) + f.visit_s
-    return float((start + f.time_s)[1 : f.m + 1].max(initial=0.0))
-
-
 def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: float) -> float:
     """h(α) of the configurations that are not among ``c``, by a search of the tree as far as it goes."""
     from nona.placement.interiors.search import search
@@ -117,21 +114,19 @@ def _searched(c: Candidates, f: Flat, prices: Prices, alpha: float, squares: flo
 
 
 def _by_cores(
-    c: Candidates, f: Flat, prices: Prices, at: tuple[float, float], cores: Sequence[Core]
-) -> float:
-    """The largest of the bounds by cores at (α, weight of a squared batch)."""
-    alpha, squares = at
-    per_byte = alpha * np.array([1.0 / c.link.capacity, squares / c.link.capacity**2])
-    return max(core_cost_s(f, prices, k, per_byte, *core_ends_s(f, k, alpha, squares)) for k in cores)
-
-
-def core_ends_s(f: Flat, core: Core, alpha: float, squares: float) -> tuple[float, float]:
-    """e(0) and e(α)."""
-    ends = []
-    for charge in (0.0, alpha):
-        delay = crossing_s(f, charge * (f.link_s + squares * f.link_s**2))
-        ends.append(earliest_end(f, starts(f, delay), delay))
-    return ends[0], ends[1]
+    c: Candidates, f: Flat, prices: Prices, at: tuple[Sequence[float], float], cores: Sequence[Core]
+) -> Floats:
+    """(n,) The largest of the bounds by cores at n prices α and the weight of a squared batch."""
+    grid, squares = at
+    best = np.zeros(len(grid))
+    seconds = f.link_s + squares * f.link_s**2
+    for core in cores:
+        free = core_ends(f, core, 0.0 * seconds)
+        for i, alpha in enumerate(grid):
+            per_byte = alpha * np.array([1.0 / c.link.capacity, squares / c.link.capacity**2])
+            ends = core_ends(f, core, alpha * seconds)
+            best[i] = max(best[i], core_cost_s(f, prices, core, per_byte, free, ends))
+    return best
 
 
 def least_cost_s(f: Flat, prices: Prices, alpha: float, squares: float = 0.0) -> float:
