@@ -20,7 +20,7 @@ from nona.placement.network.curve import Curve
 from nona.placement.network.price import wait_per_byte
 from nona.placement.network.roles import Traffic, roles_of
 from nona.placement.network.route import link_of, quickest_link, route_of
-from nona.placement.network.waits import link_waits, message_wait_s, traffic_of
+from nona.placement.network.waits import link_waits, traffic_of
 from nona.placement.objective import evaluate
 from nona.placement.prediction import prediction_of
 from nona.system import Stream, System
@@ -150,7 +150,7 @@ def test_the_mean_wait_is_that_of_the_roles_and_the_curve() -> None:
     model, x = spread_model(s)
     found, traffic, value = link_waits(model, x), traffic_of(model, x), evaluate(model, x)
     assert sum(w.share * w.wait_s for w in found) == pytest.approx(value.link_wait)
-    assert message_wait_s(model.roles, traffic) == pytest.approx(value.link_wait)
+    assert sum(r.share * r.wait_s(traffic) for r in model.roles) == pytest.approx(value.link_wait)
     predicted = prediction_of(model, value)
     assert [(a.name, a.utilization, a.wait_s) for a in predicted.links] == [
         (b.name, pytest.approx(b.utilization), pytest.approx(b.wait_s)) for b in found
@@ -190,7 +190,7 @@ def test_curves_are_convex_increasing_and_end_where_a_role_is_full(
     assert curve.wait(curve.full_load * 1.0001, 0.0, 0.0) == np.inf
     traffic = Traffic(a, 0.3 * a, 0.5 * a)
     wait = curve.wait(a, 0.3 * a, 0.2 * a)
-    assert message_wait_s(roles, traffic) == pytest.approx(wait, rel=1e-9)
+    assert sum(r.share * r.wait_s(traffic) for r in roles) == pytest.approx(wait, rel=1e-9)
 
 
 def test_price_of_a_byte_is_what_a_little_more_traffic_costs() -> None:

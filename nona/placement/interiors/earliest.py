@@ -42,6 +42,45 @@ def _machine(tasks: Any, start: Any, time_s: Any, chain: Any) -> float:
 
 
 @compiled
+def _reached(
+    v: int, start: Any, time_s: Any, into_at: Any, into: Any, source: Any, delay_s: Any
+) -> tuple[Floats, Floats]:
+    """(nodes,) B_v, −1e300 for what does not lead to v; and the longest chain to v, the node included."""
+    reach, chain = np.full(len(time_s), -1e300), np.full(len(time_s), -1e300)
+    chain[v] = 0.0
+    reach[v] = 1e300
+    for b in range(v, -1, -1):
+        if reach[b] == -1e300:
+            continue
+        for at in range(into_at[b], into_at[b + 1]):
+            e = into[at]
+            a = source[e]
+            chain[a] = max(chain[a], time_s[a] + chain[b])
+            crossed = start[a] + time_s[a] + delay_s[e] + chain[b]
+            reach[a] = max(reach[a], min(crossed, reach[b]))
+    return reach, chain
+
+
+@compiled
+def _least(above: Any, reach: Any, begun: Any, time_s: Any, chain: Any) -> float:
+    """The least t ≥ C(u of ``above`` with B_v(u) > t), none of them starting before ``begun``."""
+    order = above[np.argsort(-reach[above])]
+    low, high = 0, len(order)  # the least k with C of the k first ≥ B of the next
+    while low < high:
+        k = (low + high) // 2
+        if _machine(order[:k], begun, time_s, chain) >= reach[order[k]]:
+            high = k
+        else:
+            low = k + 1
+    best = _machine(order[:low], begun, time_s, chain)
+    if low < len(order):
+        best = max(best, reach[order[low]])
+    if low > 0:
+        best = min(best, max(_machine(order[: low - 1], begun, time_s, chain), reach[order[low - 1]]))
+    return best
+
+
+@compiled
 def earliest_starts(
     nodes: int, time_s: Any, first_s: Any, into_at: Any, into: Any, source: Any, delay_s: Any
 ) -> Floats:
@@ -55,43 +94,9 @@ def earliest_starts(
         start[v] = first_s[v]
         if into_at[v + 1] == into_at[v]:
             continue
-        reach = np.full(nodes, -1e300)  # B_v
-        chain = np.full(nodes, -1e300)  # longest chain from a node to v, the node included
-        chain[v] = 0.0
-        reach[v] = 1e300
-        count = 0
-        for b in range(v, -1, -1):
-            if reach[b] == -1e300:
-                continue
-            if b != v:
-                count += 1
-            for at in range(into_at[b], into_at[b + 1]):
-                e = into[at]
-                a = source[e]
-                chain[a] = max(chain[a], time_s[a] + chain[b])
-                crossed = start[a] + time_s[a] + delay_s[e] + chain[b]
-                reach[a] = max(reach[a], min(crossed, reach[b]))
-        above = np.empty(count, dtype=np.int64)
-        found = 0
-        for a in range(v):
-            if reach[a] != -1e300:
-                above[found] = a
-                found += 1
-        order = above[np.argsort(-reach[above])]
-        low, high = 0, count  # the least k with C of the k first ≥ B of the next
-        while low < high:
-            k = (low + high) // 2
-            if _machine(order[:k], start, time_s, chain) >= reach[order[k]]:
-                high = k
-            else:
-                low = k + 1
-        best = _machine(order[:low], start, time_s, chain)
-        if low < count:
-            best = max(best, reach[order[low]])
-        if low > 0:
-            fewer = max(_machine(order[: low - 1], start, time_s, chain), reach[order[low - 1]])
-            best = min(best, fewer)
-        start[v] = max(start[v], best)
+        reach, chain = _reached(v, start, time_s, into_at, into, source, delay_s)
+        above = np.flatnonzero(reach[:v] != -1e300)
+        start[v] = max(start[v], _least(above, reach, start, time_s, chain))
     return start
 
 
@@ -110,32 +115,7 @@ def starts_elsewhere(
         away[v] = start[v]
         if into_at[v + 1] == into_at[v]:
             continue
-        reach = np.full(nodes, -1e300)
-        chain = np.full(nodes, -1e300)
-        chain[v] = 0.0
-        reach[v] = 1e300
-        for b in range(v, 0, -1):
-            if reach[b] == -1e300:
-                continue
-            for at in range(into_at[b], into_at[b + 1]):
-                e = into[at]
-                a = source[e]
-                chain[a] = max(chain[a], time_s[a] + chain[b])
-                crossed = start[a] + time_s[a] + delay_s[e] + chain[b]
-                reach[a] = max(reach[a], min(crossed, reach[b]))
+        reach, chain = _reached(v, start, time_s, into_at, into, source, delay_s)
         above = np.flatnonzero(reach[1:v] != -1e300) + 1
-        order = above[np.argsort(-reach[above])]
-        low, high = 0, len(order)
-        while low < high:
-            k = (low + high) // 2
-            if _machine(order[:k], away, time_s, chain) >= reach[order[k]]:
-                high = k
-            else:
-                low = k + 1
-        best = _machine(order[:low], away, time_s, chain)
-        if low < len(order):
-            best = max(best, reach[order[low]])
-        if low > 0:
-            best = min(best, max(_machine(order[: low - 1], away, time_s, chain), reach[order[low - 1]]))
-        away[v] = max(away[v], best, reach[0])
+        away[v] = max(away[v], _least(above, reach, away, time_s, chain), reach[0])
     return away

@@ -74,11 +74,6 @@ def waits_of(roles: Sequence[Role], traffic: Traffic, cube: tuple[float, float])
     return tuple(found)
 
 
-def message_wait_s(roles: Sequence[Role], traffic: Traffic) -> float:
-    """Mean wait of a message on its whole way: Σ share·wait."""
-    return math.fsum(r.share * r.wait_s(traffic) for r in roles)
-
-
 def traffic_of(model: Model, x: Probabilities) -> Traffic:
     """What the queries send at the point ``x``."""
     load = bundle = batch = 0.0
