@@ -6,7 +6,6 @@ Quantities may be strings with a unit or plain SI numbers (seconds, bytes, bytes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +13,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.scenario_serverless import ServerlessSpec
 from nona.scenario_values import (
     Bandwidth,
     Fraction,
@@ -26,6 +26,8 @@ from nona.scenario_values import (
     Scv,
     Seconds,
     Warmup,
+    named_entry,
+    named_text,
 )
 
 
@@ -174,20 +176,7 @@ class SchedulerSpec(Part):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-def _scheduler(value: object) -> object:
-    if isinstance(value, str):
-        return {"name": value}
-    if isinstance(value, Mapping) and len(value) == 1 and "name" not in value:
-        ((name, options),) = value.items()
-        return {"name": name, "options": options or {}}
-    return value
-
-
-def _dump_scheduler(value: SchedulerSpec) -> Any:
-    return {value.name: value.options} if value.options else value.name
-
-
-SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(_scheduler), PlainSerializer(_dump_scheduler)]
+SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
 
 
 class Scenario(Part):
@@ -195,6 +184,7 @@ class Scenario(Part):
 
     ``objective`` is what the placement makes small: the mean JCT by formula, certified; or, searched by
     sampled completion times, the mean JCT or the probability of missing an SLO (some row must have one).
+    With ``serverless`` the workflows are also applications of batched, sized functions.
     ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario
     made in the browser travels as one file.
 
@@ -223,6 +213,7 @@ class Scenario(Part):
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
     )
+    serverless: ServerlessSpec | None = None
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
 
     @_model_validator(mode="after")

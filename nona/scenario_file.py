@@ -16,6 +16,10 @@ from nona.scenario import Scenario
 
 MAX_BYTES = 16_000_000
 MAX_DEPTH = 40
+# Kinds of errors whose message, written with the schema, says all.
+OWN_WORDS = frozenset(
+    ["name", "trace", "mmpp", "network", "warmup", "objective", "function", "interval", "configurations"]
+)
 
 
 def parse_scenario(text: str) -> Scenario:
@@ -140,6 +144,6 @@ def _problem(error: Any) -> str:
         "quantity": str(context.get("why")),
     }
     default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
-    if kind in {"name", "trace", "mmpp", "network", "warmup", "objective"}:
+    if kind in OWN_WORDS:
         default = str(error["msg"])
     return f"{place}: {rules.get(kind, default)}."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
@@ -35,6 +36,7 @@ def _name(value: str) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 Seconds = Annotated[float, *_quantity("time"), Field(ge=0, le=1e6)]
 PositiveSeconds = Annotated[float, *_quantity("time"), Field(gt=0, le=1e6)]
+Bytes = Annotated[float, *_quantity("size"), Field(ge=0, le=1e15)]
 PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
 Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
 Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
@@ -61,3 +63,22 @@ def _warmup(value: object) -> object:
 
 
 Warmup = Annotated[Literal["auto", "mser"] | int, BeforeValidator(_warmup)]
+
+
+def named_entry(value: object) -> object:
+    """An entry that a file may write as a name, or as a name with its options.
+
+    >>> named_entry("expert"), named_entry({"expert": {"table": 1}})
+    ({'name': 'expert'}, {'name': 'expert', 'options': {'table': 1}})
+    """
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, Mapping) and len(value) == 1 and "name" not in value:
+        ((name, options),) = value.items()
+        return {"name": name, "options": options or {}}
+    return value
+
+
+def named_text(value: Any) -> Any:
+    """How :func:`named_entry` reads it: the name, with options where there are some."""
+    return {value.name: value.options} if value.options else value.name

@@ -19,6 +19,7 @@ LAYERS = (
     ("nona.placement",),
     ("nona.schedulers",),
     ("nona.simulation",),
+    ("nona.serverless",),
     ("nona.report",),
     ("nona.samples", "nona.sources"),
     ("nona.study",),
@@ -28,6 +29,7 @@ LAYERS = (
 PART_OF = {
     "nona.scenario_file": "nona.scenario",
     "nona.scenario_values": "nona.scenario",
+    "nona.scenario_serverless": "nona.scenario",
     "nona.commands": "nona.cli",
     "nona.sweep_command": "nona.cli",
     "nona.capacity_command": "nona.cli",

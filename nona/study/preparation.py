@@ -154,7 +154,7 @@ def _system(
                 decomposition=model.decomposition,
                 rate=row.rate,
                 slo_s=row.slo,
-                arrivals=_arrivals(row, sources),
+                arrivals=arrivals_of(row, sources),
                 service_scv=row.service_scv,
                 weight_bytes=model.weight_bytes,
                 replica=str(row.model),
@@ -167,7 +167,8 @@ def _system(
     )
 
 
-def _arrivals(row: WorkloadRow, sources: Sources) -> Arrivals:
+def arrivals_of(row: WorkloadRow, sources: Sources) -> Arrivals:
+    """The arrival process of a row of the workload, with its trace read."""
     spec = row.arrivals
     times = read_trace(sources.read(spec.trace), PurePath(spec.trace).name) if spec.trace else ()
     return Arrivals(

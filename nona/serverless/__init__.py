@@ -1,0 +1,12 @@
+"""Serverless workflows on shareable GPUs: functions that are batched, sized and dispatched to keep an SLO.
+
+Where a thing lives:
+
+* what is described: ``configuration``, ``function`` (times by law or table), ``catalogue`` (the shipped
+  ones), ``application``, ``system`` (all of it in arrays);
+* how a GPU is shared: ``sharing/`` (counter, MIG geometry, fixed slices, MPS, time slicing);
+* how a batch is configured: ``policy`` (what a policy is), ``policies/`` (by name), ``esg/`` (search, SLO
+  distribution), ``oracle`` (the least that any policy can pay);
+* where it goes: ``dispatch/`` (OpenWhisk's home invoker, the lists of fallbacks, containers);
+* what happens: ``engine/``, which leaves ``records``; ``metrics`` and ``checks`` read them.
+"""

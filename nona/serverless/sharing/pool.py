@@ -1,0 +1,61 @@
+"""What every way of sharing an invoker offers: room, leases, and how fast leases run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from nona.serverless.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Resources that one batch holds.
+
+    ``slots``: bits of the vGPUs (counter), or of the memory slices (MIG), that it holds on ``gpu``; 0
+    where nothing is placed (MPS, time slicing). ``setup_s``: seconds until they are ready (a MIG instance
+    has to be made). ``profile``: the MIG profile, if any.
+    """
+
+    number: int
+    gpu: int
+    vcpus: int
+    vgpus: int
+    slots: int = 0
+    setup_s: float = 0.0
+    profile: str = ""
+
+
+class Pool(Protocol):
+    """The vCPUs and GPUs of one invoker. Times given to one pool never decrease."""
+
+    @property
+    def free_vcpus(self) -> int:
+        """vCPUs that nobody holds."""
+
+    @property
+    def free_vgpus(self) -> int:
+        """vGPUs that nobody holds, all GPUs together (of what may be handed out, under MPS)."""
+
+    @property
+    def stranded(self) -> int:
+        """vGPUs that are free but that no batch could get as things are."""
+
+    @property
+    def couples(self) -> bool:
+        """Whether batches on one GPU slow each other down, so that :meth:`speed` must be asked."""
+
+    def fits(self, configuration: Configuration) -> bool:
+        """Whether :meth:`take` would succeed now."""
+
+    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
+        """Resources for one batch, or ``None`` when there is no room."""
+
+    def release(self, lease: Lease, now_s: float) -> None:
+        """Give a lease back; one that is not held raises :class:`~nona.errors.SimulationError`."""
+
+    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
+        """GPU-seconds of its own that a lease does in a second while ``active`` compute there."""
+
+    def gpu_factor(self, configuration: Configuration) -> float:
+        """Factor on the modelled GPU time of a configuration, which is that of a MIG slice; mostly 1."""
