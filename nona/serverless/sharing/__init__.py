@@ -1,0 +1,1 @@
+"""Ways of sharing the GPUs of an invoker: counted, sliced by MIG, shared by MPS, taken in turns."""
