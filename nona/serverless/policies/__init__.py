@@ -1,0 +1,1 @@
+"""The configuration policies, by name: ESG and what it is compared with."""

@@ -1,0 +1,85 @@
+"""``fixed``: every stage at one and the same configuration; what not choosing costs.
+
+A queue shorter than the batch is served with the largest batch that it fills, on the same vCPUs and vGPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from nona.errors import SimulationError
+from nona.serverless.configuration import Configuration
+from nona.serverless.policies.options import known_options, whole
+from nona.serverless.policy import Ask, Place, Plan, Policy
+from nona.serverless.system import ServerlessSystem
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
+
+
+class FixedPlanner:
+    """Answers with the given configuration, or with a smaller batch on the same resources."""
+
+    place: Place | None = None
+
+    def __init__(self, system: ServerlessSystem, configuration: Configuration) -> None:
+        space = system.space
+        if configuration not in space.number:
+            raise SimulationError(
+                f"Policy 'fixed': {configuration.text} is not among the configurations of the scenario; "
+                "choose batch, vcpus and vgpus from serverless.configurations."
+            )
+        chosen = space.number[configuration]
+        for function in system.functions:
+            cpu, gpu = function.seconds(space)
+            if not (cpu[chosen] + gpu[chosen] < float("inf") and system.fits_somewhere[chosen]):
+                raise SimulationError(
+                    f"Policy 'fixed': {configuration.text} cannot serve {function.name!r} (no time in its "
+                    "table, or no invoker holds it); choose another one."
+                )
+        same = [
+            (c.batch, n)
+            for n, c in enumerate(space.configurations)
+            if (c.vcpus, c.vgpus) == (configuration.vcpus, configuration.vgpus)
+            and c.batch <= configuration.batch
+        ]
+        self._ladder = tuple(sorted(same, reverse=True))
+        self._smallest = Plan((space.smallest,))
+        self._plans = {batch: Plan((n,)) for batch, n in self._ladder}
+
+    def plan(self, ask: Ask) -> Plan:
+        """The largest batch on the given resources that the queue fills."""
+        for batch, _ in self._ladder:
+            if batch <= ask.length:
+                return self._plans[batch]
+        return self._smallest
+
+
+def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FixedPlanner:
+    """Check the configuration asked for."""
+    given = known_options("fixed", options, DEFAULTS)
+    least = system.space[system.space.smallest]
+    sizes = {
+        name: least_size if given[name] is None else whole("fixed", given, name)
+        for name, least_size in (("batch", least.batch), ("vcpus", least.vcpus), ("vgpus", least.vgpus))
+    }
+    return FixedPlanner(system, Configuration(**sizes))
+
+
+POLICY = Policy(
+    name="fixed",
+    title="Fixed",
+    summary="Every stage runs at one given configuration, the smallest one unless told.",
+    source="a baseline of this program",
+    adaptation="A queue shorter than the batch runs with the largest batch that it fills.",
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "batch": "Jobs in a batch; the smallest of the scenario if not given.",
+            "vcpus": "vCPUs of every batch; the smallest of the scenario if not given.",
+            "vgpus": "vGPUs of every batch; the smallest of the scenario if not given.",
+        }
+    ),
+)
