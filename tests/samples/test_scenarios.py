@@ -21,6 +21,11 @@ PROMISED = {
     "ensemble_bursty",
     "background_sweep",
     "racks_and_nics",
+    "strict_light",
+    "moderate_normal",
+    "relaxed_heavy",
+    "mig_or_mps",
+    "serverless_nodes",
 }
 NAMES = sorted(PROMISED)
 
