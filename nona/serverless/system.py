@@ -34,7 +34,7 @@ class Invoker:
     """A worker node: vCPUs, and GPUs of ``vgpus`` each.
 
     ``board`` is the MIG board, empty for a GPU that MIG cannot slice; ``layout`` what a fixed layout
-    holds on each GPU.
+    holds on each GPU; ``sms`` the multiprocessors of a GPU without MIG, 0 when unknown.
     """
 
     vcpus: int = 16
@@ -42,6 +42,7 @@ class Invoker:
     vgpus: int = 7
     board: str = "a100-40gb"
     layout: MigLayout | None = None
+    sms: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,11 @@ from nona.serverless.configuration import Configuration
 class Lease:
     """Resources that one batch holds.
 
-    ``slots``: bits of the vGPUs (counter), or of the memory slices (MIG), that it holds on ``gpu``; 0
-    where nothing is placed (MPS, time slicing). ``setup_s``: seconds until they are ready (a MIG instance
-    has to be made). ``profile``: the MIG profile, if any.
+    ``vgpus``: those that nobody else can hold meanwhile; with fixed MIG slices that is the whole slice,
+    which may be larger than what the configuration asks for. ``slots``: bits of the vGPUs (counter), or
+    of the memory slices (MIG), that it holds on ``gpu``; 0 where nothing is placed (MPS, time slicing).
+    ``setup_s``: seconds until they are ready (a MIG instance has to be made). ``profile``: the MIG
+    profile, if any.
     """
 
     number: int
@@ -30,6 +32,10 @@ class Pool(Protocol):
     """The vCPUs and GPUs of one invoker. Times given to one pool never decrease."""
 
     @property
+    def vgpus(self) -> int:
+        """vGPUs that may be held at once, all GPUs together; free + held is always this many."""
+
+    @property
     def free_vcpus(self) -> int:
         """vCPUs that nobody holds."""
 
@@ -39,7 +45,11 @@ class Pool(Protocol):
 
     @property
     def stranded(self) -> int:
-        """vGPUs that are free but that no batch could get as things are."""
+        """vGPUs that are free but that no batch could get as things are.
+
+        Without a free vCPU these are all free ones. Otherwise, per GPU: the free ones less the most that
+        further leases, of any sizes and placed at will beside what is held, could hold together.
+        """
 
     @property
     def couples(self) -> bool:
@@ -48,6 +58,9 @@ class Pool(Protocol):
     def fits(self, configuration: Configuration) -> bool:
         """Whether :meth:`take` would succeed now."""
 
+    def why_not(self, configuration: Configuration) -> str:
+        """Why :meth:`take` would fail now, in one clause; empty if it would not."""
+
     def take(self, configuration: Configuration, now_s: float) -> Lease | None:
         """Resources for one batch, or ``None`` when there is no room."""
 
@@ -55,7 +68,16 @@ class Pool(Protocol):
         """Give a lease back; one that is not held raises :class:`~nona.errors.SimulationError`."""
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
-        """GPU-seconds of its own that a lease does in a second while ``active`` compute there."""
+        """GPU-seconds of its own that a lease does in a second while ``active`` compute on its GPU.
+
+        ``active`` holds the lease itself.
+        """
+
+    def timed_as(self, configuration: Configuration) -> Configuration:
+        """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
 
     def gpu_factor(self, configuration: Configuration) -> float:
-        """Factor on the modelled GPU time of a configuration, which is that of a MIG slice; mostly 1."""
+        """Factor on the modelled GPU time of :meth:`timed_as`, which is that of a MIG slice; mostly 1.
+
+        :func:`~nona.serverless.sharing.times.gpu_seconds` applies both.
+        """

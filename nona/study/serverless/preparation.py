@@ -172,6 +172,6 @@ def _invoker(group: ServerGroupSpec, scenario: Scenario) -> Invoker:
     device = find_device(group.gpu, user_devices(scenario.cluster.devices))
     ServerGroup(group.count, group.gpu, group.gpus, group.vcpus, group.mig, group.mps).classes(device)
     if device.mig is None:
-        return Invoker(group.vcpus, group.gpus, VGPUS_WITHOUT_MIG, "")
+        return Invoker(group.vcpus, group.gpus, VGPUS_WITHOUT_MIG, "", sms=device.sms)
     layout = parse_layout(group.mig, device.mig) if group.mig else None
-    return Invoker(group.vcpus, group.gpus, board(device.mig).compute_slices, device.mig, layout)
+    return Invoker(group.vcpus, group.gpus, board(device.mig).compute_slices, device.mig, layout, device.sms)

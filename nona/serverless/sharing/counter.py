@@ -1,0 +1,80 @@
+"""vGPUs as a number that is free: any of them make up any size. This is how ESG counts them.
+
+Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024 ("up to 7 vGPUs").
+"""
+
+from __future__ import annotations
+
+from nona.serverless.configuration import Configuration
+from nona.serverless.sharing.ledger import Ledger
+from nona.serverless.sharing.pool import Lease
+from nona.serverless.system import Invoker
+
+
+class CounterPool(Ledger):
+    """A batch gets any free vGPUs of one GPU: of the fullest GPU that has enough, then the first.
+
+    Examples
+    --------
+    >>> pool = CounterPool(Invoker(vcpus=4, gpus=1, vgpus=7))
+    >>> lease = pool.take(Configuration(1, 2, 5), 0.0)
+    >>> bin(lease.slots), pool.free_vcpus, pool.free_vgpus
+    ('0b11111', 2, 2)
+    >>> pool.why_not(Configuration(1, 1, 3))
+    'vGPUs short: 2 free on one GPU, 3 needed'
+    """
+
+    def __init__(self, invoker: Invoker) -> None:
+        super().__init__(invoker, invoker.gpus * invoker.vgpus)
+        self._free = [invoker.vgpus] * invoker.gpus
+        self._slots = [(1 << invoker.vgpus) - 1] * invoker.gpus
+        self._most = invoker.vgpus if invoker.gpus else 0
+
+    @property
+    def stranded(self) -> int:
+        """All free vGPUs where no vCPU is free, else none: every free one fits some batch."""
+        return 0 if self.free_vcpus else self.free_vgpus
+
+    def fits(self, configuration: Configuration) -> bool:
+        """Whether the vCPUs are free, and the vGPUs on one GPU."""
+        return configuration.vcpus <= self.free_vcpus and configuration.vgpus <= self._most
+
+    def why_not(self, configuration: Configuration) -> str:
+        """Which of the two is short."""
+        short = self._short_of_vcpus(configuration)
+        if not short and configuration.vgpus > self._most:
+            return f"vGPUs short: {self._most} free on one GPU, {configuration.vgpus} needed"
+        return short
+
+    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
+        """The lowest free slots of the fullest GPU that has enough."""
+        if not self.fits(configuration):
+            return None
+        vgpus, free = configuration.vgpus, self._free
+        gpu = 0 if len(free) == 1 else min((f, n) for n, f in enumerate(free) if f >= vgpus)[1]
+        slots = lowest_bits(self._slots[gpu], vgpus)
+        self._slots[gpu] ^= slots
+        free[gpu] -= vgpus
+        self._most = max(free)
+        return self._book(gpu, configuration.vcpus, vgpus, slots)
+
+    def release(self, lease: Lease, now_s: float) -> None:
+        """Give a lease back."""
+        self._strike(lease)
+        self._slots[lease.gpu] |= lease.slots
+        self._free[lease.gpu] += lease.vgpus
+        self._most = max(self._free)
+
+
+def lowest_bits(mask: int, count: int) -> int:
+    """The ``count`` lowest bits that are set in ``mask``.
+
+    >>> bin(lowest_bits(0b1101100, 3))
+    '0b101100'
+    """
+    bits = 0
+    for _ in range(count):
+        low = mask & -mask
+        bits |= low
+        mask ^= low
+    return bits

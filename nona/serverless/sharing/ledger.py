@@ -1,0 +1,67 @@
+"""What all pools keep: free vCPUs and vGPUs, and the leases that are held."""
+
+from __future__ import annotations
+
+from nona.errors import SimulationError
+from nona.serverless.configuration import Configuration
+from nona.serverless.sharing.pool import Lease
+from nona.serverless.system import Invoker
+
+
+class Ledger:
+    """The base of all pools: counts, leases by number, and the usual answers.
+
+    A pool without coupling runs every lease at speed 1, and times a configuration as itself.
+    """
+
+    couples = False
+
+    def __init__(self, invoker: Invoker, vgpus: int) -> None:
+        self.vcpus = invoker.vcpus
+        self.vgpus = vgpus
+        self.free_vcpus = invoker.vcpus
+        self.free_vgpus = vgpus
+        self._held: dict[int, Lease] = {}
+        self._leases = 0
+
+    @property
+    def held(self) -> tuple[Lease, ...]:
+        """The leases that are held, oldest first."""
+        return tuple(self._held.values())
+
+    def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
+        """1: nobody slows it down."""
+        return 1.0
+
+    def timed_as(self, configuration: Configuration) -> Configuration:
+        """The configuration itself."""
+        return configuration
+
+    def gpu_factor(self, configuration: Configuration) -> float:
+        """1: the modelled time is that of a slice."""
+        return 1.0
+
+    def _book(
+        self, gpu: int, vcpus: int, vgpus: int, slots: int = 0, setup_s: float = 0.0, profile: str = ""
+    ) -> Lease:
+        lease = Lease(self._leases, gpu, vcpus, vgpus, slots, setup_s, profile)
+        self._leases += 1
+        self._held[lease.number] = lease
+        self.free_vcpus -= vcpus
+        self.free_vgpus -= vgpus
+        return lease
+
+    def _strike(self, lease: Lease) -> None:
+        if self._held.get(lease.number) != lease:
+            raise SimulationError(
+                f"Lease {lease.number}: the invoker does not hold it; release each lease once, where it "
+                "was taken."
+            )
+        del self._held[lease.number]
+        self.free_vcpus += lease.vcpus
+        self.free_vgpus += lease.vgpus
+
+    def _short_of_vcpus(self, configuration: Configuration) -> str:
+        if configuration.vcpus <= self.free_vcpus:
+            return ""
+        return f"vCPUs short: {self.free_vcpus} free, {configuration.vcpus} needed"

@@ -1,0 +1,34 @@
+"""Pools by the name of the way of sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from nona.scenario_serverless import SharingSpec
+from nona.serverless.sharing.counter import CounterPool
+from nona.serverless.sharing.pool import Pool
+from nona.serverless.sharing.slices import SlicePool
+from nona.serverless.sharing.soft import MpsPool, TimeSlicingPool
+from nona.serverless.system import Invoker
+
+MAKERS: Mapping[str, Callable[[Invoker, SharingSpec], Pool]] = {
+    "mig-counter": lambda invoker, sharing: CounterPool(invoker),
+    "mig-geometry": lambda invoker, sharing: SlicePool(invoker, sharing.reconfiguration),
+    "mig-fixed": lambda invoker, sharing: SlicePool(invoker, fixed=True),
+    "mps": MpsPool,
+    "time-slicing": TimeSlicingPool,
+}
+
+
+def make_pool(invoker: Invoker, sharing: SharingSpec) -> Pool:
+    """An empty pool of one invoker.
+
+    Raises
+    ------
+    SimulationError
+        When its GPUs cannot be shared that way.
+
+    >>> make_pool(Invoker(), SharingSpec(mode="mps")).couples
+    True
+    """
+    return MAKERS[sharing.mode](invoker, sharing)
