@@ -41,6 +41,17 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "expert": Style("#e25555", "longdashdot", "cross"),
     }
 )
+# Configuration policies of serverless workflows: never on one chart with the schedulers.
+POLICY_STYLES: Mapping[str, Style] = MappingProxyType(
+    {
+        "esg": Style("#6366f1", "solid", "circle"),
+        "infless": Style("#cf7a10", "solid", "diamond"),
+        "fast-gshare": Style("#0f9b8e", "solid", "square"),
+        "orion": Style("#2b8fd6", "solid", "triangle-down"),
+        "aquatope": Style("#e0559a", "longdash", "triangle-up"),
+        "fixed": Style("#8390a6", "dash", "hexagon"),
+    }
+)
 _OTHERS = tuple(
     Style(colour, dash, symbol)
     for dash in ("longdashdot", "dashdot")
@@ -54,12 +65,12 @@ _OTHERS = tuple(
 
 
 def scheduler_style(name: str) -> Style:
-    """The look of the scheduler ``name``; one from outside gets one of the spare looks, always the same.
+    """The look of the scheduler or policy ``name``; one from outside gets a spare look, always the same.
 
     >>> scheduler_style("local").colour
     '#0f9b8e'
     >>> scheduler_style("mine") == scheduler_style("mine")
     True
     """
-    known = STYLES.get(name)
+    known = STYLES.get(name, POLICY_STYLES.get(name))
     return known if known is not None else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]

@@ -1,0 +1,162 @@
+"""Figures of a serverless simulation: hit rate against cost, latencies against the SLO, searches.
+
+Each takes the report that ``nona serverless --json`` prints; titles are in
+:mod:`nona.report.serverless.titles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.compare import log_axis, scaled, whiskers
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+from nona.report.serverless.words import PER, cost_text, rate_text
+
+Row = Mapping[str, Any]
+COST_AXIS = f"US dollars per {PER:,} calls"
+PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
+
+
+def pareto_figure(report: Row) -> go.Figure:
+    """Hit rate against cost per call with both intervals, and the oracle's cost as a line.
+
+    Up and to the left is better; nothing can be left of the oracle at the same hits.
+    """
+    made = figure(380)
+    for name, policy in report["policies"].items():
+        _pareto_point(made, name, policy)
+    oracle = (report.get("oracle") or {}).get("cost_per_call_usd")
+    if oracle is not None:
+        made.add_vline(
+            x=PER * oracle,
+            line={"color": QUIET, "dash": "dash", "width": 1},
+            annotation_text="oracle",
+            annotation_position="bottom right",
+        )
+    made.update_xaxes(title=COST_AXIS, rangemode="tozero")
+    made.update_yaxes(title="SLOs kept, %", range=[0, 103])
+    return made
+
+
+def _pareto_point(made: go.Figure, name: str, policy: Row) -> None:
+    style, hits, cost = scheduler_style(name), policy["slo_hit_rate"], policy["cost_per_call_usd"]
+    if hits["mean"] is None or cost["mean"] is None:
+        return
+    x, y = PER * cost["mean"], 100 * hits["mean"]
+    over = " (overloaded)" if policy["state"] == "overloaded" else ""
+    made.add_scatter(
+        x=[x],
+        y=[y],
+        name=text(name + over),
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": style.colour}},
+        error_x=whiskers(x, scaled(cost["ci95"], PER) or [x, x], style.colour),
+        error_y=whiskers(y, scaled(hits["ci95"], 100) or [y, y], style.colour),
+        hovertemplate=(
+            f"{text(name)}: {text(rate_text(hits))} of the SLOs, {text(cost_text(cost))} per {PER:,} calls"
+            "<extra></extra>"
+        ),
+    )
+
+
+def latency_figure(report: Row, application: str | None = None) -> go.Figure:
+    """Boxes of latencies: 25th to 75th percentile with the median, whiskers from 5th to 95th, mean dashed.
+
+    For one ``application``: one box per policy in milliseconds, with its SLO as a line. Without: all
+    applications side by side, each divided by its SLO, so that the line is at 1.
+    """
+    made = figure(380)
+    for name, policy in report["policies"].items():
+        rows = policy["applications"]
+        chosen = list(rows) if application is None else [application]
+        known = [a for a in chosen if rows[a]["latency_s"]["p50"] is not None]
+        if known:
+            per = [1 / rows[a]["slo_s"] if application is None else 1e3 for a in known]
+            _boxes(made, name, known, [rows[a]["latency_s"] for a in known], per)
+    slo = 1.0
+    if application is not None:
+        slo = 1e3 * next(iter(report["policies"].values()))["applications"][application]["slo_s"]
+    made.add_hline(
+        y=slo,
+        line={"color": QUIET, "dash": "dash", "width": 1.5},
+        annotation_text="SLO",
+        annotation_position="top right",
+    )
+    made.update_layout(boxmode="group")
+    made.update_yaxes(title="latency / SLO" if application is None else "latency, ms", rangemode="tozero")
+    return made
+
+
+def _boxes(
+    made: go.Figure, name: str, labels: Sequence[str], rows: Sequence[Row], per: Sequence[float]
+) -> None:
+    style = scheduler_style(name)
+
+    def drawn(key: str) -> list[float]:
+        return [r[key] * factor for r, factor in zip(rows, per, strict=True)]
+
+    made.add_box(
+        x=[text(label, 40) for label in labels],
+        q1=drawn("p25"),
+        median=drawn("p50"),
+        q3=drawn("p75"),
+        lowerfence=drawn("p5"),
+        upperfence=drawn("p95"),
+        mean=drawn("mean"),
+        name=text(name),
+        marker_color=style.colour,
+        line={"color": style.colour, "width": 1.5},
+    )
+
+
+def search_figure(searches: Mapping[str, Row], limit_s: float = PUBLISHED_SEARCH_S) -> go.Figure:
+    """Search time per row: mean as a triangle, a line from the median to the 99th percentile, 95th marked.
+
+    ``searches``: label → ``{"mean", "p50", "p95", "p99"}`` in seconds, as ``search_s`` of a policy; its
+    look is that of the policy whose name the label begins with.
+    """
+    made = figure(90 + 40 * len(searches), legend=False)
+    for label, row in searches.items():
+        if row["mean"] is not None:
+            _search_row(made, label, row)
+    log_axis(made, [1e3 * limit_s, *_positive(searches)], "search, ms")
+    made.add_vline(
+        x=1e3 * limit_s,
+        line={"color": QUIET, "dash": "dash", "width": 1},
+        annotation_text="slides",
+        annotation_position="top",
+    )
+    made.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return made
+
+
+def _positive(searches: Mapping[str, Row]) -> list[float]:
+    values = [row[k] for row in searches.values() for k in ("mean", "p50", "p95", "p99")]
+    return [1e3 * v for v in values if v is not None and v > 0]
+
+
+def _search_row(made: go.Figure, label: str, row: Row) -> None:
+    style = scheduler_style(label.split(",")[0].split(" ")[0])
+    shown, points = text(label), [("median", "p50"), ("95th percentile", "p95"), ("99th percentile", "p99")]
+    known = [(what, 1e3 * row[key]) for what, key in points if row[key] is not None and row[key] > 0]
+    made.add_scatter(
+        x=[v for _, v in known],
+        y=[shown] * len(known),
+        mode="lines+markers",
+        line={"color": style.colour, "width": 2},
+        marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
+        customdata=[what for what, _ in known],
+        hovertemplate="%{customdata}: %{x:.3g} ms<extra>" + shown + "</extra>",
+    )
+    if row["mean"] > 0:
+        made.add_scatter(
+            x=[1e3 * row["mean"]],
+            y=[shown],
+            mode="markers",
+            marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
+            hovertemplate="mean: %{x:.3g} ms<extra>" + shown + "</extra>",
+        )

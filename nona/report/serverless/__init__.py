@@ -1,0 +1,1 @@
+"""Serverless workflows: what their simulations, their study and their capacity search say."""

@@ -1,0 +1,120 @@
+"""What the charts of a serverless simulation show, each in one sentence made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nona.report.serverless.words import PER, dollars, overloaded, ranked
+from nona.report.sweeps.stability import listed, verb
+from nona.report.text import share_text
+from nona.serverless.records import Snapshot
+from nona.serverless.system import ServerlessSystem
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+LEVEL = 0.002  # hit rates closer than that are not told apart in a title
+
+
+def pareto_title(report: Row) -> str:
+    """Who keeps most SLOs, at what cost, and who is cheaper."""
+    policies = report["policies"]
+    by_hits, by_cost = (
+        ranked(policies, "slo_hit_rate", highest=True),
+        ranked(policies, "cost_per_call_usd"),
+    )
+    if not by_hits or not by_cost:
+        return "No policy completed a call"
+    best, cheapest = by_hits[0], by_cost[0]
+    hits = policies[best]["slo_hit_rate"]["mean"]
+    found = (
+        f"{best} keeps most SLOs, {share_text(hits, 1)}, at "
+        f"{dollars(policies[best]['cost_per_call_usd']['mean'])} per {PER:,} calls"
+    )
+    if cheapest == best:
+        return f"{found}, and none is cheaper{_over(policies)}"
+    row = policies[cheapest]
+    return (
+        f"{found}; {cheapest} is cheapest at {dollars(row['cost_per_call_usd']['mean'])} and keeps "
+        f"{share_text(row['slo_hit_rate']['mean'], 1)}{_over(policies)}"
+    )
+
+
+def _over(policies: Mapping[str, Row]) -> str:
+    over = overloaded(policies)
+    return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
+
+
+def latency_title(report: Row, application: str | None = None) -> str:
+    """How the latencies lie against the SLO: of one application, or of all together."""
+    inside: list[str] = []
+    outside: list[str] = []
+    for name, policy in report["policies"].items():
+        rows = policy["applications"]
+        chosen = rows.values() if application is None else [rows[application]]
+        known = [r for r in chosen if r["latency_s"]["p95"] is not None]
+        if known:
+            kept = all(r["latency_s"]["p95"] <= r["slo_s"] for r in known)
+            (inside if kept else outside).append(name)
+    of = "every application" if application is None else application
+    if not inside:
+        return f"No policy keeps the 95th percentile of {of} within its SLO"
+    if not outside:
+        return f"Every policy keeps the 95th percentile of {of} within its SLO"
+    return (
+        f"{listed(inside)} {verb(inside, 'keeps', 'keep')} the 95th percentile of {of} within its SLO; "
+        f"{listed(outside)} {verb(outside, 'does', 'do')} not"
+    )
+
+
+def search_title(searches: Mapping[str, Row], limit_s: float = 0.010) -> str:
+    """Whose mean search stays below ``limit_s``; ``searches``: name → its ``search_s``."""
+    known = {n: s["mean"] for n, s in searches.items() if s["mean"] is not None}
+    if not known:
+        return "No search was charged"
+    slowest = max(known, key=lambda n: (known[n], n))
+    below = [n for n, mean in known.items() if mean < limit_s]
+    longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
+    if len(below) == len(known):
+        return f"All mean searches are below {format_time(limit_s)}; {longest}"
+    who = f"Only {listed(below)}" if below else "None"
+    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} in the mean; {longest}"
+
+
+def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
+    """The longest queue seen, and when."""
+    if not snapshots:
+        return "No snapshot was kept"
+    lengths = np.array([s.queues for s in snapshots])
+    at, queue = np.unravel_index(int(lengths.argmax()), lengths.shape)
+    application, stage = system.queues[int(queue)]
+    row = system.applications[application]
+    return (
+        f"At most {int(lengths.max())} jobs wait in one queue: {row.stage_names[stage]} of {row.name}, after "
+        f"{format_time(snapshots[int(at)].time_s)}; {lengths.sum(axis=1).mean():.3g} wait in all in the mean"
+    )
+
+
+def use_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
+    """Whether vCPUs or vGPUs are scarcer, and how much lies stranded."""
+    if not snapshots:
+        return "No snapshot was kept"
+    vcpus, vgpus = totals(system)
+    cpu = 1 - float(np.mean([sum(s.free_vcpus) for s in snapshots])) / vcpus
+    gpu = 1 - float(np.mean([sum(s.free_vgpus) for s in snapshots])) / vgpus
+    stranded = float(np.mean([sum(s.stranded) for s in snapshots])) / vgpus
+    lead = "vGPUs are the scarcer" if gpu >= cpu else "vCPUs are the scarcer"
+    return (
+        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are held in the mean, "
+        f"{share_text(stranded, 1)} of the vGPUs lie stranded"
+    )
+
+
+def totals(system: ServerlessSystem) -> tuple[int, int]:
+    """All vCPUs and vGPUs of the cluster."""
+    return (
+        sum(node.vcpus for node in system.invokers),
+        sum(node.gpus * node.vgpus for node in system.invokers),
+    )
