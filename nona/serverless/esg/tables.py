@@ -1,0 +1,164 @@
+"""What a search over a group of functions needs: each function's configurations, sorted, and suffix sums.
+
+Times and costs are rounded to multiples of a power of two so fine that every sum of a path is exact. So
+no order of adding changes a result, and all forms of the search return the same paths even where costs
+or times are equal. The rounding moves a sum by less than 1e-15 of the largest one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
+CODE_BITS = 62  # a path is written as one whole number
+
+
+class Tables(NamedTuple):
+    """A group of n functions with at most M configurations each, in arrays.
+
+    Attributes
+    ----------
+    choices : (n,)
+        Configurations of each function.
+    cost, time : (n, M)
+        US dollars a job, seconds; sorted by (cost, time, number).
+    number : (n, M)
+        Which configuration stands there.
+    fastest : (n,)
+        Where the fastest stands; of several the cheapest.
+    least_s, least_usd, fast_usd : (n + 1,)
+        Sums from a function to the last: of the least times (tMin), of the least costs (cMin), of the
+        costs of the fastest (cFast).
+    fast_code, unit : (n + 1,), (n,)
+        A path's code is Σ (number + 1) · unit; ``fast_code`` is that of the fastest from a function on.
+    grace_s
+        What rounding may have added to the time of a path.
+    """
+
+    choices: Ints
+    cost: Floats
+    time: Floats
+    number: Ints
+    fastest: Ints
+    least_s: Floats
+    least_usd: Floats
+    fast_usd: Floats
+    fast_code: Ints
+    unit: Ints
+    grace_s: float
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds of the slowest path: with more time than that nothing changes."""
+        rows = zip(self.time, self.choices.tolist(), strict=True)
+        return float(sum(row[:n].max() for row, n in rows))
+
+    def path(self, code: int) -> tuple[int, ...]:
+        """The configurations, by number, that a code stands for."""
+        found = []
+        for unit in self.unit.tolist():
+            found.append(code // unit - 1)
+            code %= unit
+        return tuple(found)
+
+
+def make_tables(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], grace_s: float = 0.0) -> Tables:
+    """Tables of a group; all arrays are (n, C).
+
+    Parameters
+    ----------
+    time_s, job_cost
+        Seconds, and US dollars a job, of each function in each configuration, as :func:`on_grid` rounds
+        them.
+    usable
+        Which configurations may be chosen.
+
+    Raises
+    ------
+    SimulationError
+        When a function has none left, or there are too many for paths to be numbered.
+    """
+    n, c = time_s.shape
+    _check(n, c, usable)
+    kept = [np.flatnonzero(row) for row in usable]
+    count = np.array([len(k) for k in kept], dtype=np.int64)
+    shape = (n, int(count.max()))
+    cost, time = np.zeros(shape), np.zeros(shape)
+    number = np.zeros(shape, dtype=np.int64)
+    fastest = np.zeros(n, dtype=np.int64)
+    for j, k in enumerate(kept):
+        order = k[np.lexsort((k, time_s[j, k], job_cost[j, k]))]
+        number[j, : len(k)] = order
+        cost[j, : len(k)], time[j, : len(k)] = job_cost[j, order], time_s[j, order]
+        fastest[j] = int(np.argmin(time_s[j, order]))
+    unit = (c + 1) ** np.arange(n - 1, -1, -1, dtype=np.int64)
+    stage = np.arange(n)
+    return Tables(
+        choices=count,
+        cost=cost,
+        time=time,
+        number=number,
+        fastest=fastest,
+        least_s=_suffix(time[stage, fastest]),
+        least_usd=_suffix(cost[:, 0]),
+        fast_usd=_suffix(cost[stage, fastest]),
+        fast_code=_suffix((number[stage, fastest] + 1) * unit),
+        unit=unit,
+        grace_s=grace_s,
+    )
+
+
+def on_grid(values: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """``values`` (n, C) as multiples of a power of two with which a path's sums are exact; that power.
+
+    >>> on_grid(np.array([[0.1], [0.2]]), np.ones((2, 1), dtype=bool))[0].sum(axis=0).tolist()
+    [0.30000000000000004]
+    """
+    kept = np.where(usable, values, 0.0)
+    largest = float(kept.max()) * (len(values) + 1)
+    if largest <= 0:
+        return kept, 0.0
+    step = math.ldexp(1.0, math.frexp(largest)[1] - 52)
+    return np.rint(kept / step) * step, step
+
+
+def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+    """(n, C) Configurations that fewer than ``k`` others are at least as good as, in time and in cost.
+
+    The ``k`` best paths hold no other: with each of the ``k`` better ones in its place, a path that held
+    one would be no slower and no dearer, and come earlier. (Of equal ones the smaller number is better.)
+    """
+    kept = usable.copy()
+    for j, row in enumerate(kept):
+        at = np.flatnonzero(row)
+        order = at[np.lexsort((at, time_s[j, at], job_cost[j, at]))]
+        time = time_s[j, order]
+        before = np.tril(time[None, :] <= time[:, None], -1).sum(axis=1)
+        kept[j, order[before >= k]] = False
+    return kept
+
+
+def _check(n: int, c: int, usable: NDArray[np.bool_]) -> None:
+    if not usable.any(axis=1).all():
+        raise SimulationError(
+            "ESG: a function has no configuration that can run; allow batches of 1 and smaller sizes."
+        )
+    if n * math.log2(c + 1) > CODE_BITS:
+        raise SimulationError(
+            f"ESG: groups of {n} functions with {c} configurations each are too large; lower 'group'."
+        )
+
+
+def _suffix(values: NDArray[Number]) -> NDArray[Number]:
+    """(n + 1,) Sums from each place to the end."""
+    total = np.zeros(len(values) + 1, dtype=values.dtype)
+    total[:-1] = np.cumsum(values[::-1])[::-1]
+    return total
