@@ -1,0 +1,150 @@
+"""INFless: as large a batch as the load fills in time, on the invoker that it leaves least fragmented.
+
+Candidates see :mod:`~nona.serverless.policies.infless_candidates`. The largest batch that any invoker
+takes wins; among its configurations and all invokers it is the largest throughput per left-over::
+
+    CRE = (b / t) / (left / capacity)        left = w_v · (free vCPUs − v) + w_g · (free vGPUs − g)
+
+where capacity is ``left`` of the empty invoker without any batch.
+
+Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estimator, scheduler, dispatcher).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.serverless.policies.choices import fastest
+from nona.serverless.policies.infless_candidates import Group, candidates
+from nona.serverless.policies.options import known_options, number
+from nona.serverless.policies.slo_split import static_shares
+from nona.serverless.policy import Ask, ClusterView, Place, Plan, Policy
+from nona.serverless.system import ServerlessSystem
+
+SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
+SOONEST_S = 1e-9  # a shorter wait has run out
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {"wait": True, "vcpu_weight": 64.0, "gpu_weight": 14_200.0, "search_s": 0.0}
+)
+
+
+class InflessPlanner:
+    """INFless for one system."""
+
+    def __init__(
+        self, system: ServerlessSystem, wait: bool, weights: tuple[float, float], search_s: float
+    ) -> None:
+        self._system, self._wait, self._search_s = system, wait, search_s
+        self.place: Place | None = self._best_place
+        self._groups: list[list[tuple[Group, ...]]] = []
+        self._thresholds: list[list[NDArray[np.float64]]] = []
+        for app in system.applications:
+            shares = static_shares(system, app)
+            groups = [candidates(system, f, slo_s) for f, slo_s in zip(app.function, shares, strict=True)]
+            self._groups.append(groups)
+            self._thresholds.append([np.unique([x for g in gs for x in g.least]) for gs in groups])
+        self._most = int(system.space.batch.max())
+        self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
+        self._vcpu_weight = weights[0]
+        self._vgpu_weight = np.array([weights[1] / node.vgpus for node in system.invokers])
+        held = np.array([(n.vcpus, n.gpus * n.vgpus) for n in system.invokers], dtype=np.float64)
+        self._capacity = weights[0] * held[:, 0] + self._vgpu_weight * held[:, 1]
+
+    def plan(self, ask: Ask) -> Plan:
+        """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
+        level = int(self._thresholds[ask.application][ask.stage].searchsorted(ask.rate, side="right"))
+        key = (ask.application, ask.stage, min(ask.length, self._most), level)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._look(ask)
+        plan, target, timeout_s = found
+        left_s = timeout_s - ask.waited_s
+        if self._wait and ask.length < target and left_s > SOONEST_S:
+            return Plan((), wait_s=left_s, wait_for=target)
+        return plan
+
+    def _look(self, ask: Ask) -> tuple[Plan, int, float]:
+        """The plan if nothing is waited for; the batch to wait for, and for how long at most."""
+        groups = self._groups[ask.application][ask.stage]
+        loaded = [(group, k) for group in groups if (k := group.loaded(ask.rate))]
+        ranked = tuple(n for group, k in loaded if group.batch <= ask.length for n in group.numbers[:k])
+        if not ranked:
+            ranked = fastest(self._system, self._system.applications[ask.application].function[ask.stage], 5)
+        target, timeout_s = (
+            (loaded[0][0].batch, loaded[0][0].timeout_s[loaded[0][1] - 1]) if loaded else (0, 0.0)
+        )
+        return Plan(ranked, self._search_s, len(ranked)), target, timeout_s
+
+    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
+        """The largest batch that fits anywhere, where its throughput per left-over is largest."""
+        space = self._system.space
+        numbers = np.asarray(ranked, dtype=np.int64)
+        vcpus, vgpus, batch = space.vcpus[numbers], space.vgpus[numbers], space.batch[numbers]
+        spare_v = np.asarray(view.free_vcpus)[:, None] - vcpus
+        spare_g = np.asarray(view.free_vgpus)[:, None] - vgpus
+        room = (spare_v >= 0) & (spare_g >= 0)
+        if not room.any():
+            return None
+        function = self._system.applications[ask.application].function[ask.stage]
+        left = (self._vcpu_weight * spare_v + self._vgpu_weight[:, None] * spare_g) / self._capacity[:, None]
+        throughput = batch / self._system.time_s[function, numbers]
+        cre = np.where(room, throughput / np.maximum(left, SMALLEST_LEFT), -1.0)
+        for b in sorted(set(batch[room.any(axis=0)].tolist()), reverse=True):
+            columns = np.flatnonzero(batch == b)
+            of_batch = cre[:, columns].ravel()
+            for at in np.argsort(-of_batch, kind="stable").tolist():
+                if of_batch[at] < 0:
+                    break
+                invoker, column = divmod(at, len(columns))
+                if view.fits(invoker, int(numbers[columns[column]])):
+                    return int(columns[column]), invoker
+        return None
+
+
+def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
+    """Split the SLOs and list the candidates of every stage."""
+    given = known_options("infless", options, DEFAULTS)
+    if not isinstance(given["wait"], bool):
+        raise SimulationError(
+            f"Policy 'infless': option wait={given['wait']!r} must be true or false; change it."
+        )
+    weights = number("infless", given, "vcpu_weight"), number("infless", given, "gpu_weight")
+    if not min(weights) > 0:
+        raise SimulationError(
+            f"Policy 'infless': vcpu_weight={weights[0]:g} and gpu_weight={weights[1]:g} must be above 0; "
+            "raise them."
+        )
+    return InflessPlanner(system, given["wait"], weights, number("infless", given, "search_s"))
+
+
+POLICY = Policy(
+    name="infless",
+    title="INFless",
+    summary="The largest batch that the load fills in time, where it leaves the least fragment; static SLOs.",
+    source="Yang et al., INFless, ASPLOS 2022; TankLabTJU/INFless",
+    adaptation=(
+        "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is one "
+        "instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, as "
+        "functions may take longer than one, and a single job needs no least rate. At the time-out the "
+        "largest batch that is full runs. Where nothing keeps the share, the fastest configuration for one "
+        "job runs. The code's slips (the best CRE kept between rounds, rows overwritten when they parse) "
+        "are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own time is "
+        "taken as 0; no figure was found."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "wait": "Whether a batch may wait until it is full or its time-out is over.",
+            "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
+            "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
+            "search_s": "Seconds charged for a decision.",
+        }
+    ),
+)
