@@ -53,7 +53,7 @@ def silent(at: AppTest) -> list[str]:
 TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
-    "8_validation": {"validation-tabs": list(validation.TABS)},
+    "9_validation": {"validation-tabs": list(validation.TABS)},
 }
 
 

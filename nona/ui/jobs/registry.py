@@ -34,6 +34,9 @@ KINDS = (
     "validate",
     "check",
     "story",
+    "serverless",
+    "serverless-sharing",
+    "serverless-nodes",
 )
 GRACE_S = 2.0
 

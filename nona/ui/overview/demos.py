@@ -71,12 +71,22 @@ QUESTIONS = (
         (("simulation-view", "Sweep"),),
     ),
     Question(
+        "Which policy keeps the SLO of my serverless workflows, and at what cost?",
+        "Functions that are batched and sized on shared GPUs: ESG beside INFless, FaST-GShare, Orion and "
+        "Aquatope; hit rate, cost, cold starts, the search step by step.",
+        "Compare policies",
+        ":material/bolt:",
+        "pages/8_serverless.py",
+        "strict_light",
+        (("serverless-tabs", "Policies"),),
+    ),
+    Question(
         "How sure is all this?",
         "Prediction beside simulation with its interval, the simulator beside queueing theory, modelled "
         "times beside published ones.",
         "See the checks",
         ":material/fact_check:",
-        "pages/8_validation.py",
+        "pages/9_validation.py",
     ),
 )
 

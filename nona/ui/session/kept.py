@@ -38,6 +38,8 @@ CHOICES = (
     "result-model",
     "result-scheduler",
     "result-tabs",
+    "serverless-shown-*",
+    "serverless-tabs",
     "simulation-view",
     "sweep-view",
     "validation-tabs",

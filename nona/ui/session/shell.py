@@ -22,6 +22,9 @@ NOUNS = {
     "validate": "validation",
     "count": "count of configurations",
     "story": "example",
+    "serverless": "serverless run",
+    "serverless-sharing": "comparison of sharing",
+    "serverless-nodes": "search for nodes",
 }
 
 

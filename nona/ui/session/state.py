@@ -32,11 +32,15 @@ START: Mapping[str, Any] = {
 # What a result depends on: the name or the seed of a scenario changes no placement, for example.
 PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
+SERVERLESS_PARTS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 PARTS = {
     "place": PLACEMENT_PARTS,
     "congestion": PLACEMENT_PARTS,
     "capacity": SIMULATION_PARTS,
     "simulate": SIMULATION_PARTS,
+    "serverless": SERVERLESS_PARTS,
+    "serverless-sharing": SERVERLESS_PARTS,
+    "serverless-nodes": SERVERLESS_PARTS,
 }
 
 

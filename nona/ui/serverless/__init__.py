@@ -1,0 +1,1 @@
+"""The Serverless page: workflows on GPUs that are shared, and the policies that size their batches."""
