@@ -1,0 +1,46 @@
+"""Which invoker takes a batch: the rules of the scenario's ``dispatch``, one after the other."""
+
+from __future__ import annotations
+
+from nona.serverless.dispatch.containers import Containers
+from nona.serverless.dispatch.order import candidates, routes
+from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.tables import Tables
+from nona.serverless.records import Refusal
+from nona.serverless.sharing.pool import Lease
+
+Found = tuple[int, Lease, str]
+
+
+class Choice:
+    """Finds an invoker with room for one configuration; counts alone often say that there is none."""
+
+    def __init__(self, tables: Tables, invokers: Invokers, containers: Containers) -> None:
+        spec = tables.system.dispatch
+        self._function = tables.function
+        self._rules = [spec.first if entry else spec.later for entry in tables.entry]
+        self._routes = routes(tables.system)
+        self._invokers, self._containers = invokers, containers
+
+    def find(
+        self, queue: int, configuration: int, predecessor: int, now_s: float, refusals: list[Refusal] | None
+    ) -> Found | None:
+        """(invoker, lease, rule), or ``None``; refusals are appended where a list is given."""
+        invokers = self._invokers
+        if refusals is None and invokers.hopeless(configuration):
+            return None
+        function = self._function[queue]
+        for invoker, rule in candidates(
+            self._rules[queue],
+            self._routes[function],
+            predecessor,
+            self._containers.warm(function),
+            invokers.free_vcpus,
+            invokers.free_vgpus,
+        ):
+            lease = invokers.take(invoker, configuration, now_s)
+            if lease is not None:
+                return invoker, lease, rule
+            if refusals is not None:
+                refusals.append(Refusal(configuration, invoker, rule, invokers.why(invoker, configuration)))
+        return None

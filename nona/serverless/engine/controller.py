@@ -1,0 +1,227 @@
+"""The controller: which queue is looked at when, what is decided for it, and what becomes of that.
+
+A queue is *pending* while it is to be looked at. It is on the *recheck list* when nothing that was decided
+for it had room; then whatever frees resources makes it pending.
+"""
+
+from __future__ import annotations
+
+from heapq import heappush
+
+from nona.errors import SimulationError
+from nona.serverless.engine.calls import CallBook
+from nona.serverless.engine.choice import Choice, Found
+from nona.serverless.engine.collector import Collector
+from nona.serverless.engine.decision import Decision
+from nona.serverless.engine.events import DECISION, WAIT_OVER, Event
+from nona.serverless.engine.execution import Execution
+from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.queues import AfwQueue
+from nona.serverless.engine.tables import Tables
+from nona.serverless.policy import Ask, Plan, Planner
+from nona.serverless.records import DispatchStory, Refusal
+
+
+class Controller:
+    """Serves the AFW queues by a planner's answers.
+
+    By queue: ``_searching`` the decision under way, ``_wait`` the number of its standing wait (0: none),
+    ``_wait_for`` how many jobs end it, ``_failed`` attempts without room since the last dispatch,
+    ``_missed`` whether the next batch's carried plan could not be used.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        planner: Planner,
+        book: CallBook,
+        queues: list[AfwQueue],
+        invokers: Invokers,
+        choice: Choice,
+        execution: Execution,
+        collector: Collector,
+        heap: list[Event],
+    ) -> None:
+        n, spec = tables.queues, tables.system.dispatch
+        self._tables, self._planner, self._book, self._queues = tables, planner, book, queues
+        self._invokers, self._choice, self._execution = invokers, choice, execution
+        self._collector, self._heap = collector, heap
+        self._limit, self._partial = spec.rechecks, spec.partial
+        self._blocking, self._by_slack = spec.blocking, spec.order == "least-slack"
+        self._smallest = tables.system.space.smallest
+        self._pending: set[int] = set()
+        self._recheck: set[int] = set()
+        self._searching: list[tuple[Ask, Decision] | None] = [None] * n
+        self._searches = 0
+        self._wait, self._waits, self._wait_for = [0] * n, [0] * n, [0] * n
+        self._failed, self._missed = [0] * n, [False] * n
+        self._served = n - 1
+
+    def joined(self, queue: int) -> None:
+        """A job has joined a queue."""
+        if not self._wait[queue]:
+            self._pending.add(queue)
+        elif 0 < self._wait_for[queue] <= len(self._queues[queue]):
+            self._wait[queue] = 0
+            self._pending.add(queue)
+
+    def released(self) -> None:
+        """Resources have become free."""
+        if self._recheck:
+            self._pending |= self._recheck
+
+    def wait_over(self, queue: int, number: int) -> None:
+        """A wait has run out; it may have ended before."""
+        if self._wait[queue] == number:
+            self._wait[queue] = 0
+            self._pending.add(queue)
+
+    def serve(self, now_s: float) -> None:
+        """Look at all pending queues, in the order of ``dispatch``."""
+        pending = self._pending
+        while pending and not (self._blocking and self._searches):
+            queue = self._least_slack(now_s) if self._by_slack else self._in_turn()
+            pending.discard(queue)
+            if len(self._queues[queue]) and self._searching[queue] is None:
+                self._served = queue
+                self._examine(queue, now_s)
+
+    def _in_turn(self) -> int:
+        if len(self._pending) == 1:
+            return next(iter(self._pending))
+        n, after = self._tables.queues, self._served + 1
+        return min(self._pending, key=lambda q: (q - after) % n)
+
+    def _least_slack(self, now_s: float) -> int:
+        filled = [q for q in self._pending if len(self._queues[q])]
+        return min(filled, key=lambda q: (self._slack_s(q, now_s), q)) if filled else min(self._pending)
+
+    def _slack_s(self, queue: int, now_s: float) -> float:
+        oldest_s = self._book.arrival_s[self._queues[queue].oldest]
+        return self._tables.slo_s[self._tables.application[queue]] - (now_s - oldest_s)
+
+    def _ask(self, queue: int, now_s: float) -> Ask:
+        waiting, tables = self._queues[queue], self._tables
+        return Ask(
+            tables.application[queue],
+            tables.stage[queue],
+            len(waiting),
+            self._slack_s(queue, now_s),
+            now_s - waiting.joined_s[0],
+            self._book.carried[waiting.calls[0]],
+            waiting.rate(now_s),
+        )
+
+    def _examine(self, queue: int, now_s: float) -> None:
+        ask = self._ask(queue, now_s)
+        forced = self._failed[queue] >= self._limit
+        plan = Plan((self._smallest,)) if forced else self._planner.plan(ask)
+        self._recheck.discard(queue)
+        self._wait[queue] = 0
+        if not plan.ranked:
+            self._stand(queue, plan, now_s)
+            return
+        decision = Decision(plan, now_s, forced)
+        if plan.search_s > 0:
+            self._searching[queue] = ask, decision
+            self._searches += 1
+            place = ask.application, ask.stage
+            heappush(self._heap, (now_s + plan.search_s, DECISION, *place, 0, 0))
+        else:
+            self._resolve(queue, ask, decision, now_s)
+
+    def _stand(self, queue: int, plan: Plan, now_s: float) -> None:
+        """Wait as the plan says; without a time or a number of jobs, for the next job."""
+        if plan.wait_s <= 0 and plan.wait_for <= len(self._queues[queue]):
+            return
+        self._waits[queue] += 1
+        self._wait[queue], self._wait_for[queue] = self._waits[queue], plan.wait_for
+        if plan.wait_s > 0:
+            place = self._tables.application[queue], self._tables.stage[queue]
+            heappush(self._heap, (now_s + plan.wait_s, WAIT_OVER, *place, self._waits[queue], 0))
+
+    def decided(self, queue: int, now_s: float) -> None:
+        """A search has ended."""
+        under_way = self._searching[queue]
+        if under_way is None:
+            raise SimulationError(f"Queue {queue}: a search ended that had not begun; report this.")
+        self._searching[queue] = None
+        self._searches -= 1
+        self._resolve(queue, *under_way, now_s)
+
+    def _resolve(self, queue: int, ask: Ask, decision: Decision, now_s: float) -> None:
+        refusals: list[Refusal] | None = [] if self._collector.wants_story(now_s) else None
+        ranked = decision.ranked
+        if not self._partial:
+            most, batch = len(self._queues[queue]), self._tables.batch
+            ranked = tuple([c for c in ranked if batch[c] <= most])
+        found = self._find(queue, ask, ranked, now_s, refusals)
+        if ask.carried is not None and not self._failed[queue]:
+            self._missed[queue] = found is None or found[0] != decision.ranked[0]
+        if decision.plan_missed:
+            self._missed[queue] = True
+        if found is None:
+            self._failed[queue] += 1
+            self._recheck.add(queue)
+            self._collector.rechecks += self._collector.inside(now_s)
+            return
+        self._dispatch(queue, ask, decision, found, now_s, refusals)
+
+    def _dispatch(
+        self,
+        queue: int,
+        ask: Ask,
+        decision: Decision,
+        found: tuple[int, Found],
+        now_s: float,
+        refusals: list[Refusal] | None,
+    ) -> None:
+        configuration, (invoker, lease, rule) = found
+        decision.missed = self._missed[queue]
+        number = self._execution.start(queue, decision, configuration, invoker, lease, now_s)
+        self._failed[queue], self._missed[queue] = 0, False
+        if self._collector.inside(now_s):
+            self._collector.planned += ask.carried is not None
+            self._collector.misses += decision.missed
+        if refusals is not None:
+            self._collector.tell(DispatchStory(number, decision.ranked, tuple(refusals), rule))
+        if len(self._queues[queue]):
+            self._pending.add(queue)
+
+    def _find(
+        self, queue: int, ask: Ask, ranked: tuple[int, ...], now_s: float, refusals: list[Refusal] | None
+    ) -> tuple[int, Found] | None:
+        """The first configuration that some invoker takes, with what it was given there."""
+        if self._planner.place is not None:
+            return self._placed(ask, ranked, now_s)
+        predecessor = self._predecessor(queue) if ranked else -1
+        for configuration in ranked:
+            found = self._choice.find(queue, configuration, predecessor, now_s, refusals)
+            if found is not None:
+                return configuration, found
+        return None
+
+    def _placed(self, ask: Ask, ranked: tuple[int, ...], now_s: float) -> tuple[int, Found] | None:
+        chosen = self._planner.place(ask, ranked, self._invokers) if self._planner.place and ranked else None
+        if chosen is None:
+            return None
+        configuration, invoker = ranked[chosen[0]], chosen[1]
+        lease = self._invokers.take(invoker, configuration, now_s)
+        if lease is None:
+            raise SimulationError(
+                f"Policy: it placed {self._tables.configurations[configuration].text} on invoker {invoker}, "
+                "which has no room; let its place ask the view's fits."
+            )
+        return configuration, (invoker, lease, "policy")
+
+    def _predecessor(self, queue: int) -> int:
+        """The invoker of the oldest job's predecessor whose batch ended last, −1 for an entry stage."""
+        before = self._tables.before[queue]
+        if not before:
+            return -1
+        base = self._queues[queue].calls[0] * self._book.width
+        batch, ended_s = self._book.batch, self._collector.ended_s
+        if len(before) == 1:
+            return self._collector.invoker[batch[base + before[0]]]
+        last = max(before, key=lambda s: (ended_s[batch[base + s]], s))
+        return self._collector.invoker[batch[base + last]]

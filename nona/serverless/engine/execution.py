@@ -1,0 +1,144 @@
+"""Starts batches on their invokers and ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappush
+
+from nona.serverless.dispatch.containers import Containers
+from nona.serverless.engine.calls import CallBook
+from nona.serverless.engine.collector import Collector
+from nona.serverless.engine.decision import Decision
+from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Event
+from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.phases import SharedGpus
+from nona.serverless.engine.queues import AfwQueue
+from nona.serverless.engine.running import Running
+from nona.serverless.engine.tables import Tables
+from nona.serverless.engine.transfer import Transfers
+from nona.serverless.sharing.pool import Lease
+from nona.serverless.sharing.times import gpu_seconds
+
+
+class Execution:
+    """Batches that run.
+
+    A batch starts to compute when its resources are set up, its container runs and its inputs are
+    there; it then takes (CPU + GPU seconds on the pool) · noise of its oldest job, the GPU part longer
+    where the pool's batches slow each other down.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        book: CallBook,
+        queues: list[AfwQueue],
+        invokers: Invokers,
+        containers: Containers,
+        collector: Collector,
+        heap: list[Event],
+    ) -> None:
+        self._tables, self._book, self._queues = tables, book, queues
+        self._invokers, self._containers, self._collector = invokers, containers, collector
+        self._heap = heap
+        self._transfers = Transfers(tables, book.batch, book.width, collector.invoker)
+        self._shared = SharedGpus(invokers.pools)
+        self.running: dict[int, Running] = {}
+        by_node = {
+            node: gpu_seconds(tables.system, pool).tolist()
+            for node, pool in zip(tables.system.invokers, invokers.pools, strict=True)
+        }
+        self._gpu_s: list[list[list[float]]] = [by_node[node] for node in tables.system.invokers]
+        for time_s, invoker, function in containers.begin():
+            self._call_again((time_s,), invoker, function)
+
+    def start(
+        self, queue: int, decision: Decision, configuration: int, invoker: int, lease: Lease, now_s: float
+    ) -> int:
+        """Send the oldest jobs of a queue to an invoker that has handed out a lease; the batch's number."""
+        tables, collector = self._tables, self._collector
+        waiting = self._queues[queue]
+        jobs = min(tables.batch[configuration], len(waiting))
+        calls, queued_s = waiting.take(jobs, now_s)
+        function, number = tables.function[queue], len(collector)
+        cold = self._container(invoker, function, now_s)
+        transfer_s, local = self._transfers.fetch(queue, calls, invoker)
+        started_s = now_s + lease.setup_s + transfer_s
+        if cold:
+            started_s += tables.cold_start_s[function]
+        stage = tables.stage[queue]
+        collector.add(
+            (
+                *(tables.application[queue], stage, invoker, lease.gpu, configuration, jobs),
+                *(queued_s, decision.decided_s, now_s, started_s),
+                *(lease.slots, cold, decision.missed, decision.forced, local),
+                *(decision.search_s, decision.steps, lease.setup_s, transfer_s),
+            )
+        )
+        book, carry = self._book, decision.carry
+        for call in calls:
+            book.batch[call * book.width + stage] = number
+            if carry is not None:
+                book.carried[call] = carry
+        batch = Running(number, queue, function, calls, invoker, lease)
+        self.running[number] = batch
+        self._compute(batch, configuration, started_s, book.noise[calls[0] * book.width + stage])
+        return number
+
+    def _compute(self, batch: Running, configuration: int, started_s: float, noise: float) -> None:
+        tables = self._tables
+        cpu_s = tables.cpu_s[batch.function][configuration]
+        gpu_s = self._gpu_s[batch.invoker][batch.function][configuration]
+        application, stage = tables.application[batch.queue], tables.stage[batch.queue]
+        if self._invokers.couples[batch.invoker]:
+            batch.left_s = gpu_s * noise
+            at_s = started_s + cpu_s * noise
+            heappush(self._heap, (at_s, GPU_PHASE, application, stage, batch.number, 0))
+        else:
+            heappush(
+                self._heap, (started_s + (cpu_s + gpu_s) * noise, END, application, stage, batch.number, 0)
+            )
+
+    def gpu_phase(self, number: int, now_s: float) -> None:
+        """A batch begins to compute on a GPU that it shares."""
+        self._moved(self._shared.enter(self.running[number], now_s))
+
+    def _moved(self, batches: Iterable[Running]) -> None:
+        tables = self._tables
+        for b in batches:
+            place = tables.application[b.queue], tables.stage[b.queue]
+            heappush(self._heap, (b.end_s, END, *place, b.number, b.version))
+
+    def end(self, number: int, version: int, now_s: float) -> Running | None:
+        """A batch ends and gives everything back; ``None`` where its end has moved since."""
+        batch = self.running.get(number)
+        if batch is None or batch.version != version:
+            return None
+        del self.running[number]
+        self._collector.ended_s[number] = now_s
+        if self._invokers.couples[batch.invoker]:
+            self._moved(self._shared.leave(batch, now_s))
+        self._invokers.release(batch.invoker, batch.lease, now_s)
+        times = self._containers.give_back(batch.invoker, batch.function, now_s)
+        self._call_again(times, batch.invoker, batch.function)
+        return batch
+
+    def _container(self, invoker: int, function: int, now_s: float) -> bool:
+        """A batch takes a container; whether it has to start one."""
+        cold, times = self._containers.take(invoker, function, now_s)
+        self._call_again(times, invoker, function)
+        if self._collector.inside(now_s):
+            self._collector.cold_starts += cold
+            self._collector.prewarms += len(times)
+        return cold
+
+    def containers_due(self, invoker: int, function: int, now_s: float) -> None:
+        """Containers are ready, or too long idle; that all are gone may start one for the next call."""
+        times = self._containers.due(invoker, function, now_s)
+        self._call_again(times, invoker, function)
+        if times and not self._containers.idle(invoker, function) and self._collector.inside(now_s):
+            self._collector.prewarms += 1
+
+    def _call_again(self, times: tuple[float, ...], invoker: int, function: int) -> None:
+        for time_s in times:
+            heappush(self._heap, (time_s, CONTAINERS, invoker, function, 0, 0))

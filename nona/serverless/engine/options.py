@@ -1,0 +1,72 @@
+"""What a run is asked to do, and what it tells while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nona.errors import SimulationError
+from nona.serverless.records import Snapshot
+from nona.simulation.sizes import auto_warmup
+
+TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured call
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Size and manner of one run.
+
+    Attributes
+    ----------
+    calls
+        Measured calls, all applications together.
+    warmup
+        Calls before them; ``None``: a fifth of ``calls``, at least min(1000, ``calls``).
+    replication
+        Number of the replication; it selects the random streams.
+    stories
+        Of so many batches, the first of the window, it is kept how they came to their invokers.
+    snapshot_s
+        Seconds between snapshots that are kept, ``None`` for none.
+    """
+
+    calls: int = 20_000
+    warmup: int | None = None
+    replication: int = 0
+    stories: int = 0
+    snapshot_s: float | None = None
+
+    def __post_init__(self) -> None:
+        lowest = {"calls": 1, "warmup": 0, "replication": 0, "stories": 0}
+        for name, least in lowest.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SimulationError(f"Run: {name}={value} must be at least {least}; give a larger number.")
+        if self.snapshot_s is not None and not 0 < self.snapshot_s < math.inf:
+            raise SimulationError(
+                f"Run: snapshot_s={self.snapshot_s} must be above 0; give seconds, or None for no snapshots."
+            )
+
+    @property
+    def first(self) -> int:
+        """Number of the first measured call."""
+        return auto_warmup(self.calls) if self.warmup is None else self.warmup
+
+    @property
+    def most(self) -> int:
+        """Calls that arrive at most: after the measured ones 1000 and a fifth of them."""
+        return self.first + self.calls + 1000 + self.calls // 5
+
+
+@dataclass(frozen=True, slots=True)
+class ServerlessProgress:
+    """How far a run is: the share of its calls that have arrived, and the platform at this instant."""
+
+    policy: str
+    replication: int
+    fraction: float
+    snapshot: Snapshot | None = None
+
+
+OnProgress = Callable[[ServerlessProgress], None]

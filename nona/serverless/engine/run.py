@@ -1,0 +1,229 @@
+"""Simulate one policy in one replication."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.dispatch.containers import Containers
+from nona.serverless.engine.calls import CallBook
+from nona.serverless.engine.choice import Choice
+from nona.serverless.engine.collector import Collector
+from nona.serverless.engine.controller import Controller
+from nona.serverless.engine.events import (
+    ARRIVAL,
+    CONTAINERS,
+    DECISION,
+    END,
+    GPU_PHASE,
+    Event,
+)
+from nona.serverless.engine.execution import Execution
+from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.queues import AfwQueue
+from nona.serverless.engine.running import Running
+from nona.serverless.engine.tables import Tables
+from nona.serverless.policy import Policy
+from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.run import Cancelled
+
+__all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]
+
+REPORTS = 200
+DEFAULT = RunOptions()
+
+
+def simulate_serverless(
+    system: ServerlessSystem,
+    policy: Policy,
+    options: Mapping[str, Any],
+    run: RunOptions = DEFAULT,
+    on_progress: OnProgress | None = None,
+) -> ServerlessRecords:
+    """Simulate ``policy`` with ``options`` on ``system``.
+
+    Parameters
+    ----------
+    on_progress
+        Called about 200 times; :class:`~nona.simulation.run.Cancelled` raised there stops the run.
+
+    Raises
+    ------
+    SimulationError
+        For options that the policy does not know, arrivals that no process has, or a policy that places
+        a batch where there is no room.
+    """
+    begin = time.perf_counter()
+    planner = policy.prepare(system, options)
+    simulation = _Simulation(system, planner, policy.name, run, on_progress)
+    stopped_s = simulation.loop()
+    return simulation.records(stopped_s, time.perf_counter() - begin)
+
+
+class _Simulation:
+    """The parts of one run, and its loop."""
+
+    def __init__(
+        self,
+        system: ServerlessSystem,
+        planner: Any,
+        policy: str,
+        run: RunOptions,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.policy, self.run, self.on_progress = policy, run, on_progress
+        self.tables = tables = Tables(system)
+        self.book = book = CallBook(tables, run)
+        window = book.start_s, book.end_s
+        self.heap: list[Event] = []
+        self.queues = [AfwQueue(*window) for _ in range(tables.queues)]
+        self.invokers = Invokers(tables, *window)
+        self.collector = Collector(*window, run.stories)
+        self.containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        self.execution = Execution(
+            tables, book, self.queues, self.invokers, self.containers, self.collector, self.heap
+        )
+        self.controller = Controller(
+            tables,
+            planner,
+            book,
+            self.queues,
+            self.invokers,
+            Choice(tables, self.invokers, self.containers),
+            self.execution,
+            self.collector,
+            self.heap,
+        )
+        self.snapshots: list[Snapshot] = []
+        self._report_every = max(1, (run.first + run.calls) // REPORTS)
+        self._next_snapshot_s = run.snapshot_s
+
+    def loop(self) -> float:
+        """Run to the end; the instant at which it stopped."""
+        heap, book, controller = self.heap, self.book, self.controller
+        stop_s = book.end_s + TAIL_SLOS * max(self.tables.slo_s)
+        heappush(heap, self._arrival(0))
+        now_s = 0.0
+        while heap and book.open_measured:
+            now_s = heap[0][0]
+            if now_s > stop_s:
+                now_s = stop_s
+                break
+            if self._next_snapshot_s is not None and now_s > self._next_snapshot_s:
+                self._keep_snapshots(now_s)
+            while heap and heap[0][0] == now_s:
+                self._happen(heappop(heap), now_s)
+            controller.serve(now_s)
+        for queue in self.queues:
+            queue.account(now_s)
+        self.invokers.account(now_s)
+        return now_s
+
+    def _happen(self, event: Event, now_s: float) -> None:
+        kind, application, stage, number = event[1:5]
+        if kind == END:
+            batch = self.execution.end(number, event[5], now_s)
+            if batch is not None:
+                self._ended(batch, now_s)
+        elif kind == ARRIVAL:
+            self._arrive(number, application, now_s)
+        elif kind == DECISION:
+            self.controller.decided(self.tables.queue_at[application][stage], now_s)
+        elif kind == GPU_PHASE:
+            self.execution.gpu_phase(number, now_s)
+        elif kind == CONTAINERS:
+            self.execution.containers_due(application, stage, now_s)
+        else:
+            self.controller.wait_over(self.tables.queue_at[application][stage], number)
+
+    def _arrival(self, call: int) -> Event:
+        book = self.book
+        return book.arrival_s[call], ARRIVAL, book.application[call], 0, call, 0
+
+    def _arrive(self, call: int, application: int, now_s: float) -> None:
+        book = self.book
+        book.arrived = call + 1
+        for queue in self.tables.entries[application]:
+            self.queues[queue].push(call, now_s)
+            self.controller.joined(queue)
+        if call + 1 < len(book.arrival_s):
+            heappush(self.heap, self._arrival(call + 1))
+        if self.on_progress is not None and (call + 1) % self._report_every == 0:
+            fraction = min(1.0, (call + 1) / book.end)
+            self.on_progress(
+                ServerlessProgress(self.policy, self.run.replication, fraction, self._snapshot(now_s))
+            )
+
+    def _ended(self, batch: Running, now_s: float) -> None:
+        """Its jobs go on to their next stages; a call that has none left is complete."""
+        book, tables = self.book, self.tables
+        width, waiting, left = book.width, book.waiting, book.left
+        after = tables.after[batch.queue]
+        for call in batch.calls:
+            left[call] -= 1
+            if not left[call]:
+                book.complete(call, now_s)
+            for queue in after:
+                place = call * width + tables.stage[queue]
+                waiting[place] -= 1
+                if not waiting[place]:
+                    self.queues[queue].push(call, now_s)
+                    self.controller.joined(queue)
+        self.controller.released()
+
+    def _keep_snapshots(self, now_s: float) -> None:
+        """Every snapshot that fell due since the last event shows what has been so since."""
+        every = self.run.snapshot_s
+        while every is not None and self._next_snapshot_s is not None and self._next_snapshot_s < now_s:
+            self.snapshots.append(self._snapshot(self._next_snapshot_s))
+            self._next_snapshot_s = (len(self.snapshots) + 1) * every
+
+    def _snapshot(self, now_s: float) -> Snapshot:
+        invokers, book = self.invokers, self.book
+        return Snapshot(
+            time_s=now_s,
+            queues=tuple(map(len, self.queues)),
+            free_vcpus=tuple(invokers.free_vcpus),
+            free_vgpus=tuple(invokers.free_vgpus),
+            stranded=tuple(invokers.stranded),
+            completed=book.completed,
+            hits=book.hits,
+        )
+
+    def records(self, stopped_s: float, seconds: float) -> ServerlessRecords:
+        """What the run leaves behind."""
+        book, invokers, of = self.book, self.invokers, self.collector
+        return ServerlessRecords(
+            policy=self.policy,
+            replication=self.run.replication,
+            calls=book.records(),
+            batches=of.batches(),
+            sums=WindowSums(
+                start_s=book.start_s,
+                end_s=book.end_s,
+                queue_area=_array([queue.area for queue in self.queues]),
+                vcpu_area=invokers.vcpu_area,
+                vgpu_area=invokers.vgpu_area,
+                stranded_area=invokers.stranded_area,
+                cold_starts=of.cold_starts,
+                prewarms=of.prewarms,
+                rechecks=of.rechecks,
+                misses=of.misses,
+                planned=of.planned,
+            ),
+            stopped_s=stopped_s,
+            seconds=seconds,
+            stories=tuple(of.stories),
+            snapshots=tuple(self.snapshots),
+        )
+
+
+def _array(values: list[float]) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)
