@@ -9,7 +9,7 @@ then left of the SLO. Without ``replan`` all stages keep what was planned at the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, floor, inf
+from math import floor, inf
 from types import MappingProxyType
 from typing import Any
 
@@ -58,7 +58,10 @@ class EsgPlanner:
         self._sizes = sorted({c.batch for c in system.space.configurations})
         self._carried = None if options["replan"] else CarriedPlans(system)
         self._scratch = Scratch()
+        self._kept = 1.0 - float(options["reserve"])
+        self._share = [[x.of_rest(s) * self._kept for s in range(len(x.group))] for x in self.shares]
         self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
+        self._enough: dict[tuple[int, int, int], float] = {}
         self._answers: dict[tuple[int, int, int, float], Plan] = {}
 
     def plan(self, ask: Ask) -> Plan:
@@ -98,8 +101,7 @@ class EsgPlanner:
 
     def limit_s(self, ask: Ask, slack_s: float) -> float:
         """Seconds that the rest of the stage's group gets of ``slack_s``."""
-        share = self.shares[ask.application].of_rest(ask.stage)
-        return slack_s * share * (1.0 - float(self._options["reserve"]))
+        return slack_s * self._share[ask.application][ask.stage]
 
     def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
         """The search itself, and what is done where no path is in time."""
@@ -113,12 +115,18 @@ class EsgPlanner:
         """The slack, rounded down, and no further apart than answers can differ."""
         step = float(self._options["slack_resolution"])
         slack_s = max(0.0, ask.slack_s)
-        longest_s = self.group(ask.application, self._stages(ask), batch).longest_s
-        enough_s = longest_s / max(self.limit_s(ask, 1.0), 1e-9)
-        if step <= 0:
-            return min(slack_s, enough_s) if self._carried is None else slack_s
-        ticks = floor(slack_s / step + 1e-6)  # a slack on the grid stays there
-        return step * (min(ticks, ceil(enough_s / step)) if self._carried is None else ticks)
+        if self._carried is None:
+            slack_s = min(slack_s, self._enough_s(ask, batch))
+        return step * floor(slack_s / step + 1e-6) if step > 0 else slack_s  # one on the grid stays there
+
+    def _enough_s(self, ask: Ask, batch: int) -> float:
+        """With more slack than this nothing changes."""
+        key = (ask.application, ask.stage, batch)
+        if key not in self._enough:
+            longest_s = self.group(ask.application, self._stages(ask), batch).longest_s
+            step = float(self._options["slack_resolution"])
+            self._enough[key] = longest_s / self._share[ask.application][ask.stage] + 2 * step
+        return self._enough[key]
 
     def _stages(self, ask: Ask) -> tuple[int, ...]:
         return self.shares[ask.application].group[ask.stage]
@@ -140,9 +148,9 @@ class EsgPlanner:
         inner = {s for stages in shares.group for s in stages[1:]}
         later = batch if self._options["later_batches"] == "queue" else self._sizes[-1]
         for head, stages in enumerate(shares.group):
-            if head not in inner:
+            if head not in inner and stages != self._stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
-                limit_s = slack_s * min(1.0, share) * (1.0 - float(self._options["reserve"]))
+                limit_s = slack_s * min(1.0, share) * self._kept
                 found = self.found(ask.application, stages, later, limit_s)
                 looked += found.looked
                 for stage, chosen in zip(stages, found.paths[0], strict=True):
