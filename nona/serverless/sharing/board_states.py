@@ -77,6 +77,7 @@ class BoardStates:
     board: Board
     fixed: bool = False
     _known: dict[Instances, BoardState] = field(default_factory=dict)
+    _covered: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def at(self, instances: Instances) -> BoardState:
         """The state with these instances, ordered by start."""
@@ -108,7 +109,24 @@ class BoardStates:
     def _stranded(self, instances: Instances) -> int:
         if self.fixed:
             return self.board.compute_slices - sum(self._size(i) for i in instances)
-        return self.layout(tuple(i for i in instances if i.held)).stranded_compute
+        held = [i for i in instances if i.held]
+        free = self.board.compute_slices - sum(self._size(i) for i in held)
+        return free - self._most(sum(self._slots(i) for i in held), free)
+
+    def _most(self, taken: int, free: int) -> int:
+        """The most compute slices of standard instances on the slots not ``taken``, at most ``free``."""
+        if (taken, free) not in self._covered:
+            self._covered[taken, free] = max(
+                (
+                    profile.compute_slices + self._most(taken | slots, free - profile.compute_slices)
+                    for profile in self.board.profiles
+                    if profile.standard and profile.compute_slices <= free
+                    for slots in (_bits(start, profile.memory_slices) for start in profile.starts)
+                    if not taken & slots
+                ),
+                default=0,
+            )
+        return self._covered[taken, free]
 
     def _reuse(self, instances: Instances, size: int) -> Step | None:
         fit = [i for i in instances if not i.held and self._serves(self._size(i), size)]
