@@ -181,7 +181,7 @@ class Controller:
         number = self._execution.start(queue, decision, configuration, invoker, lease, now_s)
         self._failed[queue], self._missed[queue] = 0, False
         if self._collector.inside(now_s):
-            self._collector.planned += ask.carried is not None
+            self._collector.planned += ask.carried is not None or decision.missed
             self._collector.misses += decision.missed
         if refusals is not None:
             self._collector.tell(DispatchStory(number, decision.ranked, tuple(refusals), rule))
