@@ -19,12 +19,13 @@ from nona.errors import SimulationError
 from nona.serverless.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.carried import CarriedPlans
+from nona.serverless.policies.choices import profile_s
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
 
 #: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
-STEP_S, BASE_S = 3e-8, 2e-5
+STEP_S, BASE_S = 5e-9, 2e-5
 MEMO = 100_000  # answers that a planner remembers
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -32,8 +33,6 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "k": 5,
         "later_batches": "queue",
         "search": "two-blades",
-        "late": "fastest",
-        "reserve": 0.0,
         "replan": True,
         "step_s": STEP_S,
         "base_s": BASE_S,
@@ -50,16 +49,14 @@ class EsgPlanner:
     def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
         self._system, self._options = system, options
         self.shares: tuple[SloShares, ...] = tuple(
-            distribute(
-                app.dag, average_normalised_lengths(system.time_s[list(app.function)]), options["group"]
-            )
+            distribute(app.dag, average_normalised_lengths(profile_s(system, app)), options["group"])
             for app in system.applications
         )
         self._sizes = sorted({c.batch for c in system.space.configurations})
         self._carried = None if options["replan"] else CarriedPlans(system)
         self._scratch = Scratch()
-        self._kept = 1.0 - float(options["reserve"])
-        self._share = [[x.of_rest(s) * self._kept for s in range(len(x.group))] for x in self.shares]
+        self._share = [[x.of_rest(s) for s in range(len(x.group))] for x in self.shares]
+        self._profiles = [profile_s(system, app) for app in system.applications]
         self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
         self._enough: dict[tuple[int, int, int], float] = {}
         self._answers: dict[tuple[int, int, int, float], Plan] = {}
@@ -95,7 +92,7 @@ class EsgPlanner:
             limited = len(stages) if self._options["later_batches"] == "queue" else 1
             usable[:limited] &= system.space.batch <= batch
             self._groups[key] = GroupSearch(
-                system.time_s[functions], system.job_cost[functions], usable, self._scratch
+                self._profiles[application][list(stages)], system.job_cost[functions], usable, self._scratch
             )
         return self._groups[key]
 
@@ -107,7 +104,7 @@ class EsgPlanner:
         """The search itself, and what is done where no path is in time."""
         group, options = self.group(application, stages, batch), self._options
         found = group.search(limit_s, options["k"], options["search"])
-        if not found.feasible and options["late"] == "cheapest":
+        if not found.feasible and self._system.dispatch.late == "cheapest":
             found = group.search(inf, options["k"], options["search"])
         return found
 
@@ -150,7 +147,7 @@ class EsgPlanner:
         for head, stages in enumerate(shares.group):
             if head not in inner and stages != self._stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
-                limit_s = slack_s * min(1.0, share) * self._kept
+                limit_s = slack_s * min(1.0, share)
                 found = self.found(ask.application, stages, later, limit_s)
                 looked += found.looked
                 for stage, chosen in zip(stages, found.paths[0], strict=True):
@@ -167,11 +164,9 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
         given[name] = whole("esg", given, name)
     for name in ("step_s", "base_s", "slack_resolution"):
         given[name] = number("esg", given, name)
-    given["reserve"] = number("esg", given, "reserve", most=0.9)
     choices: dict[str, tuple[Any, ...]] = {
         "later_batches": ("queue", "any"),
         "search": VARIANTS,
-        "late": ("fastest", "cheapest"),
         "replan": (True, False),
     }
     for name, allowed in choices.items():
@@ -203,8 +198,6 @@ POLICY = Policy(
             "k": "Length of the configuration priority queue: paths that a search returns.",
             "later_batches": "Batches planned for later stages: at most the queue at hand (queue), or any.",
             "search": f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
-            "late": "Without a path in time: the fastest one, or the cheapest ones.",
-            "reserve": "Share of each group's time that is kept back, for noise, transfers and waiting.",
             "replan": "Search before every stage (true), or once before the first and keep that (false).",
             "step_s": "Seconds charged per path looked at; the default was measured on one core.",
             "base_s": "Seconds charged per search besides.",

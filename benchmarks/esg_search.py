@@ -1,0 +1,109 @@
+"""How long ESG's search takes: ``python -m benchmarks.esg_search``.
+
+The four first groups of three functions of the shipped serverless scenario, 256 configurations per
+function, K = 5. For SLOs of 0.8, 1.0 and 1.2 times the time at the smallest configuration: a queue that
+has just got its first call (the whole SLO is left), and slacks drawn from half of the SLO to all of it.
+Median, 99th percentile and largest processor time of one search, paths looked at; then exhaustive search,
+once per SLO, and what a path and a search cost, from which the policy's default charges stem.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.machine import look, verdict
+from nona.samples import scenario_path
+from nona.scenario_file import load_scenario
+from nona.serverless.esg.search import Found, GroupSearch
+from nona.serverless.esg.slo_distribution import average_normalised_lengths, distribute
+from nona.serverless.esg.warm import compile_searches
+from nona.study.serverless.preparation import prepare_serverless
+
+FACTORS = (0.8, 1.0, 1.2)
+K, DRAWS, SEED = 5, 200, 2024
+MANY = 1000  # paths; with fewer a search takes as long as its call
+SLACKS = {"two-blades": DRAWS, "thinned": DRAWS, "stages": 25, "best-first": 10}  # of each group
+Group = tuple[str, GroupSearch, float]  # whose, the search, seconds at the smallest configuration
+
+
+def groups() -> list[Group]:
+    """The first group of each application, with its share of the time at the smallest configuration."""
+    system = prepare_serverless(load_scenario(scenario_path("strict_light")))
+    found = []
+    for app in system.applications:
+        functions = list(app.function)
+        shares = distribute(app.dag, average_normalised_lengths(system.time_s[functions]))
+        own = [functions[s] for s in shares.group[0]]
+        search = GroupSearch(system.time_s[own], system.job_cost[own])
+        found.append((app.name, search, system.smallest_s(app) * shares.of_rest(0)))
+    return found
+
+
+def timed(search: GroupSearch, limit_s: float, variant: str) -> tuple[float, Found]:
+    """Processor seconds of one search, and what it found."""
+    begin = time.thread_time_ns()
+    found = search.search(limit_s, K, variant)
+    return (time.thread_time_ns() - begin) / 1e9, found
+
+
+def line(name: str, spent_s: Sequence[float], looked: Sequence[int]) -> str:
+    """One row of the table."""
+    p50, p99 = np.quantile(spent_s, [0.5, 0.99])
+    return (
+        f"  {name:34s} {p50 * 1e3:9.3f} {p99 * 1e3:9.3f} {max(spent_s) * 1e3:9.3f} ms"
+        f" {int(np.median(looked)):11,d} {max(looked):11,d}  ({len(looked)} searches)"
+    )
+
+
+def measure(found: list[Group], factor: float, charges: list[tuple[int, float]]) -> dict[str, float]:
+    """Rows of one SLO; the median seconds of each variant with the whole SLO left."""
+    draws = np.random.default_rng(SEED)
+    slacks = draws.uniform(0.5, 1.0, DRAWS)
+    medians = {}
+    for variant, many in SLACKS.items():
+        whole, drawn = [], []
+        for _, search, smallest_s in found:
+            slo_s = factor * smallest_s
+            search.search(slo_s, K, variant)  # tables and memory are there before it counts
+            whole += [timed(search, slo_s, variant) for _ in range(max(3, many // 10))]
+            drawn += [timed(search, slo_s * x, variant) for x in slacks[:many].tolist()]
+        for name, rows in (("whole SLO left", whole), ("random slack", drawn)):
+            print(line(f"{variant}, {name}", [s for s, _ in rows], [f.looked for _, f in rows]))
+        medians[variant] = float(np.median([s for s, _ in whole]))
+        if variant == "two-blades":
+            charges += [(f.looked, s) for s, f in whole + drawn]
+    return medians
+
+
+def main() -> None:
+    """Print the tables."""
+    looks = [look()]
+    compile_searches()
+    found, charges = groups(), []
+    print(f"{'':36s} {'median':>9s} {'p99':>9s} {'largest':>9s}    {'paths p50':>11s} {'most':>11s}")
+    for factor in FACTORS:
+        print(f"SLO {factor} L")
+        medians = measure(found, factor, charges)
+        name, search, smallest_s = found[1]
+        spent_s, exact = timed(search, factor * smallest_s, "exhaustive")
+        print(line(f"exhaustive, {name}", [spent_s], [exact.looked]))
+        for variant, median_s in medians.items():
+            other = search.search(factor * smallest_s, K, variant)
+            equal = "the same" if other.paths == exact.paths else "OTHER"
+            print(f"    exhaustive takes {spent_s / median_s:8.0f} times as long as {variant}; {equal} paths")
+    looked, spent = np.array(charges, dtype=float).T
+    base_s = float(np.median(spent[looked <= MANY]))
+    step_s = float(np.median((spent - base_s)[looked > MANY] / looked[looked > MANY]))
+    print(
+        f"two blades: {base_s * 1e6:.0f} µs per search (median of those with at most {MANY} paths), and "
+        f"{step_s * 1e9:.1f} ns per path looked at (median of the others)"
+    )
+    looks.append(look())
+    print(verdict(looks))
+
+
+if __name__ == "__main__":
+    main()
