@@ -99,7 +99,7 @@ class _Merged:
         if self._on_progress is not None:
             self._done[key] = max(progress.fraction, self._done.get(key, 0.0))
             fraction = sum(self._done[k] for k in sorted(self._done)) / self._runs
-            self._on_progress(replace(progress, fraction=fraction))
+            self._on_progress(replace(progress, fraction=fraction, own=progress.fraction))
 
     def repeat(self, key: Key) -> None:
         """A run's process was lost."""

@@ -61,12 +61,22 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerlessProgress:
-    """How far a run is: the share of its calls that have arrived, and the platform at this instant."""
+    """How far a run is, and the platform at this instant.
+
+    ``fraction``: the share of the run's calls that have arrived; where several runs go on, that of all runs
+    together, and ``own`` is the run's.
+    """
 
     policy: str
     replication: int
     fraction: float
     snapshot: Snapshot | None = None
+    own: float | None = None
+
+    @property
+    def run_fraction(self) -> float:
+        """How far this run is."""
+        return self.fraction if self.own is None else self.own
 
 
 OnProgress = Callable[[ServerlessProgress], None]
