@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
+from nona.serverless.sharing.registry import make_pool
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
+
+
+def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
+    """(C,) Whether some invoker, when empty, takes the configuration under the scenario's way of sharing.
+
+    Narrower than the counts of :attr:`~nona.serverless.system.ServerlessSystem.fits_somewhere`: fixed MIG
+    slices may be too small for it.
+    """
+    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+    taken = [any(pool.fits(c) for pool in pools) for c in system.space.configurations]
+    return np.array(taken) & system.fits_somewhere
 
 
 def usable(system: ServerlessSystem, function: int) -> tuple[int, ...]:
@@ -16,7 +30,8 @@ def usable(system: ServerlessSystem, function: int) -> tuple[int, ...]:
 
     The smallest one is always among them. In increasing order.
     """
-    possible = np.isfinite(system.time_s[function]) & system.fits_somewhere
+    possible = np.isfinite(system.time_s[function]) & holdable(system)
+    possible[system.space.smallest] = True
     return tuple(int(n) for n in np.flatnonzero(possible))
 
 
@@ -37,10 +52,26 @@ def transfer_s(system: ServerlessSystem, application: Application, stage: int) -
     return np.asarray(latency_s + system.space.batch * given / bandwidth, dtype=np.float64)
 
 
-def fastest(system: ServerlessSystem, function: int, most: int) -> tuple[int, ...]:
-    """The ``most`` fastest configurations of the smallest batch: what runs where nothing keeps the SLO."""
+def profile_s(system: ServerlessSystem, application: Application) -> Floats:
+    """(S, C) Seconds that policies plan with: a stage's transfer, and its time at a percentile of the noise.
+
+    Formula: transfer + time · (1 + z(p) · noise), z(p) the normal quantile of ``profile_percentile``. The
+    same for every policy that plans with a profile; those with a model of their own for it take that.
+    """
+    factor = 1 + NormalDist().inv_cdf(system.profile_percentile / 100) * system.noise
+    stages = enumerate(application.function)
+    return np.array([transfer_s(system, application, s) + system.time_s[f] * factor for s, f in stages])
+
+
+def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, ...]:
+    """The ``most`` best configurations of the smallest batch for jobs that nothing keeps in time.
+
+    The cheapest or the fastest, as ``dispatch.late`` says.
+    """
     numbers = usable(system, function)
-    batch, time_s = system.space.batch, system.time_s[function]
+    batch, time_s, cost = system.space.batch, system.time_s[function], system.job_cost[function]
     least = min(batch[n] for n in numbers)
     alone = (n for n in numbers if batch[n] == least)
+    if system.dispatch.late == "cheapest":
+        return tuple(sorted(alone, key=lambda n: (cost[n], time_s[n], n))[:most])
     return tuple(sorted(alone, key=lambda n: (time_s[n], system.price_per_s[n], n))[:most])

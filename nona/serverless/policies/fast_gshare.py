@@ -17,7 +17,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from nona.serverless.policies.choices import fastest, usable
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.policies.choices import profile_s, too_late, usable
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policies.rectangles import FreeRectangles
 from nona.serverless.policies.slo_split import static_shares
@@ -28,13 +31,15 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType({"ranked": 5, "search_s": 0.0})
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
 
 
-def ranking(system: ServerlessSystem, function: int, slo_s: float) -> tuple[int, ...]:
+def ranking(
+    system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
+) -> tuple[int, ...]:
     """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
 
     Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
-    job, so without prices everything ties and the fastest wins.
+    job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
     """
-    time_s, cost = system.time_s[function], system.job_cost[function]
+    cost = system.job_cost[function]
     kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
     return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
 
@@ -45,6 +50,7 @@ class FastGsharePlanner:
     def __init__(self, system: ServerlessSystem, ranked: int, search_s: float) -> None:
         self._system, self._ranked, self._search_s = system, ranked, search_s
         self._shares = [static_shares(system, app) for app in system.applications]
+        self._profiles = [profile_s(system, app) for app in system.applications]
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int], Plan] = {}
         self._vgpus = [int(g) for g in system.space.vgpus]
@@ -62,10 +68,11 @@ class FastGsharePlanner:
 
     def _look(self, ask: Ask) -> Plan:
         function = self._system.applications[ask.application].function[ask.stage]
-        order = ranking(self._system, function, self._shares[ask.application][ask.stage])
+        time_s = self._profiles[ask.application][ask.stage]
+        order = ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
         batch = self._system.space.batch
         legal = tuple(n for n in order if batch[n] <= ask.length)
-        ranked = legal[: self._ranked] or fastest(self._system, function, self._ranked)
+        ranked = legal[: self._ranked] or too_late(self._system, function, self._ranked)
         return Plan(ranked, self._search_s, len(legal))
 
     def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
@@ -116,7 +123,7 @@ POLICY = Policy(
         "share; here a batch holds k of the vGPUs for the whole time, so rectangles become strips, and "
         "best-area fit becomes the fullest GPU that has room. It scales instances by load, without batches "
         "in a queue: here each batch is one choice. It names one configuration; the next best ones are our "
-        "fall-backs. Where nothing keeps the share, the fastest configuration for one job runs. The "
+        "fall-backs. Where nothing keeps the share, the scenario's rule for late jobs holds. The "
         "published autoscaler looks profiles up in a stub, which is not copied. The scheduler's own time is "
         "taken as 0; no figure was found."
     ),

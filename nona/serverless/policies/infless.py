@@ -20,41 +20,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.serverless.policies.choices import fastest
-from nona.serverless.policies.infless_candidates import Group, candidates
+from nona.serverless.policies.carried import RANKED
+from nona.serverless.policies.choices import profile_s, too_late
+from nona.serverless.policies.infless_candidates import Group, candidates, listed
 from nona.serverless.policies.options import known_options, number
 from nona.serverless.policies.slo_split import static_shares
 from nona.serverless.policy import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
 
 SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
+SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"wait": True, "vcpu_weight": 64.0, "gpu_weight": 14_200.0, "search_s": 0.0}
+    {
+        "wait": True,
+        "batch_vcpus": True,
+        "gpu_share": 0.5,
+        "vcpu_weight": 64.0,
+        "gpu_weight": 14_200.0,
+        "search_s": 0.0,
+    }
 )
 
 
 class InflessPlanner:
     """INFless for one system."""
 
-    def __init__(
-        self, system: ServerlessSystem, wait: bool, weights: tuple[float, float], search_s: float
-    ) -> None:
-        self._system, self._wait, self._search_s = system, wait, search_s
+    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+        self._system, self._wait, self._search_s = system, options["wait"], float(options["search_s"])
+        allowed = listed(system, options["batch_vcpus"], options["gpu_share"])
         self.place: Place | None = self._best_place
         self._groups: list[list[tuple[Group, ...]]] = []
         self._thresholds: list[list[NDArray[np.float64]]] = []
-        for app in system.applications:
-            shares = static_shares(system, app)
-            groups = [candidates(system, f, slo_s) for f, slo_s in zip(app.function, shares, strict=True)]
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        for app, profile in zip(system.applications, self._profiles, strict=True):
+            stages = zip(app.function, profile, static_shares(system, app), strict=True)
+            groups = [candidates(system, f, time_s, slo_s, allowed) for f, time_s, slo_s in stages]
             self._groups.append(groups)
             self._thresholds.append([np.unique([x for g in gs for x in g.least]) for gs in groups])
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
-        self._vcpu_weight = weights[0]
-        self._vgpu_weight = np.array([weights[1] / node.vgpus for node in system.invokers])
+        self._vcpu_weight = float(options["vcpu_weight"])
+        self._vgpu_weight = np.array([options["gpu_weight"] / node.vgpus for node in system.invokers])
         held = np.array([(n.vcpus, n.gpus * n.vgpus) for n in system.invokers], dtype=np.float64)
-        self._capacity = weights[0] * held[:, 0] + self._vgpu_weight * held[:, 1]
+        self._capacity = self._vcpu_weight * held[:, 0] + self._vgpu_weight * held[:, 1]
 
     def plan(self, ask: Ask) -> Plan:
         """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
@@ -75,7 +84,8 @@ class InflessPlanner:
         loaded = [(group, k) for group in groups if (k := group.loaded(ask.rate))]
         ranked = tuple(n for group, k in loaded if group.batch <= ask.length for n in group.numbers[:k])
         if not ranked:
-            ranked = fastest(self._system, self._system.applications[ask.application].function[ask.stage], 5)
+            function = self._system.applications[ask.application].function[ask.stage]
+            ranked = too_late(self._system, function, RANKED)
         target, timeout_s = (
             (loaded[0][0].batch, loaded[0][0].timeout_s[loaded[0][1] - 1]) if loaded else (0, 0.0)
         )
@@ -91,9 +101,8 @@ class InflessPlanner:
         room = (spare_v >= 0) & (spare_g >= 0)
         if not room.any():
             return None
-        function = self._system.applications[ask.application].function[ask.stage]
         left = (self._vcpu_weight * spare_v + self._vgpu_weight[:, None] * spare_g) / self._capacity[:, None]
-        throughput = batch / self._system.time_s[function, numbers]
+        throughput = batch / self._profiles[ask.application][ask.stage][numbers]
         cre = np.where(room, throughput / np.maximum(left, SMALLEST_LEFT), -1.0)
         for b in sorted(set(batch[room.any(axis=0)].tolist()), reverse=True):
             columns = np.flatnonzero(batch == b)
@@ -110,17 +119,16 @@ class InflessPlanner:
 def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
     """Split the SLOs and list the candidates of every stage."""
     given = known_options("infless", options, DEFAULTS)
-    if not isinstance(given["wait"], bool):
-        raise SimulationError(
-            f"Policy 'infless': option wait={given['wait']!r} must be true or false; change it."
-        )
-    weights = number("infless", given, "vcpu_weight"), number("infless", given, "gpu_weight")
-    if not min(weights) > 0:
-        raise SimulationError(
-            f"Policy 'infless': vcpu_weight={weights[0]:g} and gpu_weight={weights[1]:g} must be above 0; "
-            "raise them."
-        )
-    return InflessPlanner(system, given["wait"], weights, number("infless", given, "search_s"))
+    for name in ("wait", "batch_vcpus"):
+        if not isinstance(given[name], bool):
+            raise SimulationError(
+                f"Policy 'infless': option {name}={given[name]!r} must be true or false; change it."
+            )
+    for name in ("vcpu_weight", "gpu_weight"):
+        number("infless", given, name, SMALLEST_WEIGHT)
+    number("infless", given, "gpu_share", 0, 1)
+    number("infless", given, "search_s")
+    return InflessPlanner(system, given)
 
 
 POLICY = Policy(
@@ -132,8 +140,8 @@ POLICY = Policy(
         "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is one "
         "instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, as "
         "functions may take longer than one, and a single job needs no least rate. At the time-out the "
-        "largest batch that is full runs. Where nothing keeps the share, the fastest configuration for one "
-        "job runs. The code's slips (the best CRE kept between rounds, rows overwritten when they parse) "
+        "largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late jobs "
+        "holds. The code's slips (the best CRE kept between rounds, rows overwritten when they parse) "
         "are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own time is "
         "taken as 0; no figure was found."
     ),
@@ -142,6 +150,8 @@ POLICY = Policy(
     option_help=MappingProxyType(
         {
             "wait": "Whether a batch may wait until it is full or its time-out is over.",
+            "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
+            "gpu_share": "The most of a GPU that a batch gets; the code's lists end at a half.",
             "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
             "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
             "search_s": "Seconds charged for a decision.",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.serverless.policies.choices import usable
 from nona.serverless.system import ServerlessSystem
 
@@ -49,16 +52,37 @@ class Group(NamedTuple):
         return bisect_right(self.least, rate)
 
 
-def candidates(system: ServerlessSystem, function: int, slo_s: float) -> tuple[Group, ...]:
+def listed(system: ServerlessSystem, batch_vcpus: bool, gpu_share: float) -> NDArray[np.bool_]:
+    """(C,) Whether INFless's enumeration reaches a configuration.
+
+    It goes up to 2 vCPUs for one job and b for b jobs (with ``batch_vcpus``), and to ``gpu_share`` of a
+    GPU; the smallest numbers of vCPUs and vGPUs of the scenario are always listed.
+    """
+    space = system.space
+    share = space.vgpus <= gpu_share * max(node.vgpus for node in system.invokers)
+    found: NDArray[np.bool_] = share | (space.vgpus == space.vgpus.min())
+    if batch_vcpus:
+        found &= (space.vcpus <= np.maximum(2, space.batch)) | (space.vcpus == space.vcpus.min())
+    return found
+
+
+def candidates(
+    system: ServerlessSystem,
+    function: int,
+    time_s: NDArray[np.float64],
+    slo_s: float,
+    allowed: NDArray[np.bool_] | None = None,
+) -> tuple[Group, ...]:
     """All candidates under a stage's share of the SLO, the largest batch first.
 
     The budget is SLO for one job and SLO/2 for more, so that a batch can fill while the one before runs.
+    ``time_s``: (C,) seconds of each configuration, as profiled; ``allowed``: (C,), all if not given.
     """
-    time_s, batch = system.time_s[function], system.space.batch
+    batch = system.space.batch
     kept: dict[int, list[tuple[float, float, int]]] = {}
     for n in usable(system, function):
         b, t = int(batch[n]), float(time_s[n])
-        if t <= (slo_s if b == 1 else slo_s / 2):
+        if (allowed is None or allowed[n]) and t <= (slo_s if b == 1 else slo_s / 2):
             kept.setdefault(b, []).append((t, float(system.price_per_s[n]), n))
     groups = []
     for b in sorted(kept, reverse=True):

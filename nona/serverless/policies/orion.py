@@ -19,8 +19,10 @@ from nona.serverless.policies.orion_search import Found, Limits, Model, search
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
 
+#: Seconds of one core to convolve the latency distributions of three to five stages in bins of 1 ms.
+STEP_S = 1e-3
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"cutoff_s": 0.1, "step_s": 1e-4, "percentile": 95.0, "priority": "latency", "rounds": 10_000}
+    {"cutoff_s": 0.1, "step_s": STEP_S, "percentile": 95.0, "priority": "latency", "rounds": 10_000}
 )
 
 
@@ -68,10 +70,10 @@ POLICY = Policy(
         "Sizes are jobs, vCPUs and vGPUs in place of memory. Latencies are normal in place of measured "
         "distributions, and batches are taken to be full. The search is best first over all states seen, "
         "where the code only goes on from the last; the cut-off (recollected: 0.1 s) and the time per "
-        "evaluated neighbour (an assumption) are options, and the modelled time is charged to every call "
-        "that is planned. On a cut-off the best so far is used. Bundling and its right pre-warming "
-        "are left to the platform. A plan that cannot be used is a configuration miss; the nearest "
-        "configurations are our fall-backs, Orion has none."
+        "evaluated neighbour (an assumption: what convolving latency distributions took on one core) are "
+        "options, and the modelled time is charged to every call that is planned. On a cut-off the best so "
+        "far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used is a "
+        "configuration miss; the nearest configurations are our fall-backs, Orion has none."
     ),
     prepare=prepare,
     defaults=DEFAULTS,

@@ -75,7 +75,7 @@ class Limits:
     """
 
     cutoff_s: float = 0.1
-    step_s: float = 1e-4
+    step_s: float = 1e-3
     rounds: int = 10_000
     priority: str = "latency"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
-from nona.serverless.policies import esg, fast_gshare, fixed, infless, orion
+from nona.serverless.policies import aquatope, esg, fast_gshare, fixed, infless, orion
 from nona.serverless.policy import Policy
 
-_MODULES = (esg, infless, fast_gshare, orion, fixed)
+_MODULES = (esg, infless, fast_gshare, orion, aquatope, fixed)
 _registry: dict[str, Policy] = {m.POLICY.name: m.POLICY for m in _MODULES}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
-from nona.serverless.policies.choices import usable
+from nona.serverless.policies.choices import profile_s, usable
 from nona.serverless.system import ServerlessSystem
 
 
@@ -32,5 +32,6 @@ def split(application: Application, weight: NDArray[np.float64]) -> tuple[float,
 
 def static_shares(system: ServerlessSystem, application: Application) -> tuple[float, ...]:
     """(S,) Seconds of the SLO for each stage, in proportion to its mean time over its configurations."""
-    mean = [float(system.time_s[f, list(usable(system, f))].mean()) for f in application.function]
+    rows = zip(profile_s(system, application), application.function, strict=True)
+    mean = [float(row[list(usable(system, f))].mean()) for row, f in rows]
     return split(application, np.array(mean))
