@@ -1,0 +1,132 @@
+"""What ``nona serverless`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nona.report.serverless.titles import pareto_title
+from nona.report.serverless.words import PER, cost_text, dollars, rate_text
+from nona.report.text import or_dash, share_text, table, time_text
+
+Row = Mapping[str, Any]
+COLUMNS = (
+    "policy",
+    "SLOs kept",
+    f"$ per {PER:,}",
+    "$ per hit",
+    "mean",
+    "p95",
+    "misses",
+    "cold",
+    "batch",
+    "state",
+)
+MORE = ("policy", "search", "steps", "local", "vCPUs", "vGPUs", "stranded", "forced", "rechecks")
+
+
+def policy_rows(report: Row) -> list[dict[str, str]]:
+    """The main figures of each policy, in words."""
+    return [
+        {
+            "policy": name,
+            "SLOs kept": rate_text(p["slo_hit_rate"]),
+            f"$ per {PER:,}": cost_text(p["cost_per_call_usd"]),
+            "$ per hit": dollars(p["cost_per_hit_usd"]["mean"]),
+            "mean": time_text(p["latency_s"]["mean"]),
+            "p95": time_text(p["latency_s"]["p95"]),
+            "misses": rate_text(p["configuration_miss_rate"]),
+            "cold": or_dash(p["cold_start_rate"], "{:.2%}".format),
+            "batch": or_dash(p["mean_batch"], "{:.2f}".format),
+            "state": p["state"],
+        }
+        for name, p in report["policies"].items()
+    ]
+
+
+def platform_rows(report: Row) -> list[dict[str, str]]:
+    """What each policy made of the platform."""
+    return [
+        {
+            "policy": name,
+            "search": time_text(p["search_s"]["mean"]),
+            "steps": or_dash(p["steps_mean"], "{:.0f}".format),
+            "local": or_dash(p["locality"], share_text),
+            "vCPUs": or_dash(p["utilization"]["vcpu"], share_text),
+            "vGPUs": or_dash(p["utilization"]["vgpu"], share_text),
+            "stranded": or_dash(p["stranded_vgpus"], "{:.2f}".format),
+            "forced": or_dash(p["forced"], "{:.2%}".format),
+            "rechecks": or_dash(p["rechecks"], "{:.2f}".format),
+        }
+        for name, p in report["policies"].items()
+    ]
+
+
+def application_rows(report: Row) -> list[dict[str, str]]:
+    """Each application under each policy."""
+    return [
+        {
+            "application": application,
+            "policy": name,
+            "SLO": time_text(row["slo_s"]),
+            "kept": or_dash(row["slo_hit_rate"], lambda share: share_text(share, 1)),
+            "median": time_text(row["latency_s"]["p50"]),
+            "p95": time_text(row["latency_s"]["p95"]),
+            f"$ per {PER:,}": dollars(row["cost_per_call_usd"]),
+        }
+        for application in next(iter(report["policies"].values()))["applications"]
+        for name, p in report["policies"].items()
+        for row in [p["applications"][application]]
+    ]
+
+
+def serverless_text(report: Row) -> str:
+    """One simulation: finding, tables, checks."""
+    by_application = application_rows(report)
+    lines = [
+        pareto_title(report) + ".",
+        "",
+        table(policy_rows(report), COLUMNS),
+        "",
+        table(platform_rows(report), MORE),
+        "",
+        table(by_application, tuple(by_application[0])),
+        "",
+        *_oracle_lines(report["oracle"]),
+        *(f"{n}: {p['state_reason']}" for n, p in report["policies"].items() if p["state_reason"]),
+        f"{_setting(report['setting'])}, {report['seconds']:.1f} s; intervals at 95 %{_checks(report)}",
+    ]
+    return "\n".join(lines)
+
+
+def sharing_text(reports: Mapping[str, Row]) -> str:
+    """The same workload under several ways of sharing, side by side."""
+    rows = [
+        {"sharing": mode if first == name else "", "policy": name, **row}
+        for mode, report in reports.items()
+        for first in [next(iter(report["policies"]))]
+        for name, row in zip(report["policies"], policy_rows(report), strict=True)
+    ]
+    columns = ("sharing", *COLUMNS)
+    return "\n".join([table(rows, columns), "", _setting(next(iter(reports.values()))["setting"])])
+
+
+def _oracle_lines(oracle: Row) -> Iterator[str]:
+    if oracle["cost_per_call_usd"] is not None:
+        yield f"oracle: {dollars(oracle['cost_per_call_usd'])} per {PER:,} calls, {oracle['how']}"
+
+
+def _setting(setting: Row) -> str:
+    if not setting:
+        return "simulated"
+    return (
+        f"{setting['replications']} runs of {setting['calls']:,} calls, seed {setting['seed']}, "
+        f"{setting['nodes']} nodes, {setting['sharing']}"
+    )
+
+
+def _checks(report: Row) -> str:
+    if not report["checks"]:
+        return ""
+    told = "all passed" if all(report["checks"].values()) else "FAILED: " + "; ".join(report["failed_checks"])
+    return f"; checks: {told}"

@@ -1,0 +1,211 @@
+"""How many nodes keep the SLOs under a policy, by simulation with the same random numbers for every count.
+
+A count *keeps* the target when the whole interval of its hit rate lies above it, *misses* it when the
+whole interval lies below; while the target is inside, replications are added up to a bound, and what is
+then still open does not keep it. The count is doubled until one keeps the target and then halved towards
+the least. More nodes need not help: they spread warm containers and inputs. So the counts next to the one
+found are looked at as well, see :func:`fewest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from nona.errors import ScenarioError
+from nona.scenario import Scenario
+from nona.serverless.metrics import ServerlessSummary
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.intervals import Interval
+from nona.sources import Sources
+from nona.study.numbers import with_value
+from nona.study.serverless.run import simulate_serverless_scenario
+
+Verdict = Literal["keeps", "misses", "open"]
+MOST = 256
+BESIDE = 2
+FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
+_NO_SOURCES = Sources()
+
+
+@dataclass(frozen=True, slots=True)
+class TriedNodes:
+    """One count: hit rate with its interval, what that says, and the cluster's price, US dollars an hour.
+
+    ``held_usd_hour`` is what batches held, at the same prices: a cluster is paid for whether used or not.
+    """
+
+    nodes: int
+    hit_rate: Interval
+    verdict: Verdict
+    usd_hour: float
+    held_usd_hour: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodesFor:
+    """The fewest nodes under one policy, ``None`` where ``most`` are too few; ``tried`` in order of count."""
+
+    policy: str
+    target: float
+    found: TriedNodes | None
+    tried: tuple[TriedNodes, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapacitySize:
+    """How much is simulated: ``calls`` per run; replications at first and at most; counts at most."""
+
+    calls: int = 2000
+    first: int = FIRST_REPLICATIONS
+    replications: int = MOST_REPLICATIONS
+    most: int = MOST
+
+
+def nodes_for(
+    scenario: Scenario,
+    policy: str,
+    target: float,
+    sources: Sources = _NO_SOURCES,
+    *,
+    size: CapacitySize | None = None,
+    group: int = 0,
+    workers: int = 1,
+    on_tried: Callable[[TriedNodes], None] = lambda tried: None,
+) -> NodesFor:
+    """The fewest nodes of ``cluster.servers[group]`` with which ``policy`` keeps ``target`` of the SLOs.
+
+    Parameters
+    ----------
+    on_tried
+        Called with every count as it is judged; what it raises (``Cancelled``) comes out.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such group, or the target is not between 0 and 1.
+    """
+    chosen = size or CapacitySize()
+    if not 0 < target < 1:
+        raise ScenarioError([f"Nodes: target {target:g} must lie between 0 and 1; give 0.99 for 99 %."])
+    if not 0 <= group < len(scenario.cluster.servers):
+        raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose a group that there is."])
+    tried: dict[int, TriedNodes] = {}
+
+    def keeps(nodes: int) -> bool:
+        if nodes not in tried:
+            changed = with_value(scenario, f"cluster.servers[{group}].count", nodes)
+            tried[nodes] = _judged(changed, policy, target, sources, chosen, nodes, workers)
+            on_tried(tried[nodes])
+        return tried[nodes].verdict == "keeps"
+
+    least = fewest(keeps, chosen.most)
+    found = None if least is None else tried[least]
+    return NodesFor(policy, target, found, tuple(tried[n] for n in sorted(tried)), chosen.most)
+
+
+def fewest(keeps: Callable[[int], bool], most: int, beside: int = BESIDE) -> int | None:
+    """The fewest nodes that keep a target which need not be monotone in their number.
+
+    A count is *settled* when it keeps the target and the ``beside`` counts above it do so too (as far as
+    they are in 1…``most``). The answer is settled and none of the ``beside`` counts below it is; nothing is
+    said of counts further below that were not looked at.
+
+    >>> fewest(lambda n: n >= 10, 100), fewest(lambda n: n in (6, 8) or n >= 10, 100)
+    (10, 10)
+    >>> fewest(lambda n: n != 20, 100), fewest(lambda n: False, 100)
+    (1, None)
+    """
+
+    def settled(nodes: int) -> bool:
+        return all(keeps(n) for n in range(nodes, min(nodes + beside, most) + 1))
+
+    found = _halved(keeps, most)
+    while found is not None and not settled(found):
+        found = found + 1 if found < most else None
+    while found is not None:
+        below = next((n for n in range(max(1, found - beside), found) if settled(n)), None)
+        if below is None:
+            break
+        found = below
+    return found
+
+
+def _halved(keeps: Callable[[int], bool], most: int) -> int | None:
+    """A count that keeps while the one before it does not, by doubling and halving.
+
+    >>> _halved(lambda n: n >= 10, 100), _halved(lambda n: n >= 10, 9)
+    (10, None)
+    """
+    high = 1
+    while not keeps(high):
+        if high == most:
+            return None
+        high = min(2 * high, most)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
+
+
+def _judged(
+    scenario: Scenario,
+    policy: str,
+    target: float,
+    sources: Sources,
+    size: CapacitySize,
+    nodes: int,
+    workers: int,
+) -> TriedNodes:
+    """Simulate one count with more and more replications until its interval leaves the target."""
+    replications = size.first
+    while True:
+        result = simulate_serverless_scenario(
+            scenario,
+            sources,
+            policies=(policy,),
+            calls=size.calls,
+            replications=replications,
+            workers=workers,
+            oracle=False,
+        )
+        summary = result.summaries[policy]
+        verdict = judged(summary.slo_hit_rate, target, summary.state)
+        if verdict != "open" or replications >= size.replications:
+            system = result.system
+            return TriedNodes(
+                nodes, summary.slo_hit_rate, verdict, cluster_usd_hour(system), held_usd_hour(summary, system)
+            )
+        replications = min(2 * replications, size.replications)
+
+
+def judged(hits: Interval, target: float, state: str = "stable") -> Verdict:
+    """What an interval of a hit rate says about a target; a backlog that grows never keeps one.
+
+    >>> judged(Interval(0.99, 0.005, 4), 0.98), judged(Interval(0.99, 0.02, 4), 0.98)
+    ('keeps', 'open')
+    """
+    if state == "overloaded" or hits.high < target:
+        return "misses"
+    return "keeps" if hits.low > target else "open"
+
+
+def cluster_usd_hour(system: ServerlessSystem) -> float:
+    """US dollars an hour of all vCPUs and vGPUs of the cluster, used or not.
+
+    Formula: Σ over nodes of vCPUs · price + GPUs · vGPUs · price.
+    """
+    return sum(
+        node.vcpus * system.prices.vcpu_hour + node.gpus * node.vgpus * system.prices.vgpu_hour
+        for node in system.invokers
+    )
+
+
+def held_usd_hour(summary: ServerlessSummary, system: ServerlessSystem) -> float:
+    """US dollars an hour of the vCPUs and vGPUs that batches held in the mean."""
+    vcpus = sum(node.vcpus for node in system.invokers) * summary.vcpu_utilization.mean
+    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * summary.vgpu_utilization.mean
+    return float(vcpus * system.prices.vcpu_hour + vgpus * system.prices.vgpu_hour)

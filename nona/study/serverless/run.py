@@ -1,0 +1,130 @@
+"""Simulate a serverless scenario: its policies, their summaries, the oracle beside them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.scenario import Scenario
+from nona.scenario_serverless import ServerlessSpec
+from nona.serverless.engine.run import RunOptions, ServerlessProgress
+from nona.serverless.metrics import ServerlessSummary, summarise
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.policy import Policy
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.replications import run_policies
+from nona.serverless.system import ServerlessSystem
+from nona.sources import Sources
+from nona.study.numbers import with_value
+from nona.study.serverless.preparation import prepare_serverless
+
+_NO_SOURCES = Sources()
+OnProgress = Callable[[ServerlessProgress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ServerlessResult:
+    """What came out: per policy a summary over its replications and the records of each.
+
+    ``oracle`` has ``cost_per_call_usd`` and ``how`` it was found; ``checks`` policy → rows of (name, held,
+    detail). ``setting`` says what was run: name, calls, warm-up, replications, seed, sharing, nodes, options.
+    """
+
+    system: ServerlessSystem
+    summaries: Mapping[str, ServerlessSummary]
+    records: Mapping[str, tuple[ServerlessRecords, ...]]
+    oracle: Mapping[str, Any] | None
+    checks: Mapping[str, tuple[tuple[str, bool, str], ...]]
+    seconds: float
+    setting: Mapping[str, Any]
+
+
+def simulate_serverless_scenario(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    policies: Sequence[str] = (),
+    calls: int | None = None,
+    replications: int | None = None,
+    workers: int = 1,
+    stories: int = 0,
+    snapshot_s: float | None = None,
+    oracle: bool = True,
+    on_progress: OnProgress | None = None,
+) -> ServerlessResult:
+    """Run every policy in every replication; equal random numbers for all policies.
+
+    Parameters
+    ----------
+    policies
+        Names, in place of the scenario's; options are those of the scenario's entry of that name.
+    calls, replications
+        In place of ``simulation.jobs`` and ``simulation.replications``.
+    workers
+        Processes; results do not depend on it.
+    stories, snapshot_s
+        As :class:`~nona.serverless.engine.options.RunOptions` has them.
+    on_progress
+        May raise :class:`~nona.simulation.run.Cancelled`.
+
+    Raises
+    ------
+    NonaError
+        When the scenario is not serverless, or a policy or option is not known.
+    """
+    begin = time.perf_counter()
+    system = prepare_serverless(scenario, sources)
+    chosen = chosen_policies(scenario, policies)
+    run = RunOptions(
+        calls=scenario.simulation.jobs if calls is None else calls,
+        warmup=warmup_of(scenario),
+        stories=stories,
+        snapshot_s=snapshot_s,
+    )
+    count = scenario.simulation.replications if replications is None else replications
+    records = run_policies(system, chosen, run, count, workers, on_progress)
+    return ServerlessResult(
+        system=system,
+        summaries={name: summarise(system, runs) for name, runs in records.items()},
+        records=records,
+        oracle=None,
+        checks={},
+        seconds=time.perf_counter() - begin,
+        setting={
+            "name": scenario.name,
+            "calls": run.calls,
+            "warmup": run.first,
+            "replications": count,
+            "seed": scenario.seed,
+            "sharing": system.sharing.mode,
+            "nodes": len(system.invokers),
+            "configurations": len(system.space),
+            "options": {p.name: {**p.defaults, **options} for p, options in chosen},
+        },
+    )
+
+
+def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Mapping[str, Any]]]:
+    """The policies called ``names`` (none: the scenario's), each with the scenario's options for it."""
+    spec = scenario.serverless or ServerlessSpec()
+    own = {entry.name: entry.options for entry in spec.policies}
+    return [(get_policy(name), own.get(name, {})) for name in dict.fromkeys(names or own)]
+
+
+def warmup_of(scenario: Scenario) -> int | None:
+    """Calls before the window: the scenario's number, else ``None`` for the usual share."""
+    warmup = scenario.simulation.warmup
+    return warmup if isinstance(warmup, int) else None
+
+
+def with_sharing(scenario: Scenario, mode: str) -> Scenario:
+    """The scenario with its GPUs shared in another way.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such way.
+    """
+    return with_value(scenario, "serverless.sharing.mode", mode)
