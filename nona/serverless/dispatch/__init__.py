@@ -1,1 +1,1 @@
-"""Where a batch goes: home invokers, ordered candidates, which queue is next, and warm containers."""
+"""Where a batch goes: home invokers, ordered candidates, cold and warm containers."""
