@@ -1,0 +1,169 @@
+"""The least that any policy can pay: a bound on the cost of a call from below, by a stated relaxation.
+
+What is relaxed: resources are unlimited, nothing waits, nothing is moved, every container is warm, every
+batch is full and alone on its GPU part, the fastest kind of invoker serves it, the noise of the whole call
+is known before its first configuration is chosen, and configurations may be mixed in any proportions.
+
+With ν_s the noise of stage s, t and c the least time and cost a job of a configuration, and D the SLO, a
+call that keeps D pays at least (Lagrange's dual; P is a path of the DAG, λ dollars a second)::
+
+    V(ν) = max over λ ≥ 0 of  Σ_{s∈P} ν_s · min_c (c_s + λ t_s)  −  λ D  +  Σ_{s∉P} ν_s · min c_s
+
+and one that does not keep it at least V0(ν) = Σ ν_s · min c_s. Both hold for every call: with the noise
+of the oldest job of each of its batches, which is the one that counts, and its part of their costs. Who is
+the oldest job is settled before its noise shows, so however a policy forms batches, ν is drawn as the
+noise of single calls is. Hence the mean cost of a call, of which a share h keep the SLO, is at least::
+
+    L(h) = E V0  +  least over events A of probability h of  E (V − V0) 1_A
+
+and the cost per hit at least min_h L(h) / h. Without noise this holds for every run, with noise for the
+expectation (up to the sampling error of the draws). It holds for policies that complete all calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.random_streams import RandomStreams
+from nona.serverless.application import Application
+from nona.serverless.arrivals import LEAST_NOISE
+from nona.serverless.sharing.registry import make_pool
+from nona.serverless.sharing.times import gpu_seconds
+from nona.serverless.system import ServerlessSystem
+
+Floats = NDArray[np.float64]
+HOW = (
+    "unlimited resources, no waiting, transfers, cold starts or set-up, full batches, noise known in "
+    "advance, configurations mixed at will"
+)
+DRAWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """What calls must cost, from draws of the noise.
+
+    ``weight``, ``any_usd``, ``hit_usd``: (n,) of each draw its probability, the least cost without a
+    limit (V0), and with the SLO kept (V), infinite where it cannot be kept.
+    """
+
+    weight: Floats
+    any_usd: Floats
+    hit_usd: Floats
+
+    @cached_property
+    def most_hits(self) -> float:
+        """No policy keeps the SLO of a larger share of calls."""
+        return float(self.weight[np.isfinite(self.hit_usd)].sum())
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Shares of hits, from 0 up, and L there; the draws where keeping the SLO costs least come first."""
+        possible = np.isfinite(self.hit_usd)
+        extra = (self.hit_usd - self.any_usd)[possible]
+        order = np.argsort(extra, kind="stable")
+        weight = self.weight[possible][order]
+        share = np.concatenate([[0.0], np.cumsum(weight)])
+        paid = np.concatenate([[0.0], np.cumsum(weight * extra[order])])
+        return share, float(self.weight @ self.any_usd) + paid
+
+    def cost_per_call_usd(self, hits: float = 1.0) -> float:
+        """L(``hits``): least mean cost of a call when that share keeps the SLO, or as many as can."""
+        return float(np.interp(min(hits, self.most_hits), *self._sums))
+
+    @cached_property
+    def cost_per_hit_usd(self) -> float:
+        """Least cost per call that keeps its SLO; infinite if none can."""
+        share, least = self._sums
+        some = share > 0
+        return float((least[some] / share[some]).min()) if some.any() else float("inf")
+
+
+def application_bounds(system: ServerlessSystem, draws: int = DRAWS) -> tuple[Bound, ...]:
+    """The bound of each application, by ``draws`` of the noise; without noise one is enough."""
+    time_s, cost = least_times(system)
+    streams = RandomStreams(system.seed, 0)
+    found = []
+    for app in system.applications:
+        if system.noise:
+            z = streams.generator("serverless", "oracle", app.name).standard_normal((draws, app.stages))
+            noise = np.maximum(LEAST_NOISE, 1 + system.noise * z)
+        else:
+            noise = np.ones((1, app.stages))
+        functions = list(app.function)
+        found.append(_bound(app, noise, time_s[functions], cost[functions]))
+    return tuple(found)
+
+
+def oracle(system: ServerlessSystem, draws: int = DRAWS) -> Bound:
+    """The bound for calls of all applications, mixed by their rates.
+
+    A share of hits is then a share of all calls, and the applications where they are cheapest come first.
+    """
+    return mixed(system, application_bounds(system, draws))
+
+
+def mixed(system: ServerlessSystem, bounds: Sequence[Bound]) -> Bound:
+    """One bound of the applications' bounds."""
+    rates = np.array([app.rate for app in system.applications])
+    shares = (rates / rates.sum()).tolist()
+    return Bound(
+        weight=np.concatenate([share * b.weight for share, b in zip(shares, bounds, strict=True)]),
+        any_usd=np.concatenate([b.any_usd for b in bounds]),
+        hit_usd=np.concatenate([b.hit_usd for b in bounds]),
+    )
+
+
+def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
+    """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
+    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+    time_s = system.cpu_s + np.min([gpu_seconds(system, pool) for pool in pools], axis=0)
+    fits = np.array([any(p.fits(c) for p in pools) for c in system.space.configurations])
+    time_s = np.where(fits & system.fits_somewhere, time_s, np.inf)
+    return time_s, time_s * system.price_per_s / system.space.batch
+
+
+def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats) -> Bound:
+    """The bound of one application: noise (n, S), times and costs (S, C)."""
+    prices = _prices(time_s, cost)
+    finite = np.isfinite(time_s)
+    time = np.where(finite, time_s, 0.0)
+    value = np.where(finite[..., None], cost[..., None] + prices * time[..., None], np.inf).min(axis=1)
+    cheapest = value[:, 0]
+    any_usd: Floats = noise @ cheapest
+    hit_usd = any_usd.copy()
+    for path in _paths(app, time_s, cost):
+        dual = noise[:, path] @ (value[path] - cheapest[path, None]) - prices * app.slo_s
+        hit_usd = np.maximum(hit_usd, any_usd + dual.max(axis=1))
+        hit_usd[noise[:, path] @ time_s[path].min(axis=1) > app.slo_s * (1 + 1e-12)] = np.inf
+    return Bound(np.full(len(noise), 1 / len(noise)), any_usd, hit_usd)
+
+
+def _prices(time_s: Floats, cost: Floats) -> Floats:
+    """Prices λ at which the best configuration of some stage changes, 0 first: the dual peaks at one."""
+    found = {0.0}
+    for time, usd in zip(time_s, cost, strict=True):
+        order = [i for i in np.lexsort((time, usd)).tolist() if np.isfinite(time[i])]
+        at = order[0]
+        while True:
+            faster = [i for i in order if time[i] < time[at]]
+            if not faster:
+                break
+            slopes = [(usd[i] - usd[at]) / (time[at] - time[i]) for i in faster]
+            least = min(slopes)
+            at = min((i for i, s in zip(faster, slopes, strict=True) if s == least), key=lambda i: time[i])
+            found.add(float(least))
+    return np.array(sorted(found))
+
+
+def _paths(app: Application, time_s: Floats, cost: Floats) -> list[list[int]]:
+    """Paths that are long when all is cheapest, or fastest; of a chain the only one."""
+    stages = np.arange(app.stages)
+    cheapest = time_s[stages, cost.argmin(axis=1)]
+    weights = (cheapest, time_s.min(axis=1))
+    return [list(p) for p in dict.fromkeys(app.dag.critical_path(w.tolist())[1] for w in weights)]

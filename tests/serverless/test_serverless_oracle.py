@@ -1,0 +1,151 @@
+"""No policy undercuts the oracle: against linear programs, exhaustive choice, and runs of any policy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from nona.graph.dag import Dag
+from nona.serverless.application import Application
+from nona.serverless.configuration import grid
+from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.function import Function, TableTimes
+from nona.serverless.metrics import summarise
+from nona.serverless.oracle import Bound, application_bounds, mixed, oracle
+from nona.serverless.policies.esg import POLICY as ESG
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.policy import Ask, Place, Plan, Policy
+from nona.serverless.system import Invoker, ServerlessSystem
+
+SPACE = grid([1, 2], [1, 2], [1, 2])
+CHAIN, DIAMOND = ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 3), (2, 3))
+
+
+def random_system(seed: int, noise: float = 0.0, slo: float = 0.9) -> ServerlessSystem:
+    """A chain and a diamond of random functions; SLOs between the fastest and the smallest choice."""
+    draws = np.random.default_rng(seed)
+    functions = tuple(
+        Function(f"f{i}", TableTimes(dict(zip(SPACE.configurations, row, strict=True))))
+        for i, row in enumerate((0.02 + 0.1 * draws.random((5, len(SPACE)))).tolist())
+    )
+    applications = []
+    for name, edges in (("chain", CHAIN), ("diamond", DIAMOND)):
+        n = 1 + max(v for _, v in edges)
+        of, dag = tuple(draws.integers(0, 5, n).tolist()), Dag.from_edges(n, edges)
+        times = np.array([functions[f].seconds(SPACE)[1] for f in of])
+        low, high = (dag.critical_path(t.tolist())[0] for t in (times.min(axis=1), times.max(axis=1)))
+        limit = low + slo * draws.random() * (high - low)
+        names = tuple(f"s{i}" for i in range(n))
+        applications.append(Application(name, names, of, dag, (0.0,) * n, limit, draws.uniform(1, 3)))
+    nodes = (Invoker(vcpus=8),) * 4
+    return ServerlessSystem(SPACE, functions, tuple(applications), nodes, noise=noise, seed=seed)
+
+
+@dataclass
+class AnyPlanner:
+    """Whatever a generator says."""
+
+    system: ServerlessSystem
+    draws: np.random.Generator
+    place: Place | None = field(default=None)
+
+    def plan(self, ask: Ask) -> Plan:
+        """Some configuration whose batch the queue fills."""
+        legal = np.flatnonzero(self.system.space.batch <= ask.length)
+        return Plan((int(self.draws.choice(legal)),))
+
+
+def any_policy(seed: int) -> Policy:
+    """A policy without sense."""
+
+    def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> AnyPlanner:
+        return AnyPlanner(system, np.random.default_rng(seed))
+
+    return Policy("any", "Any", "", "", "", prepare, {}, {})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_run_of_any_policy_undercuts_it(seed: int) -> None:
+    system = random_system(seed)
+    bounds = application_bounds(system)
+    policies = [any_policy(1), any_policy(2), ESG, get_policy("fixed")]
+    for policy in policies:
+        got = summarise(system, [simulate_serverless(system, policy, {}, RunOptions(150, 20))])
+        assert got.in_flight == 0
+        for app, bound in zip(got.applications, bounds, strict=True):
+            hits = app.slo_hit_rate.mean
+            assert hits <= bound.most_hits
+            assert app.cost_per_call_usd.mean >= bound.cost_per_call_usd(hits) * (1 - 1e-9)
+            assert hits == 0 or app.cost_per_call_usd.mean / hits >= bound.cost_per_hit_usd * (1 - 1e-9)
+
+
+def test_with_noise_it_holds_for_the_mean() -> None:
+    system = random_system(11, noise=0.2)
+    bound = oracle(system)
+    for policy in (ESG, get_policy("fixed")):
+        runs = [simulate_serverless(system, policy, {}, RunOptions(1500, 20))]
+        got = summarise(system, runs)
+        assert got.cost_per_call_usd.mean >= 0.99 * bound.cost_per_call_usd(got.slo_hit_rate.mean)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_chain_costs_what_the_linear_program_says(seed: int) -> None:
+    """Mixtures: min Σ c·x, Σ t·x at most the SLO, the x of a stage adding up to 1; and no path beats it."""
+    system = random_system(seed, slo=0.5)
+    app, bound = system.applications[0], application_bounds(system)[0]
+    time = system.time_s[list(app.function)]
+    cost = system.job_cost[list(app.function)]
+    n, c = time.shape
+    program = linprog(
+        cost.ravel(),
+        A_ub=time.reshape(1, -1),
+        b_ub=[app.slo_s],
+        A_eq=np.kron(np.eye(n), np.ones(c)),
+        b_eq=np.ones(n),
+    )
+    assert bound.cost_per_call_usd() == pytest.approx(program.fun, rel=1e-7)
+    every = product(range(c), repeat=n)
+    paths = (tuple(enumerate(p)) for p in every)
+    exact = min((sum(cost[i] for i in p) for p in paths if sum(time[i] for i in p) <= app.slo_s), default=inf)
+    assert bound.cost_per_call_usd() <= exact * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_choice_for_a_diamond_undercuts_it(seed: int) -> None:
+    system = random_system(seed, slo=0.5)
+    app, bound = system.applications[1], application_bounds(system)[1]
+    stages = range(app.stages)
+    time, cost = (x[list(app.function)] for x in (system.time_s, system.job_cost))
+    exact = min(
+        sum(cost[s, p[s]] for s in stages)
+        for p in product(range(len(SPACE)), repeat=app.stages)
+        if app.longest_s(time[stages, p]) <= app.slo_s
+    )
+    assert cost.min(axis=1).sum() <= bound.cost_per_call_usd() <= exact * (1 + 1e-12)
+
+
+def test_shares_of_hits() -> None:
+    """Four draws: hits cost 0, 1, 5 more than nothing at all, and one cannot be a hit."""
+    bound = Bound(np.full(4, 0.25), np.full(4, 2.0), np.array([7.0, 2.0, inf, 3.0]))
+    assert bound.most_hits == 0.75
+    assert _at(bound, [0, 0.25, 0.5, 0.75, 1]) == pytest.approx([2, 2, 2.25, 3.5, 3.5])
+    assert bound.cost_per_hit_usd == pytest.approx(min(2 / 0.25, 2.25 / 0.5, 3.5 / 0.75))
+    never = Bound(np.ones(1), np.ones(1), np.array([inf]))
+    assert (never.cost_per_call_usd(), never.cost_per_hit_usd, never.most_hits) == (1.0, inf, 0.0)
+
+
+def test_applications_are_mixed_by_their_rates() -> None:
+    system = random_system(3)
+    bounds = application_bounds(system)
+    rates = [app.rate for app in system.applications]
+    mean = np.average([b.cost_per_call_usd() for b in bounds], weights=rates)
+    assert mixed(system, bounds).cost_per_call_usd() == pytest.approx(mean)
+
+
+def _at(bound: Bound, hits: Sequence[float]) -> list[float]:
+    return [bound.cost_per_call_usd(h) for h in hits]
