@@ -1,4 +1,4 @@
-"""The command line: ``nona app | inspect | contract | place | simulate | sweep | study``, and lists.
+"""The command line: ``nona app | inspect | contract | place | simulate | sweep | serverless | study``, lists.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
 errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import __version__, capacity_command, commands, contract_command, study_command, sweep_command
+from nona import (
+    __version__,
+    capacity_command,
+    commands,
+    contract_command,
+    serverless_command,
+    study_command,
+    sweep_command,
+)
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]
@@ -80,6 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     capacity = add("capacity", help="the fewest servers, or the cheapest, that keep the SLOs by prediction")
     capacity_command.add_arguments(capacity)
     _json(capacity, commands.capacity)
+
+    serverless = add("serverless", help="serverless workflows under configuration policies: SLOs and costs")
+    serverless_command.add_arguments(serverless)
+    _json(serverless, commands.serverless)
 
     study = add("study", help="a study that ships with the program, as the paper's evaluation")
     study_command.add_arguments(study)

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nona import app_root, capacity_command, contract_command, samples, study, sweep_command
+from nona import (
+    app_root,
+    capacity_command,
+    contract_command,
+    samples,
+    serverless_command,
+    study,
+    sweep_command,
+)
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.catalogue import devices as device_catalogue
@@ -85,6 +93,7 @@ def place(arguments: argparse.Namespace) -> None:
 
 def simulate(arguments: argparse.Namespace) -> None:
     """Simulate a scenario."""
+    serverless_command.refuse_policies(arguments.scheduler)
     scenario, sources = _scenario(arguments.scenario)
     scenario = _overridden(scenario, arguments)
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
@@ -123,8 +132,13 @@ def capacity(arguments: argparse.Namespace) -> None:
     capacity_command.capacity(arguments, scenario, sources)
 
 
+def serverless(arguments: argparse.Namespace) -> None:
+    """Simulate a serverless scenario."""
+    serverless_command.serverless(arguments, *_scenario(arguments.scenario))
+
+
 def schedulers(arguments: argparse.Namespace) -> None:
-    """List the schedulers."""
+    """List the schedulers, and the configuration policies of serverless workflows."""
     rows = []
     for name in scheduler_names():
         s = get_scheduler(name)
@@ -138,6 +152,7 @@ def schedulers(arguments: argparse.Namespace) -> None:
                 "adaptation": s.adaptation,
             }
         )
+    rows += serverless_command.policy_rows()
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 

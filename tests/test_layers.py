@@ -35,6 +35,7 @@ PART_OF = {
     "nona.capacity_command": "nona.cli",
     "nona.contract_command": "nona.cli",
     "nona.study_command": "nona.cli",
+    "nona.serverless_command": "nona.cli",
 }
 # Single files of one line above that do use each other: they are one layer.
 ONE_LAYER = {

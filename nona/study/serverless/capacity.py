@@ -25,6 +25,7 @@ from nona.study.serverless.run import simulate_serverless_scenario
 Verdict = Literal["keeps", "misses", "open"]
 MOST = 256
 BESIDE = 2
+ALPHA = 0.025
 FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
 _NO_SOURCES = Sources()
 
@@ -173,7 +174,7 @@ def _judged(
             oracle=False,
         )
         summary = result.summaries[policy]
-        verdict = judged(summary.slo_hit_rate, target, summary.state)
+        verdict = judged(summary.slo_hit_rate, target, summary.arrived, summary.state)
         if verdict != "open" or replications >= size.replications:
             system = result.system
             return TriedNodes(
@@ -182,15 +183,21 @@ def _judged(
         replications = min(2 * replications, size.replications)
 
 
-def judged(hits: Interval, target: float, state: str = "stable") -> Verdict:
+def judged(hits: Interval, target: float, calls: int, state: str = "stable") -> Verdict:
     """What an interval of a hit rate says about a target; a backlog that grows never keeps one.
 
-    >>> judged(Interval(0.99, 0.005, 4), 0.98), judged(Interval(0.99, 0.02, 4), 0.98)
+    Replications that all keep every SLO leave an interval of no width, but ``calls`` hits in a row only say
+    that the rate is at least α^(1/calls), α = 0.025 (Clopper and Pearson, Biometrika 26, 1934): the lower
+    end is never taken above that.
+
+    >>> judged(Interval(0.99, 0.005, 4), 0.98, 4000), judged(Interval(0.99, 0.02, 4), 0.98, 4000)
     ('keeps', 'open')
+    >>> judged(Interval(1.0, 0.0, 4), 0.999, 400), judged(Interval(1.0, 0.0, 4), 0.999, 4000)
+    ('open', 'keeps')
     """
     if state == "overloaded" or hits.high < target:
         return "misses"
-    return "keeps" if hits.low > target else "open"
+    return "keeps" if min(hits.low, ALPHA ** (1 / calls)) > target else "open"
 
 
 def cluster_usd_hour(system: ServerlessSystem) -> float:
