@@ -9,6 +9,7 @@ then left of the SLO. Without ``replan`` all stages keep what was planned at the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import floor, inf
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +20,7 @@ from nona.errors import SimulationError
 from nona.serverless.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.choices import profile_s
+from nona.serverless.policies.choices import holdable, profile_s
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
@@ -47,7 +48,7 @@ class EsgPlanner:
     place: Place | None = None
 
     def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
-        self._system, self._options = system, options
+        self.system, self.options = system, options
         self.shares: tuple[SloShares, ...] = tuple(
             distribute(app.dag, average_normalised_lengths(profile_s(system, app)), options["group"])
             for app in system.applications
@@ -60,13 +61,19 @@ class EsgPlanner:
         self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
         self._enough: dict[tuple[int, int, int], float] = {}
         self._answers: dict[tuple[int, int, int, float], Plan] = {}
+        self._holdable = holdable(system)
+        self._holdable[system.space.smallest] = True
+        for application, shares in enumerate(self.shares):
+            self.group(
+                application, max(shares.group, key=len), self._sizes[0]
+            )  # too large a group is refused
 
     def plan(self, ask: Ask) -> Plan:
         """The first configurations of the k cheapest paths in time; of the fastest path if none is."""
         if self._carried is not None and ask.carried is not None:
             return self._carried.answer(ask, ask.carried)
         batch = self.batch_limit(ask.length)
-        slack_s = self._rounded(ask, batch)
+        slack_s = self.rounded_s(ask, batch)
         key = (ask.application, ask.stage, batch, slack_s)
         answer = self._answers.get(key)
         if answer is None:
@@ -86,10 +93,10 @@ class EsgPlanner:
         """The search over ``stages`` of an application for a queue that fills ``batch``."""
         key = (application, stages, batch)
         if key not in self._groups:
-            system = self._system
+            system = self.system
             functions = [system.applications[application].function[s] for s in stages]
-            usable = np.tile(system.fits_somewhere, (len(stages), 1))
-            limited = len(stages) if self._options["later_batches"] == "queue" else 1
+            usable = np.tile(self._holdable, (len(stages), 1))
+            limited = len(stages) if self.options["later_batches"] == "queue" else 1
             usable[:limited] &= system.space.batch <= batch
             self._groups[key] = GroupSearch(
                 self._profiles[application][list(stages)], system.job_cost[functions], usable, self._scratch
@@ -102,15 +109,15 @@ class EsgPlanner:
 
     def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
         """The search itself, and what is done where no path is in time."""
-        group, options = self.group(application, stages, batch), self._options
+        group, options = self.group(application, stages, batch), self.options
         found = group.search(limit_s, options["k"], options["search"])
-        if not found.feasible and self._system.dispatch.late == "cheapest":
-            found = group.search(inf, options["k"], options["search"])
+        if not found.feasible and self.system.dispatch.late == "cheapest":
+            found = replace(group.search(inf, options["k"], options["search"]), feasible=False)
         return found
 
-    def _rounded(self, ask: Ask, batch: int) -> float:
+    def rounded_s(self, ask: Ask, batch: int) -> float:
         """The slack, rounded down, and no further apart than answers can differ."""
-        step = float(self._options["slack_resolution"])
+        step = float(self.options["slack_resolution"])
         slack_s = max(0.0, ask.slack_s)
         if self._carried is None:
             slack_s = min(slack_s, self._enough_s(ask, batch))
@@ -120,39 +127,40 @@ class EsgPlanner:
         """With more slack than this nothing changes."""
         key = (ask.application, ask.stage, batch)
         if key not in self._enough:
-            longest_s = self.group(ask.application, self._stages(ask), batch).longest_s
-            step = float(self._options["slack_resolution"])
+            longest_s = self.group(ask.application, self.stages(ask), batch).longest_s
+            step = float(self.options["slack_resolution"])
             self._enough[key] = longest_s / self._share[ask.application][ask.stage] + 2 * step
         return self._enough[key]
 
-    def _stages(self, ask: Ask) -> tuple[int, ...]:
+    def stages(self, ask: Ask) -> tuple[int, ...]:
+        """The asked stage and what follows it in its group."""
         return self.shares[ask.application].group[ask.stage]
 
     def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:
-        found = self.found(ask.application, self._stages(ask), batch, self.limit_s(ask, slack_s))
+        found = self.found(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
         looked, carry = found.looked, None
         if self._carried is not None:
             carry, more = self._whole(ask, batch, slack_s, found)
             looked += more
         ranked = tuple(dict.fromkeys(path[0] for path in found.paths))
-        search_s = float(self._options["base_s"]) + looked * float(self._options["step_s"])
+        search_s = float(self.options["base_s"]) + looked * float(self.options["step_s"])
         return Plan(ranked, search_s, looked, carry)
 
     def _whole(self, ask: Ask, batch: int, slack_s: float, own: Found) -> tuple[tuple[int, ...], int]:
         """Configurations for all stages, planned now, and the paths looked at for the other groups."""
         shares = self.shares[ask.application]
-        plan, looked = [self._system.space.smallest] * len(shares.group), 0
+        plan, looked = [self.system.space.smallest] * len(shares.group), 0
         inner = {s for stages in shares.group for s in stages[1:]}
-        later = batch if self._options["later_batches"] == "queue" else self._sizes[-1]
+        later = batch if self.options["later_batches"] == "queue" else self._sizes[-1]
         for head, stages in enumerate(shares.group):
-            if head not in inner and stages != self._stages(ask):
+            if head not in inner and stages != self.stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
                 limit_s = slack_s * min(1.0, share)
                 found = self.found(ask.application, stages, later, limit_s)
                 looked += found.looked
                 for stage, chosen in zip(stages, found.paths[0], strict=True):
                     plan[stage] = chosen
-        for stage, chosen in zip(self._stages(ask), own.paths[0], strict=True):
+        for stage, chosen in zip(self.stages(ask), own.paths[0], strict=True):
             plan[stage] = chosen
         return tuple(plan), looked
 
