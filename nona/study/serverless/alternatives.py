@@ -66,11 +66,12 @@ _S = "serverless"
 ALTERNATIVES: tuple[Alternative, ...] = (
     Alternative(
         f"{_S}.containers.warm",
-        "1 of each function on each node",
+        "7 of each function on each node",
         "48: no cold start ever",
         {f"{_S}.containers.warm": 48, f"{_S}.containers.keep_alive": 1e6},
     ),
-    _set(f"{_S}.containers.warm", "1 of each function on each node", "none at the start", 0),
+    _set(f"{_S}.containers.warm", "7 of each function on each node", "1", 1),
+    _set(f"{_S}.containers.warm", "7 of each function on each node", "none", 0),
     _set(f"{_S}.containers.prewarm", "one spare container", "no pre-warming", "none"),
     _set(f"{_S}.containers.prewarm", "one spare container", "by EWMA of gaps", "ewma"),
     _set(f"{_S}.containers.spare", "1", "3", 3),

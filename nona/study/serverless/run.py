@@ -11,6 +11,8 @@ from nona.scenario import Scenario
 from nona.scenario_serverless import ServerlessSpec
 from nona.serverless.engine.run import RunOptions, ServerlessProgress
 from nona.serverless.metrics import ServerlessSummary, summarise
+from nona.serverless.oracle import HOW
+from nona.serverless.oracle import oracle as bound_of
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.policy import Policy
 from nona.serverless.records import ServerlessRecords
@@ -21,6 +23,7 @@ from nona.study.numbers import with_value
 from nona.study.serverless.preparation import prepare_serverless
 
 _NO_SOURCES = Sources()
+CURVE = 20
 OnProgress = Callable[[ServerlessProgress], None]
 
 
@@ -89,7 +92,7 @@ def simulate_serverless_scenario(
         system=system,
         summaries={name: summarise(system, runs) for name, runs in records.items()},
         records=records,
-        oracle=None,
+        oracle=told_oracle(system) if oracle else None,
         checks={},
         seconds=time.perf_counter() - begin,
         setting={
@@ -104,6 +107,23 @@ def simulate_serverless_scenario(
             "options": {p.name: {**p.defaults, **options} for p, options in chosen},
         },
     )
+
+
+def told_oracle(system: ServerlessSystem) -> dict[str, Any]:
+    """The least that calls can cost, as plain data.
+
+    ``cost_per_call_usd`` with every SLO kept that can be, ``most_hits`` that share, ``curve`` (share kept,
+    US dollars a call) from none to that share, ``how`` what was relaxed.
+    """
+    bound = bound_of(system)
+    shares = [bound.most_hits * k / CURVE for k in range(CURVE + 1)]
+    return {
+        "cost_per_call_usd": bound.cost_per_call_usd(1.0),
+        "cost_per_hit_usd": bound.cost_per_hit_usd,
+        "most_hits": bound.most_hits,
+        "curve": [[share, bound.cost_per_call_usd(share)] for share in shares],
+        "how": HOW,
+    }
 
 
 def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Mapping[str, Any]]]:
