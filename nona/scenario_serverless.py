@@ -126,12 +126,13 @@ class TransferSpec(Part):
 class ContainersSpec(Part):
     """Containers of a function on an invoker.
 
-    ``warm``: that many are there at the start. ``prewarm``: ``none``; ``spare`` starts one more whenever
+    ``warm``: that many are there at the start (7: as many as run at once on a GPU in seven parts, which is
+    where a busy hour leads). ``prewarm``: ``none``; ``spare`` starts one more whenever
     fewer than ``spare`` are idle; ``ewma`` starts one in time for the next call as predicted from the
     exponentially weighted mean of gaps. An idle container is kept for ``keep_alive``.
     """
 
-    warm: Annotated[int, Field(ge=0, le=48)] = 1
+    warm: Annotated[int, Field(ge=0, le=48)] = 7
     prewarm: Literal["none", "spare", "ewma"] = "spare"
     spare: Annotated[int, Field(ge=1, le=48)] = 1
     ewma_weight: Annotated[float, Field(gt=0, le=1)] = 0.2
@@ -144,7 +145,8 @@ class DispatchSpec(Part):
     ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
     After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the
     controller plans one queue at a time. A batch smaller than its configuration's runs as it is with
-    ``partial`` (else that configuration is left out).
+    ``partial`` (else that configuration is left out). ``late``: what every policy turns to when no
+    configuration keeps the time that it has.
     """
 
     first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = ("home", "warm", "walk", "most-free")
@@ -158,6 +160,7 @@ class DispatchSpec(Part):
     blocking: bool = False
     partial: bool = False
     order: Literal["round-robin", "least-slack"] = "round-robin"
+    late: Literal["cheapest", "fastest"] = "cheapest"
 
 
 class IntervalSpec(Part):
@@ -190,12 +193,13 @@ class ServerlessSpec(Part):
     names none gets the default law around its own time. ``slo_factor`` times the time at the smallest
     configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
     arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
-    deviation of the factor on every time.
+    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. ``gpu_floor``
+    and ``cpu_share`` are those of the default law.
     """
 
     functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
     configurations: ConfigurationsSpec = ConfigurationsSpec()
-    gpu_floor: Annotated[float, Field(ge=0, le=1)] = 0.4
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.4
     cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
     sharing: SharingSpec = SharingSpec()
     prices: PricesSpec = PricesSpec()
@@ -203,6 +207,7 @@ class ServerlessSpec(Part):
     containers: ContainersSpec = ContainersSpec()
     dispatch: DispatchSpec = DispatchSpec()
     noise: Annotated[float, Field(ge=0, le=1)] = 0.1
+    profile_percentile: Annotated[float, Field(ge=1, le=99.99)] = 95.0
     slo_factor: Annotated[float, Field(gt=0, le=100)] | None = None
     interval: IntervalSpec | None = None
     policies: Annotated[tuple[PolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(

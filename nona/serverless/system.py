@@ -67,6 +67,7 @@ class ServerlessSystem:
     containers: ContainersSpec = field(default_factory=ContainersSpec)
     dispatch: DispatchSpec = field(default_factory=DispatchSpec)
     noise: float = 0.0
+    profile_percentile: float = 95.0
     interval: IntervalSpec | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()
@@ -111,8 +112,9 @@ class ServerlessSystem:
     @cached_property
     def job_cost(self) -> Floats:
         """(F, C) US dollars a job of a full batch: time · price / batch."""
-        cost: Floats = self.time_s * self.price_per_s / self.space.batch
-        return cost
+        cost = np.full_like(self.time_s, np.inf)  # also without a price, where it cannot run
+        np.multiply(self.time_s, self.price_per_s, out=cost, where=np.isfinite(self.time_s))
+        return np.asarray(cost / self.space.batch, dtype=np.float64)
 
     @cached_property
     def fits_somewhere(self) -> NDArray[np.bool_]:

@@ -61,6 +61,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         containers=spec.containers,
         dispatch=spec.dispatch,
         noise=spec.noise,
+        profile_percentile=spec.profile_percentile,
         interval=spec.interval,
         seed=scenario.seed,
     )
