@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
-from nona.serverless.policies.choices import transfer_s, usable
+from nona.serverless.policies.choices import LEAST_FACTOR, transfer_s, usable
 from nona.serverless.policies.gaussian_process import Process
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
 Choice = tuple[int, ...]
-LEAST_FACTOR = 0.1  # of the noise, as in the simulation
 RELEARN = 4  # rounds between two fits of the kernels' constants
 NEAR = 0.15  # standard deviation of candidates around the best plan, in parts of a side
 

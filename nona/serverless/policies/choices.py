@@ -12,6 +12,7 @@ from nona.serverless.sharing.registry import make_pool
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
+LEAST_FACTOR = 0.1  # of the noise, as in the simulation
 
 
 def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
@@ -55,10 +56,11 @@ def transfer_s(system: ServerlessSystem, application: Application, stage: int) -
 def profile_s(system: ServerlessSystem, application: Application) -> Floats:
     """(S, C) Seconds that policies plan with: a stage's transfer, and its time at a percentile of the noise.
 
-    Formula: transfer + time · (1 + z(p) · noise), z(p) the normal quantile of ``profile_percentile``. The
-    same for every policy that plans with a profile; those with a model of their own for it take that.
+    Formula: transfer + time · max(0.1, 1 + z(p) · noise), z(p) the normal quantile of
+    ``profile_percentile``. The same for every policy that plans with a profile; those with a model of their own for it take that.
     """
-    factor = 1 + NormalDist().inv_cdf(system.profile_percentile / 100) * system.noise
+    z = NormalDist().inv_cdf(system.profile_percentile / 100)
+    factor = max(LEAST_FACTOR, 1 + z * system.noise)
     stages = enumerate(application.function)
     return np.array([transfer_s(system, application, s) + system.time_s[f] * factor for s, f in stages])
 

@@ -12,6 +12,8 @@ from math import fsum, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
+import numpy as np
+
 from nona.serverless.application import Application
 from nona.serverless.policies.choices import transfer_s, usable
 from nona.serverless.system import ServerlessSystem
@@ -43,7 +45,8 @@ class Model:
         self._before = application.dag.predecessors
         time_s = [system.time_s[f] for f in application.function]
         self._mean = [(t + transfer_s(system, application, s)).tolist() for s, t in enumerate(time_s)]
-        self._variance = [((system.noise * t) ** 2).tolist() for t in time_s]
+        finite = [np.where(np.isfinite(t), t, 0.0) for t in time_s]  # what cannot run has an infinite mean
+        self._variance = [((system.noise * t) ** 2).tolist() for t in finite]
         self._cost: list[list[float]] = [system.job_cost[f].tolist() for f in application.function]
 
     def latency_s(self, state: State) -> float:
