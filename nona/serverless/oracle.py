@@ -17,12 +17,12 @@ noise of single calls is. Hence the mean cost of a call, of which a share h keep
     L(h) = E V0  +  least over events A of probability h of  E (V − V0) 1_A
 
 and the cost per hit at least min_h L(h) / h. Without noise this holds for every run, with noise for the
-expectation (up to the sampling error of the draws). It holds for policies that complete all calls.
+expectation; for single runs it is then taken with the noise of the calls that were run, which is exact
+where batches are of one job. It holds for policies that complete all calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
 from nona.serverless.application import Application
-from nona.serverless.arrivals import LEAST_NOISE
+from nona.serverless.arrivals import LEAST_NOISE, calls, noise_factors
+from nona.serverless.engine.options import RunOptions
 from nona.serverless.sharing.registry import make_pool
-from nona.serverless.sharing.times import gpu_seconds
+from nona.serverless.sharing.times import least_gpu_seconds
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
@@ -49,12 +50,13 @@ class Bound:
     """What calls must cost, from draws of the noise.
 
     ``weight``, ``any_usd``, ``hit_usd``: (n,) of each draw its probability, the least cost without a
-    limit (V0), and with the SLO kept (V), infinite where it cannot be kept.
+    limit (V0), and with the SLO kept (V), infinite where it cannot be kept. ``share`` of all calls are such.
     """
 
     weight: Floats
     any_usd: Floats
     hit_usd: Floats
+    share: float = 1.0
 
     @cached_property
     def most_hits(self) -> float:
@@ -84,51 +86,72 @@ class Bound:
         return float((least[some] / share[some]).min()) if some.any() else float("inf")
 
 
-def application_bounds(system: ServerlessSystem, draws: int = DRAWS) -> tuple[Bound, ...]:
-    """The bound of each application, by ``draws`` of the noise; without noise one is enough."""
-    time_s, cost = least_times(system)
-    streams = RandomStreams(system.seed, 0)
-    found = []
-    for app in system.applications:
-        if system.noise:
-            z = streams.generator("serverless", "oracle", app.name).standard_normal((draws, app.stages))
-            noise = np.maximum(LEAST_NOISE, 1 + system.noise * z)
-        else:
-            noise = np.ones((1, app.stages))
-        functions = list(app.function)
-        found.append(_bound(app, noise, time_s[functions], cost[functions]))
-    return tuple(found)
+def application_bounds(
+    system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1
+) -> tuple[Bound, ...]:
+    """The bound of each application, for the very calls that ``run`` measures, each with its own noise.
 
-
-def oracle(system: ServerlessSystem, draws: int = DRAWS) -> Bound:
-    """The bound for calls of all applications, mixed by their rates.
-
-    A share of hits is then a share of all calls, and the applications where they are cheapest come first.
+    Without ``run`` it is for calls at large, by draws of the noise.
     """
-    return mixed(system, application_bounds(system, draws))
+    time_s, cost = least_times(system)
+    noise = _drawn(system) if run is None else _measured(system, run, replications)
+    weights = _rates(system) if run is None else np.array([float(len(n)) for n in noise])
+    shares = (weights / weights.sum()).tolist()
+    return tuple(
+        _bound(app, of, time_s[list(app.function)], cost[list(app.function)], share)
+        for app, of, share in zip(system.applications, noise, shares, strict=True)
+    )
 
 
-def mixed(system: ServerlessSystem, bounds: Sequence[Bound]) -> Bound:
-    """One bound of the applications' bounds."""
-    rates = np.array([app.rate for app in system.applications])
-    shares = (rates / rates.sum()).tolist()
+def oracle(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Bound:
+    """The bound for the calls of all applications, as many of each as ``run`` measures, or by their rates.
+
+    A share of hits is then a share of all calls, and those where they are cheapest come first. To set it
+    beside what was simulated, give what was run: else chance alone may put a policy below it.
+    """
+    bounds = application_bounds(system, run, replications)
     return Bound(
-        weight=np.concatenate([share * b.weight for share, b in zip(shares, bounds, strict=True)]),
+        weight=np.concatenate([b.share * b.weight for b in bounds]),
         any_usd=np.concatenate([b.any_usd for b in bounds]),
         hit_usd=np.concatenate([b.hit_usd for b in bounds]),
     )
 
 
+def _rates(system: ServerlessSystem) -> Floats:
+    return np.array([app.rate for app in system.applications])
+
+
+def _drawn(system: ServerlessSystem) -> list[Floats]:
+    """Noise (n, S) of each application; one row of ones where there is none."""
+    streams, found = RandomStreams(system.seed, 0), []
+    for app in system.applications:
+        draws = streams.generator("serverless", "oracle", app.name)
+        z = draws.standard_normal((DRAWS if system.noise else 1, app.stages))
+        found.append(np.maximum(LEAST_NOISE, 1 + system.noise * z))
+    return found
+
+
+def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> list[Floats]:
+    """Noise (n, S) of the calls of each application that ``run`` measures in all replications."""
+    found: list[list[Floats]] = [[] for _ in system.applications]
+    for replication in range(run.replication, run.replication + replications):
+        _, application = calls(system, run.first + run.calls, replication)
+        noise = noise_factors(system, application, replication)[run.first :]
+        for number, app in enumerate(system.applications):
+            found[number].append(noise[application[run.first :] == number, : app.stages])
+    return [np.concatenate(rows) for rows in found]
+
+
 def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
     """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
     pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
-    time_s = system.cpu_s + np.min([gpu_seconds(system, pool) for pool in pools], axis=0)
+    time_s = system.cpu_s + np.min([least_gpu_seconds(system, pool) for pool in pools], axis=0)
     fits = np.array([any(p.fits(c) for p in pools) for c in system.space.configurations])
     time_s = np.where(fits & system.fits_somewhere, time_s, np.inf)
     return time_s, time_s * system.price_per_s / system.space.batch
 
 
-def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats) -> Bound:
+def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share: float) -> Bound:
     """The bound of one application: noise (n, S), times and costs (S, C)."""
     prices = _prices(time_s, cost)
     finite = np.isfinite(time_s)
@@ -141,7 +164,7 @@ def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats) -> Bou
         dual = noise[:, path] @ (value[path] - cheapest[path, None]) - prices * app.slo_s
         hit_usd = np.maximum(hit_usd, any_usd + dual.max(axis=1))
         hit_usd[noise[:, path] @ time_s[path].min(axis=1) > app.slo_s * (1 + 1e-12)] = np.inf
-    return Bound(np.full(len(noise), 1 / len(noise)), any_usd, hit_usd)
+    return Bound(np.full(len(noise), 1 / max(1, len(noise))), any_usd, hit_usd, share)
 
 
 def _prices(time_s: Floats, cost: Floats) -> Floats:

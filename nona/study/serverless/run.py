@@ -92,7 +92,7 @@ def simulate_serverless_scenario(
         system=system,
         summaries={name: summarise(system, runs) for name, runs in records.items()},
         records=records,
-        oracle=told_oracle(system) if oracle else None,
+        oracle=told_oracle(system, run, count) if oracle else None,
         checks={},
         seconds=time.perf_counter() - begin,
         setting={
@@ -109,13 +109,15 @@ def simulate_serverless_scenario(
     )
 
 
-def told_oracle(system: ServerlessSystem) -> dict[str, Any]:
-    """The least that calls can cost, as plain data.
+def told_oracle(
+    system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1
+) -> dict[str, Any]:
+    """The least that the calls of ``run`` can cost, as plain data; without it calls at large.
 
     ``cost_per_call_usd`` with every SLO kept that can be, ``most_hits`` that share, ``curve`` (share kept,
     US dollars a call) from none to that share, ``how`` what was relaxed.
     """
-    bound = bound_of(system)
+    bound = bound_of(system, run, replications)
     shares = [bound.most_hits * k / CURVE for k in range(CURVE + 1)]
     return {
         "cost_per_call_usd": bound.cost_per_call_usd(1.0),
