@@ -14,6 +14,8 @@ from nona.ui.overview.story.story import kept
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.story import tell_story
 
+MAIN = sys.modules["__main__"]  # as it was before any page was run
+
 
 @pytest.fixture(scope="session", autouse=True)
 def story_is_told() -> None:
@@ -26,9 +28,8 @@ def story_is_told() -> None:
 @pytest.fixture(autouse=True)
 def main_module() -> Iterator[None]:
     """Streamlit's runner makes app.py the main module, which processes started later would run again."""
-    main = sys.modules["__main__"]
     yield
-    sys.modules["__main__"] = main
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture
