@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.sharing.layouts import held_vgpus
+from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.intervals import percentile, without_nan
 
 Floats = NDArray[np.float64]
@@ -65,13 +66,15 @@ def ratio(part: float, whole: float) -> float:
 
 
 def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """(m,) US dollars of each batch: price of its configuration · (ended − dispatched).
+    """(m,) US dollars of each batch: price of its vCPUs and of the vGPUs that it held · (ended − dispatched).
 
     A batch in flight has cost what it held until the run stopped.
     """
     of = records.batches
     ended_s = np.where(np.isnan(of.ended_s), records.stopped_s, of.ended_s)
-    cost: Floats = system.price_per_s[of.configuration] * (ended_s - of.dispatched_s)
+    prices, vcpus = system.prices, system.space.vcpus[of.configuration]
+    hourly = vcpus * prices.vcpu_hour + held_vgpus(system, of) * prices.vgpu_hour
+    cost: Floats = hourly / HOUR_S * (ended_s - of.dispatched_s)
     return cost
 
 

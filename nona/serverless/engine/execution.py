@@ -17,7 +17,7 @@ from nona.serverless.engine.running import Running
 from nona.serverless.engine.tables import Tables
 from nona.serverless.engine.transfer import Transfers
 from nona.serverless.sharing.pool import Lease
-from nona.serverless.sharing.times import gpu_seconds
+from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
 
 class Execution:
@@ -89,6 +89,8 @@ class Execution:
         tables = self._tables
         cpu_s = tables.cpu_s[batch.function][configuration]
         gpu_s = self._gpu_s[batch.invoker][batch.function][configuration]
+        if batch.lease.vgpus > tables.vgpus[configuration]:
+            gpu_s = larger_slice_s(tables.system, batch.function, configuration, batch.lease.vgpus)
         application, stage = tables.application[batch.queue], tables.stage[batch.queue]
         if self._invokers.couples[batch.invoker]:
             batch.left_s = gpu_s * noise

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.hardware.geometry import board
-from nona.serverless.records import ServerlessRecords
+from nona.serverless.records import Batches, ServerlessRecords
 from nona.serverless.system import Invoker, ServerlessSystem
+
+MOST_SLOTS = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,21 @@ def layout_rectangles(
         what = (profile, int(b.application[k]), int(b.stage[k]), k)
         found += [Rectangle(gpu, slot, height, begin, ready, end, *what) for slot, height in where]
     return tuple(found)
+
+
+def held_vgpus(system: ServerlessSystem, batches: Batches) -> NDArray[np.int64]:
+    """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
+    held = system.space.vgpus[batches.configuration]
+    if system.sharing.mode != "mig-fixed":
+        return held
+    sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
+    for number, node in enumerate(system.invokers):
+        if node.layout is not None:
+            for piece, profile in zip(node.layout.slices, node.layout.profiles, strict=True):
+                sizes[number, piece.start] = profile.compute_slices
+    starts = np.log2(np.maximum(batches.slots & -batches.slots, 1)).astype(np.int64)
+    found: NDArray[np.int64] = sizes[batches.invoker, starts]
+    return found
 
 
 def slot_runs(slots: int) -> Sequence[tuple[int, int]]:

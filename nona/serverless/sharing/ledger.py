@@ -33,6 +33,10 @@ class Ledger:
         """1: nobody slows it down."""
         return 1.0
 
+    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+        """As many as it asks for."""
+        return (configuration.vgpus,)
+
     def timed_as(self, configuration: Configuration) -> Configuration:
         """The configuration itself."""
         return configuration

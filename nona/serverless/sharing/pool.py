@@ -73,11 +73,14 @@ class Pool(Protocol):
         ``active`` holds the lease itself.
         """
 
+    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+        """vGPUs that a lease for it may have: its own, or those of the fixed slices that are large enough."""
+
     def timed_as(self, configuration: Configuration) -> Configuration:
         """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
 
     def gpu_factor(self, configuration: Configuration) -> float:
         """Factor on the modelled GPU time of :meth:`timed_as`, which is that of a MIG slice; mostly 1.
 
-        :func:`~nona.serverless.sharing.times.gpu_seconds` applies both.
+        :mod:`nona.serverless.sharing.times` applies both.
         """

@@ -21,7 +21,7 @@ class SlicePool(Ledger):
     vGPUs, then the first.
 
     ``fixed``: the instances of ``invoker.layout`` stay as they are. A batch gets the smallest idle one of
-    at least its vGPUs and holds all of it; no gain in time is assumed where that is larger than asked.
+    at least its vGPUs and holds all of it: it runs as fast as that slice does, and is paid for so.
     Otherwise the layout (none: an empty board) is only the start: an instance that nobody holds may make
     way for another, which is ready ``reconfiguration_s`` after it was asked for.
 
@@ -68,6 +68,13 @@ class SlicePool(Ledger):
     def layouts(self) -> tuple[MigLayout, ...]:
         """The instances on each GPU as they are now."""
         return tuple(self._states.layout(state.instances) for state in self._now)
+
+    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+        """Its own size; with fixed slices, the sizes among them that serve it, in order."""
+        if not self._states.fixed:
+            return super().may_hold(configuration)
+        sizes = {i.compute_slices for layout in self.layouts[:1] for i in layout.profiles}
+        return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
     def fits(self, configuration: Configuration) -> bool:
         """Whether the vCPUs are free, and an instance is or could be made."""

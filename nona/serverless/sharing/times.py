@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +16,8 @@ from nona.serverless.system import ServerlessSystem
 def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
     """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of this pool.
 
-    gpu_factor(c) · gpu(timed_as(c)). Where a function has a table without the row of ``timed_as(c)``, the
-    row of the same jobs and vCPUs with the most vGPUs up to those stands for it.
+    gpu_factor(c) · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
+    the row of ``timed_as(c)``, that of the same jobs and vCPUs with the most vGPUs up to those stands in.
     """
     every = system.space.configurations
     seconds = system.gpu_s.copy()
@@ -30,8 +32,31 @@ def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
     return scaled
 
 
+def larger_slice_s(system: ServerlessSystem, function: int, configuration: int, vgpus: int) -> float:
+    """Seconds on the GPU of a configuration on a slice of ``vgpus``, at least as many as it asks for."""
+    own = system.space[configuration]
+    own_s = float(system.gpu_s[function, configuration])
+    return _timed(system.functions[function], own, replace(own, vgpus=vgpus), own_s)
+
+
+def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
+    """(F, C) As :func:`gpu_seconds`, but the least over the slices that a lease may hold.
+
+    It differs only where fixed slices may be larger than what was asked for.
+    """
+    seconds = gpu_seconds(system, pool)
+    for c, own in enumerate(system.space.configurations):
+        for vgpus in pool.may_hold(own):
+            if vgpus > own.vgpus:
+                on_it = [larger_slice_s(system, f, c, vgpus) for f in range(len(system.functions))]
+                seconds[:, c] = np.minimum(seconds[:, c], on_it)
+    return seconds
+
+
 def _timed(function: Function, own: Configuration, timed: Configuration, own_s: float) -> float:
     times = function.times
+    if not np.isfinite(own_s):
+        return own_s
     if isinstance(times, LawTimes):
         return times.gpu.seconds(timed.batch, timed.vgpus)
     found = [
