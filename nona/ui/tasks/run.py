@@ -17,6 +17,7 @@ from nona.ui.tasks.capacity import find_capacity
 from nona.ui.tasks.check import check_self
 from nona.ui.tasks.count import count_configurations
 from nona.ui.tasks.place import place_scenario, predict_congestion
+from nona.ui.tasks.serverless import compare_ways, find_nodes, run_serverless
 from nona.ui.tasks.simulate import simulate_scenario
 from nona.ui.tasks.story import tell_story
 from nona.ui.tasks.sweep import sweep_scenario
@@ -27,7 +28,7 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``.
 
     Some kinds need no scenario: ``count`` looks at one model only, ``validate`` simulates the systems
-    that theory knows, ``story`` the slides' example.
+    that theory knows, ``story`` the slides' example. The ``serverless`` ones read it by themselves.
 
     Raises
     ------
@@ -40,6 +41,9 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         "validate": simulate_known,
         "story": tell_story,
         "check": check_self,
+        "serverless": run_serverless,
+        "serverless-sharing": compare_ways,
+        "serverless-nodes": find_nodes,
     }
     kinds = {
         "place": place_scenario,

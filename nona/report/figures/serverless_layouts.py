@@ -1,0 +1,100 @@
+"""Figure: what one GPU holds over time, a rectangle per batch, coloured by application."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.style import PALETTE, QUIET, figure, text
+
+Row = Mapping[str, Any]
+LANE = 34
+
+
+def layouts_figure(
+    rows: Sequence[Row],
+    stranded: Sequence[tuple[float, float, int]],
+    cells: int,
+    applications: Sequence[str],
+    unit: str = "vGPU",
+) -> go.Figure:
+    """``rows`` as :func:`nona.report.serverless.layouts.placed` gives them, on an axis of ``cells``.
+
+    Hatched at its left: slice set-up, cold start and transfer; hatched grey: stranded slices.
+    """
+    made = figure(100 + LANE * cells)
+    for number, name in enumerate(applications):
+        own = [r for r in rows if r["application"] == name]
+        if own:
+            _batches(made, own, name, PALETTE[number % len(PALETTE)])
+    if stranded:
+        _stranded(made, stranded)
+    made.update_layout(
+        barmode="overlay", bargap=0, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
+    )
+    made.update_xaxes(title="seconds into the measured window", rangemode="tozero")
+    made.update_yaxes(
+        title=unit,
+        range=[-0.02, cells + 0.02],
+        tickvals=[c + 0.5 for c in range(cells)],
+        ticktext=[str(c) for c in range(cells)],
+        fixedrange=True,
+        showgrid=False,
+    )
+    return made
+
+
+def _batches(made: go.Figure, own: Sequence[Row], name: str, colour: str) -> None:
+    """The batches of one application: the time before they compute hatched, then plain."""
+    for begin, end, hatch in (("from_s", "computes_s", "/"), ("computes_s", "to_s", "")):
+        part = [r for r in own if r[end] > r[begin]]
+        made.add_bar(
+            y=[(r["low"] + r["high"]) / 2 for r in part],
+            x=[r[end] - r[begin] for r in part],
+            base=[r[begin] for r in part],
+            width=[r["high"] - r["low"] - 0.08 for r in part],
+            orientation="h",
+            name=text(name, 40),
+            legendgroup=name,
+            showlegend=not hatch,
+            marker={
+                "color": colour,
+                "line": {"width": 1, "color": colour},
+                "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 5},
+            },
+            text=["" if hatch else text(r["stage"], 18) for r in part],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": "#ffffff"},
+            customdata=[
+                [text(r["stage"]), text(r["configuration"]), r["jobs"], r["to_s"], _start(r)] for r in part
+            ],
+            hovertemplate=(
+                "%{customdata[0]}: %{customdata[2]} jobs on %{customdata[1]}<br>%{base:.4g} s, done at "
+                f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
+            ),
+        )
+
+
+def _start(row: Row) -> str:
+    return "cold start" if row["cold"] else "warm"
+
+
+def _stranded(made: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:
+    made.add_bar(
+        y=[cell + 0.5 for _, _, cell in spans],
+        x=[end - begin for begin, end, _ in spans],
+        base=[begin for begin, _, _ in spans],
+        width=[0.92] * len(spans),
+        orientation="h",
+        name="stranded",
+        marker={
+            "color": "rgba(0,0,0,0)",
+            "line": {"width": 0},
+            "pattern": {"shape": "x", "fgcolor": QUIET, "bgcolor": "rgba(0,0,0,0)", "size": 6},
+        },
+        hovertemplate="memory slice %{y:.0f} stranded<extra></extra>",
+    )

@@ -1,0 +1,99 @@
+"""A search of ESG as plain data for a drawing: its steps in words, what each blade cut, the answer."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from nona.serverless.configuration import ConfigurationSpace
+from nona.serverless.esg.explain import Explanation
+from nona.serverless.esg.trace import Row, Step
+
+PER = 1000
+
+
+def short(space: ConfigurationSpace, number: int) -> str:
+    """A configuration in few signs: jobs·vCPUs·vGPUs.
+
+    >>> from nona.serverless.configuration import grid
+    >>> short(grid([1, 2], [1], [1, 7]), 3)
+    '2·1·7'
+    """
+    c = space[number]
+    return f"{c.batch}·{c.vcpus}·{c.vgpus}"
+
+
+def search_data(found: Explanation, space: ConfigurationSpace) -> dict[str, Any]:
+    """Steps, labels and answer of a search; times in milliseconds, costs in dollars for 1,000 calls."""
+    t = found.trace
+    used = {n for s in t.steps for n in s.path} | {n for path in t.paths for n in path}
+    for row in [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]:
+        used |= {row.opened} - {-1} if row is not None else set()
+    return {
+        "functions": list(found.functions),
+        "labels": {str(n): [short(space, n), space[n].text] for n in sorted(used)},
+        "limit_ms": 1e3 * found.limit_s,
+        "start": _row(t.start),
+        "steps": [_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)],
+        "all": t.step_count,
+        "best": [
+            {"path": list(path), "cost": PER * cost, "ms": 1e3 * time}
+            for path, cost, time in zip(t.paths, t.cost_usd, t.time_s, strict=True)
+        ],
+    }
+
+
+def _row(row: Row | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    return {"opened": row.opened, "time": row.time_cuts, "cost": row.cost_cuts}
+
+
+def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> dict[str, Any]:
+    return {
+        "path": list(step.path),
+        "ms": 1e3 * step.t_low_s,
+        "cost": PER * step.rsc_low_usd,
+        "best": step.best,
+        "deeper": _row(step.deeper),
+        "beside": _row(step.beside),
+        "bound": PER * step.bound_usd if isfinite(step.bound_usd) else None,
+        "lines": step_lines(step, k, of, space),
+    }
+
+
+def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
+    """What one step does, in sentences."""
+    path = " → ".join(short(space, n) for n in step.path)
+    least = (
+        f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. However it goes on, it takes "
+        f"at least {1e3 * step.t_low_s:.1f} ms and costs at least ${PER * step.rsc_low_usd:.4f}."
+    )
+    lines = [least]
+    if step.best:
+        lines.append(f"It is complete: number {step.best} of the best paths.")
+    if step.deeper is not None:
+        lines.append("One function further: " + row_text(step.deeper, space))
+    lines.append("Beside it, the next dearer configuration: " + row_text(step.beside, space))
+    if isfinite(step.bound_usd):
+        moved = "falls to" if step.bound_fell else "stays at"
+        lines.append(f"The cost blade {moved} ${PER * step.bound_usd:.4f}.")
+    return lines
+
+
+def row_text(row: Row, space: ConfigurationSpace) -> str:
+    """What became of the extensions that were looked at.
+
+    >>> from nona.serverless.configuration import grid
+    >>> row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
+    'the time blade cuts 1·1·1; 1·2·1 is opened.'
+    """
+    parts = []
+    if row.time_cuts:
+        named = ", ".join(short(space, n) for n in row.time_cut)
+        more = row.time_cuts - len(row.time_cut)
+        parts.append(f"the time blade cuts {named}{f' and {more:,} more' if more else ''}")
+    if row.cost_cuts:
+        parts.append(f"the cost blade cuts the {row.cost_cuts:,} that are left, all dearer")
+    parts.append("nothing is opened" if row.opened < 0 else f"{short(space, row.opened)} is opened")
+    return "; ".join(parts) + "."

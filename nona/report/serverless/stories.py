@@ -1,0 +1,59 @@
+"""How the first batches came to their invokers: rows for people, from the records of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nona.serverless.records import ServerlessRecords
+from nona.serverless.system import ServerlessSystem
+
+
+def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> list[dict[str, Any]]:
+    """One row for each story that was kept, with what was tried before and why it was refused."""
+    b, rows = records.batches, []
+    for story in records.stories:
+        k = story.batch
+        application = system.applications[int(b.application[k])]
+        rows.append(
+            {
+                "application": application.name,
+                "stage": application.stage_names[int(b.stage[k])],
+                "dispatched_s": float(b.dispatched_s[k]) - records.sums.start_s,
+                "waited_s": float(b.dispatched_s[k] - b.queued_s[k]),
+                "jobs": int(b.jobs[k]),
+                "invoker": int(b.invoker[k]),
+                "rule": story.rule,
+                "configuration": system.space[int(b.configuration[k])].text,
+                "cold": bool(b.cold[k]),
+                "forced": bool(b.forced[k]),
+                "ranked": [system.space[c].text for c in story.ranked],
+                "refusals": [
+                    {
+                        "configuration": system.space[r.configuration].text,
+                        "invoker": r.invoker,
+                        "rule": r.rule,
+                        "why": r.why,
+                    }
+                    for r in story.refusals
+                ],
+            }
+        )
+    return rows
+
+
+def story_line(row: dict[str, Any]) -> str:
+    """A story in one sentence.
+
+    >>> story_line({"stage": "deblur", "jobs": 2, "configuration": "2 jobs, 1 vCPU, 1 vGPU", "invoker": 3,
+    ...     "rule": "home", "refusals": [], "cold": False, "forced": False, "waited_s": 0.0})
+    '2 jobs of deblur went to node 3 (home) at once, on 2 jobs, 1 vCPU, 1 vGPU, warm'
+    """
+    jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''} of {row['stage']}"
+    n = len(row["refusals"])
+    after = f"after {n} refusal{'s' if n != 1 else ''}" if n else "at once"
+    start = "with a cold start" if row["cold"] else "warm"
+    forced = ", forced after too many tries" if row["forced"] else ""
+    return (
+        f"{jobs} went to node {row['invoker']} ({row['rule']}) {after}, on {row['configuration']}, "
+        f"{start}{forced}"
+    )

@@ -1,0 +1,1 @@
+"""The platform while it runs: policies so far, queues and invokers now."""

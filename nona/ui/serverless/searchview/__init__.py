@@ -1,0 +1,1 @@
+"""ESG's search step by step, drawn."""

@@ -1,0 +1,158 @@
+"""Serverless work: run the policies, compare ways of sharing, look for the fewest nodes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from nona.hardware.geometry import board
+from nona.report.plain import plain
+from nona.report.serverless.layouts import layout_rows
+from nona.report.serverless.nodes import nodes_report
+from nona.report.serverless.report import serverless_report
+from nona.report.serverless.stories import story_rows
+from nona.scenario import Scenario
+from nona.scenario_file import scenario_from_mapping
+from nona.serverless.engine.options import ServerlessProgress
+from nona.sources import Sources
+from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import ServerlessResult, chosen_policies, simulate_serverless_scenario
+from nona.study.serverless.sharing import MODES, compare_sharing
+from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.serverless_live import PlatformWatch
+
+REPORT_EVERY_S = 0.2
+STORIES = 40  # batches of each policy whose way to their invoker is kept
+MOST_PROCESSES = 4
+FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
+
+
+def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Run every policy; the result holds ``report``, ``layouts`` and ``stories``, all as plain data."""
+    scenario, sources = _read(spec)
+    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+    watch = PlatformWatch(
+        prepare_serverless(scenario, sources), [p.name for p, _ in chosen_policies(scenario)]
+    )
+    told = _teller(desk, watch)
+    size = scenario.simulation
+    result = simulate_serverless_scenario(
+        scenario,
+        sources,
+        workers=_processes(len(chosen_policies(scenario)) * size.jobs * size.replications),
+        stories=STORIES,
+        on_progress=told,
+    )
+    first = {name: runs[0] for name, runs in result.records.items()}
+    return dict(
+        plain(
+            {
+                "report": reported(result),
+                "layouts": {
+                    "mode": result.system.sharing.mode,
+                    "applications": [a.name for a in result.system.applications],
+                    "nodes": [_node(n) for n in result.system.invokers],
+                    "rows": {name: layout_rows(run, result.system) for name, run in first.items()},
+                },
+                "stories": {name: story_rows(run, result.system) for name, run in first.items()},
+            }
+        )
+    )
+
+
+def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """One policy under every way of sharing; the result holds ``reports``, way → report."""
+    scenario, sources = _read(spec)
+    modes = [*MODES, *(["mig-fixed"] if all(g.mig for g in scenario.cluster.servers) else [])]
+    last = 0.0
+
+    def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
+        nonlocal last
+        desk.check()
+        if time.monotonic() - last >= REPORT_EVERY_S:
+            last = time.monotonic()
+            desk.emit({"fraction": fraction, "text": f"Sharing by {mode}"})
+
+    found = compare_sharing(
+        scenario,
+        sources,
+        modes,
+        on_progress=told,
+        policies=(str(spec["policy"]),),
+        calls=int(spec["calls"]),
+        replications=int(spec["replications"]),
+        oracle=False,
+        workers=_processes(int(spec["calls"]) * int(spec["replications"])),
+    )
+    return dict(plain({"policy": spec["policy"], "reports": {m: reported(r) for m, r in found.items()}}))
+
+
+def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The fewest nodes that keep ``spec["target"]`` of the SLOs, under each of ``spec["policies"]``."""
+    scenario, sources = _read(spec)
+    names, steps = list(spec["policies"]), 0
+    found: list[NodesFor] = []
+    size = CapacitySize(calls=int(spec["calls"]), most=int(spec["most"]))
+
+    def told(tried: TriedNodes) -> None:
+        nonlocal steps
+        desk.check()
+        steps += 1
+        share = (len(found) + 1 - 0.85**steps) / len(names)
+        text = f"{names[len(found)]}: {tried.nodes} nodes keep {100 * tried.hit_rate.mean:.1f} %"
+        desk.emit({"fraction": share, "text": text})
+
+    for name in names:
+        steps = 0
+        desk.emit({"fraction": len(found) / len(names), "text": f"{name}: looking for the fewest nodes"})
+        found.append(
+            nodes_for(
+                scenario,
+                name,
+                float(spec["target"]),
+                sources,
+                size=size,
+                workers=_processes(size.calls * size.first),
+                on_tried=told,
+            )
+        )
+    return dict(plain(nodes_report(found)))
+
+
+def reported(result: ServerlessResult) -> dict[str, Any]:
+    """The report of a result."""
+    return serverless_report(result.summaries, result.oracle, result.checks, result.seconds, result.setting)
+
+
+def _read(spec: Mapping[str, Any]) -> tuple[Scenario, Sources]:
+    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    return scenario_from_mapping(spec["scenario"]), sources
+
+
+def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], None]:
+    last = 0.0
+
+    def told(progress: ServerlessProgress) -> None:
+        nonlocal last
+        desk.check()
+        watch.take(progress)
+        if time.monotonic() - last >= REPORT_EVERY_S:
+            last = time.monotonic()
+            text = f"{progress.policy}, replication {progress.replication + 1}"
+            desk.emit({"fraction": progress.fraction, "text": text, "live": watch.told()})
+
+    return told
+
+
+def _node(node: Any) -> dict[str, Any]:
+    memory = board(node.board).memory_slices if node.board else node.vgpus
+    return {"gpus": node.gpus, "vgpus": node.vgpus, "board": node.board, "memory": memory}
+
+
+def _processes(calls: int) -> int:
+    """Processes for so many calls in all runs together."""
+    return 1 if calls <= FEW_CALLS else min(MOST_PROCESSES, os.cpu_count() or 1)

@@ -1,0 +1,76 @@
+"""What a serverless run tells while it goes on: policies so far, and the platform at the last instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nona.serverless.engine.options import ServerlessProgress
+from nona.serverless.records import Snapshot
+from nona.serverless.system import HOUR_S, ServerlessSystem
+
+MOST_POINTS = 60  # of a policy's curve
+
+
+class PlatformWatch:
+    """Takes in progress, keeps a curve for each policy and the latest snapshot of one.
+
+    The cost is an estimate: what is held between two snapshots is taken to be what the later one shows.
+    Costs and hits are those of replication 0; the snapshot shown is that of one policy until it ends.
+    """
+
+    def __init__(self, system: ServerlessSystem, policies: Sequence[str]) -> None:
+        self._prices, self._order = system.prices, tuple(policies)
+        self._vcpus = sum(node.vcpus for node in system.invokers)
+        self._vgpus = sum(node.gpus * node.vgpus for node in system.invokers)
+        self._policies: dict[str, dict[str, Any]] = {
+            name: {"curve": [], "hits": None, "cost_per_call_usd": None, "completed": 0} for name in policies
+        }
+        self._paid: dict[str, float] = dict.fromkeys(policies, 0.0)
+        self._at_s: dict[str, float] = dict.fromkeys(policies, 0.0)
+        self._done: dict[str, float] = dict.fromkeys(policies, 0.0)
+        self._focus = ""
+        self._shown: dict[str, Any] | None = None
+        self._fixed = {
+            "applications": [[a.name, list(a.stage_names)] for a in system.applications],
+            "nodes": [[node.vcpus, node.gpus * node.vgpus] for node in system.invokers],
+            "order": list(policies),
+        }
+
+    def take(self, progress: ServerlessProgress) -> None:
+        """Take in the report of one run."""
+        name, now = progress.policy, progress.snapshot
+        if now is None or name not in self._policies or progress.replication != 0:
+            return
+        self._done[name] = progress.run_fraction
+        self._add(name, now, progress.run_fraction)
+        if not self._focus or self._done[self._focus] >= 0.99 or self._focus == name:
+            self._focus, self._shown = name, _plain(now)
+
+    def _add(self, name: str, now: Snapshot, fraction: float) -> None:
+        held_vcpus, held_vgpus = self._vcpus - sum(now.free_vcpus), self._vgpus - sum(now.free_vgpus)
+        hourly = held_vcpus * self._prices.vcpu_hour + held_vgpus * self._prices.vgpu_hour
+        self._paid[name] += (now.time_s - self._at_s[name]) * hourly / HOUR_S
+        self._at_s[name] = now.time_s
+        of = self._policies[name]
+        of["completed"] = now.completed
+        if now.completed:
+            of["hits"] = now.hits / now.completed
+            of["cost_per_call_usd"] = self._paid[name] / now.completed
+            of["curve"].append([fraction, of["hits"]])
+            if len(of["curve"]) > MOST_POINTS:
+                of["curve"] = of["curve"][::2]
+
+    def told(self) -> dict[str, Any]:
+        """All that is known so far, as plain data."""
+        return {**self._fixed, "policies": self._policies, "focus": self._focus, "snapshot": self._shown}
+
+
+def _plain(now: Snapshot) -> dict[str, Any]:
+    return {
+        "time_s": now.time_s,
+        "queues": list(now.queues),
+        "free_vcpus": list(now.free_vcpus),
+        "free_vgpus": list(now.free_vgpus),
+        "stranded": list(now.stranded),
+    }
