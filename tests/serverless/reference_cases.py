@@ -1,0 +1,190 @@
+"""Small random systems and plain policies on which two simulators must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from hypothesis import strategies as st
+
+from nona.graph.dag import Dag
+from nona.scenario_serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
+from nona.serverless.application import Application
+from nona.serverless.configuration import ConfigurationSpace, grid
+from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.policy import Ask, Place, Plan, Planner, Policy
+from nona.serverless.system import Invoker, ServerlessSystem
+from nona.system import Arrivals
+
+SHAPES = (
+    (1, ()),
+    (2, ((0, 1),)),
+    (3, ((0, 1), (1, 2))),
+    (3, ((0, 1), (0, 2))),
+    (3, ((0, 2), (1, 2))),
+    (4, ((0, 1), (0, 2), (1, 3), (2, 3))),
+    (4, ((0, 1), (1, 2), (0, 3), (2, 3))),
+)
+RULES = ("home", "warm", "walk", "most-free")
+
+
+class PlainPlanner:
+    """Ranks three configurations by a rule without sense; searches, carries and waits as it is told."""
+
+    place: Place | None = None
+
+    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+        self.size, self.options = len(system.space), options
+        self.stages = [app.stages for app in system.applications]
+        self.possible = [n for n in range(self.size) if system.fits_somewhere[n]]
+        if options["places"]:
+            self.place = self.last_with_room
+
+    def plan(self, ask: Ask) -> Plan:
+        options, n = self.options, len(self.possible)
+        if ask.length < options["wait_for"] and ask.waited_s < options["wait_s"]:
+            return Plan((), wait_s=options["wait_s"] - ask.waited_s, wait_for=options["wait_for"])
+        late = 3 if ask.slack_s < 0 else 0
+        start = 5 * ask.application + 3 * ask.stage + ask.length + late
+        ranked = tuple(dict.fromkeys(self.possible[(start + 2 * k) % n] for k in range(3)))
+        carry, missed = None, False
+        if options["carries"]:
+            if ask.carried is None:
+                carry = tuple(self.possible[(start + s) % n] for s in range(self.stages[ask.application]))
+            else:
+                ranked = (ask.carried[ask.stage], *ranked)
+                missed = ask.length == 2
+        return Plan(ranked, options["search_s"] * ask.length, len(ranked), carry, missed)
+
+    def last_with_room(self, ask: Ask, ranked: Any, view: Any) -> tuple[int, int] | None:
+        for place, configuration in enumerate(ranked):
+            for invoker in reversed(range(len(view.free_vcpus))):
+                if view.fits(invoker, configuration):
+                    return place, invoker
+        return None
+
+
+DEFAULTS = MappingProxyType(
+    {"search_s": 0.0, "carries": False, "wait_s": 0.0, "wait_for": 0, "places": False}
+)
+
+
+def _prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> Planner:
+    return PlainPlanner(system, {**DEFAULTS, **options})
+
+
+PLAIN = Policy("plain", "Plain", "", "", "", _prepare, DEFAULTS, MappingProxyType({}))
+
+
+@st.composite
+def plain_options(draw: st.DrawFn) -> dict[str, Any]:
+    """How the plain policy behaves."""
+    waits = draw(st.booleans())
+    return {
+        "search_s": draw(st.sampled_from((0.0, 0.00317, 0.0483))),
+        "carries": draw(st.booleans()),
+        "wait_s": 0.0707 if waits else 0.0,
+        "wait_for": draw(st.sampled_from((0, 2, 3))) if waits else 0,
+        "places": draw(st.integers(0, 5)) == 0,
+    }
+
+
+def function(number: int, seconds: float, cold_s: float) -> Function:
+    """A function with a part on the CPU and one on the GPU."""
+    law = LawTimes(GpuLaw(0.7 * seconds, 0.3 * seconds), CpuLaw(0.2 * seconds, 0.1 * seconds))
+    return Function(f"f{number}", law, cold_start_s=cold_s, input_bytes=1e6)
+
+
+@st.composite
+def applications(draw: st.DrawFn, functions: int) -> tuple[Application, ...]:
+    """One to three small workflows."""
+    made = []
+    for number in range(draw(st.integers(1, 3))):
+        stages, edges = draw(st.sampled_from(SHAPES))
+        process = draw(st.sampled_from(("poisson", "poisson", "gamma", "deterministic", "mmpp")))
+        made.append(
+            Application(
+                name=f"a{number}",
+                stage_names=tuple(f"s{s}" for s in range(stages)),
+                function=tuple(draw(st.integers(0, functions - 1)) for _ in range(stages)),
+                dag=Dag.from_edges(stages, edges),
+                input_bytes=tuple(draw(st.sampled_from((0.0, 2e5, 3e6))) for _ in range(stages)),
+                slo_s=draw(st.sampled_from((0.3, 1.0, 3.0))),
+                rate=draw(st.sampled_from((1.0, 4.0, 12.0))),
+                arrivals=Arrivals(process, cv=2.0, burst_mean_s=0.5),
+            )
+        )
+    return tuple(made)
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> ConfigurationSpace:
+    """Some configurations, the smallest among them."""
+    batch = draw(st.sampled_from(((1,), (1, 2), (1, 2, 4))))
+    vgpus = draw(st.sampled_from(((1,), (1, 2), (1, 3, 7), (1, 2, 4))))
+    return grid(batch, draw(st.sampled_from(((1,), (1, 3)))), vgpus)
+
+
+@st.composite
+def dispatches(draw: st.DrawFn) -> DispatchSpec:
+    """Rules of the controller."""
+    first = draw(st.permutations(RULES))[: draw(st.integers(1, 4))]
+    later = draw(st.permutations(("predecessor", *RULES)))[: draw(st.integers(1, 5))]
+    every = {"walk", "most-free"}  # some rule must reach every invoker, or a batch may wait for ever
+    return DispatchSpec(
+        first=tuple(first) if every & set(first) else (*first, "walk"),
+        later=tuple(later) if every & set(later) else (*later, "most-free"),
+        rechecks=draw(st.sampled_from((1, 3, 50))),
+        blocking=draw(st.booleans()),
+        partial=draw(st.booleans()),
+        order=draw(st.sampled_from(("round-robin", "least-slack"))),
+    )
+
+
+@st.composite
+def containers(draw: st.DrawFn) -> ContainersSpec:
+    """Warm ones, pre-warming, and how long they are kept."""
+    return ContainersSpec(
+        warm=draw(st.integers(0, 2)),
+        prewarm=draw(st.sampled_from(("none", "spare", "ewma"))),
+        spare=draw(st.integers(1, 2)),
+        keep_alive=draw(st.sampled_from((0.0, 0.149, 0.797, 600.0))),
+    )
+
+
+MODES = ("mig-counter", "mig-counter", "mig-geometry", "mps", "time-slicing")
+
+
+@st.composite
+def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem:
+    """A small platform; about half of them under more load than they bear."""
+    functions = draw(st.integers(1, 3))
+    mode = draw(st.sampled_from(modes))
+    sharing = SharingSpec(
+        mode=mode,
+        reconfiguration=draw(st.sampled_from((0.0, 0.1013))),
+        oversubscription=draw(st.sampled_from((1.0, 2.0))) if mode == "mps" else 1.0,
+    )
+    apps = draw(applications(functions))
+    node = Invoker(vcpus=draw(st.sampled_from((4, 8))), gpus=draw(st.sampled_from((1, 1, 2))))
+    return ServerlessSystem(
+        space=draw(spaces()),
+        functions=tuple(
+            function(
+                f,
+                draw(st.sampled_from((0.0211, 0.0987, 0.2903))),
+                draw(st.sampled_from((0.0, 0.0513, 0.397))),
+            )
+            for f in range(functions)
+        ),
+        applications=apps,
+        invokers=(node,) * draw(st.integers(1, 3)),
+        sharing=sharing,
+        transfer=TransferSpec(),
+        containers=draw(containers()),
+        dispatch=draw(dispatches()),
+        noise=draw(st.sampled_from((0.0, 0.1, 0.5))),
+        interval=draw(st.sampled_from((None, None, IntervalSpec(least=0.01, most=0.2)))),
+        seed=draw(st.integers(0, 10**6)),
+    )

@@ -1,0 +1,84 @@
+"""Containers of the second simulator: a list of idle ones per invoker and function, oldest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from nona.serverless.system import ServerlessSystem
+
+Place = tuple[int, int]
+CONTAINER = 2
+
+
+class ReferenceContainers:
+    """``push(time, kind, content, *what)`` makes an event; ``on_event`` gets ``what`` back."""
+
+    def __init__(self, system: ServerlessSystem, push: Callable[..., None]) -> None:
+        self.rules, self.push = system.containers, push
+        self.cold_s = [f.cold_start_s for f in system.functions]
+        self.idle: dict[Place, list[tuple[float, int]]] = defaultdict(list)  # (idle since, which)
+        self.busy: dict[Place, int] = defaultdict(int)
+        self.starting: dict[Place, int] = defaultdict(int)
+        self.last_s: dict[Place, float] = {}
+        self.gap_s: dict[Place, float] = {}
+        self.made = self.prewarmed = 0
+        self.places = [(i, f) for i in range(len(system.invokers)) for f in range(len(system.functions))]
+
+    def begin(self) -> None:
+        for place in self.places:
+            for _ in range(self.rules.warm):
+                self.becomes_idle(place, 0.0)
+
+    def idle_count(self, invoker: int, function: int) -> int:
+        return len(self.idle[invoker, function])
+
+    def becomes_idle(self, place: Place, now_s: float) -> None:
+        self.made += 1
+        self.idle[place].append((now_s, self.made))
+        self.push(now_s + self.rules.keep_alive, CONTAINER, place, "expiry", place, self.made)
+
+    def take(self, invoker: int, function: int, now_s: float) -> bool:
+        """Whether the batch that is dispatched has to start a container."""
+        place = (invoker, function)
+        self.note_call(place, now_s)
+        cold = not self.idle[place]
+        if not cold:
+            self.idle[place].pop()
+        self.busy[place] += 1
+        there = len(self.idle[place]) + self.starting[place]
+        if self.rules.prewarm == "spare" and there < self.rules.spare:
+            self.start(place, now_s + self.cold_s[function])
+        return cold
+
+    def note_call(self, place: Place, now_s: float) -> None:
+        if place in self.last_s:
+            gap = now_s - self.last_s[place]
+            weight = self.rules.ewma_weight
+            self.gap_s[place] = weight * gap + (1 - weight) * self.gap_s.get(place, gap)
+        self.last_s[place] = now_s
+
+    def start(self, place: Place, ready_s: float) -> None:
+        self.starting[place] += 1
+        self.prewarmed += 1
+        self.push(ready_s, CONTAINER, place, "ready", place, 0)
+
+    def give_back(self, invoker: int, function: int, now_s: float) -> None:
+        self.busy[invoker, function] -= 1
+        self.becomes_idle((invoker, function), now_s)
+
+    def on_event(self, now_s: float, what: Any, place: Place, which: int) -> None:
+        if what == "ready":
+            self.starting[place] -= 1
+            self.becomes_idle(place, now_s)
+        elif any(number == which for _, number in self.idle[place]):
+            self.idle[place] = [entry for entry in self.idle[place] if entry[1] != which]
+            self.on_expiry(place, now_s)
+
+    def on_expiry(self, place: Place, now_s: float) -> None:
+        none_left = not (self.idle[place] or self.busy[place] or self.starting[place])
+        if self.rules.prewarm == "ewma" and none_left and place in self.gap_s:
+            next_s = self.last_s[place] + self.gap_s[place]
+            if next_s > now_s:
+                self.start(place, max(next_s, now_s + self.cold_s[place[1]]))

@@ -1,0 +1,435 @@
+"""A second simulator of the serverless platform, written for clarity from its description.
+
+It shares with the engine the draws, the pools of GPUs and the hash of the home invoker; queues, rules of
+dispatch, containers, transfers and the order of events are its own. Everything is looked for from scratch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from reference_containers import ReferenceContainers
+
+from nona.random_streams import RandomStreams
+from nona.serverless.dispatch.home import home_invoker
+from nona.serverless.policy import Ask, Plan, Policy
+from nona.serverless.sharing.pool import Lease
+from nona.serverless.sharing.registry import make_pool
+from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
+from nona.serverless.system import ServerlessSystem
+from nona.simulation.arrivals import arrival_chunks
+
+BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE = 0, 1, 2, 3, 4, 5
+
+
+@dataclass(eq=False)
+class Call:
+    number: int
+    application: int
+    arrival_s: float
+    noise: np.ndarray
+    batch: dict[int, Batch] = field(default_factory=dict)
+    carry: tuple[int, ...] | None = None
+    completion_s: float = math.nan
+
+
+@dataclass(eq=False)
+class Batch:
+    number: int
+    queue: Queue
+    jobs: list[Call]
+    configuration: int
+    invoker: int
+    lease: Lease
+    values: dict[str, Any]
+    ended_s: float = math.nan
+    gpu_left: float = 0.0
+
+
+@dataclass(eq=False)
+class Queue:
+    application: int
+    stage: int
+    function: int
+    place: int
+    jobs: list[tuple[float, int, Call]] = field(default_factory=list)
+    planning: bool = False
+    rechecking: bool = False
+    failures: int = 0
+    missed: bool = False
+    waiting: int = 0
+    wait_for: int = 0
+
+
+def reference_arrivals(system: ServerlessSystem, replication: int) -> Iterator[tuple[float, int]]:
+    """Instants and applications, one by one, without end."""
+    streams = RandomStreams(system.seed, replication)
+    if system.interval is not None:
+        gaps = streams.generator("serverless", "gaps")
+        which = streams.generator("serverless", "applications")
+        rates = np.array([app.rate for app in system.applications])
+        now = 0.0
+        while True:
+            now += float(gaps.uniform(system.interval.least, system.interval.most))
+            yield now, int(which.choice(len(rates), p=rates / rates.sum()))
+    sources = []
+    for app in system.applications:
+        rng = streams.generator("serverless", "arrivals", app.name)
+        chunks = arrival_chunks(app.arrivals, app.rate, rng, replication)
+        sources.append(t for chunk in chunks for t in chunk.tolist())
+    heads = [next(s) for s in sources]
+    while True:
+        first = min(range(len(heads)), key=lambda a: (heads[a], a))
+        yield heads[first], first
+        heads[first] = next(sources[first])
+
+
+class ReferencePlatform:
+    """One run of a policy; afterwards ``calls`` and ``batches`` hold what happened."""
+
+    def __init__(
+        self,
+        system: ServerlessSystem,
+        policy: Policy,
+        options: Mapping[str, Any],
+        warmup: int,
+        measured: int,
+        replication: int = 0,
+    ) -> None:
+        self.system, self.rules = system, system.dispatch
+        self.planner = policy.prepare(system, options)
+        self.pools = [make_pool(node, system.sharing) for node in system.invokers]
+        self.containers = ReferenceContainers(system, self.push)
+        self.events: list[tuple[Any, ...]] = []
+        self.now = 0.0
+        self.queues = [
+            Queue(a, s, system.applications[a].function[s], p) for p, (a, s) in enumerate(system.queues)
+        ]
+        self.at = {(q.application, q.stage): q for q in self.queues}
+        self.due: set[int] = set()
+        self.last_served = len(self.queues) - 1
+        self.controller_free = True
+        self.calls: list[Call] = []
+        self.batches: list[Batch] = []
+        self.on_gpu: dict[tuple[int, int], list[Batch]] = {}
+        self.rechecks = 0
+        self.source = reference_arrivals(system, replication)
+        streams = RandomStreams(system.seed, replication)
+        self.draws = [streams.generator("serverless", "noise", a.name) for a in system.applications]
+        self.window = (warmup, warmup + measured)
+        self.most = warmup + measured + 1000 + measured // 5
+        self.tokens = 0
+
+    # Time
+
+    def push(self, time_s: float, kind: int, what: tuple[int, ...], *more: Any) -> None:
+        self.tokens += 1
+        heappush(self.events, (time_s, kind, *what, *([-1] * (3 - len(what))), self.tokens, more))
+
+    def run(self) -> ReferencePlatform:
+        self.containers.begin()
+        self.next_arrival()
+        limit = math.inf
+        while self.events and not self.done():
+            if len(self.calls) >= self.window[1]:
+                limit = self.calls[self.window[1] - 1].arrival_s + 20 * max(
+                    a.slo_s for a in self.system.applications
+                )
+            if self.events[0][0] > limit:
+                break
+            self.now = self.events[0][0]
+            while self.events and self.events[0][0] == self.now:
+                self.handle(heappop(self.events))
+            self.examine_due()
+        return self
+
+    def done(self) -> bool:
+        first, last = self.window
+        return len(self.calls) >= last and not any(math.isnan(c.completion_s) for c in self.calls[first:last])
+
+    def handle(self, event: tuple[Any, ...]) -> None:
+        kind, more = event[1], event[-1]
+        if kind == BATCH_END:
+            self.on_batch_end(more[0], more[1])
+        elif kind == ARRIVAL:
+            self.on_arrival(more[0])
+        elif kind == CONTAINER:
+            self.containers.on_event(self.now, *more)
+        elif kind == DECISION:
+            self.on_decision(*more)
+        elif kind == WAIT:
+            queue, token = more
+            if queue.waiting == token:
+                self.due.add(queue.place)
+        else:
+            self.on_gpu_phase(more[0])
+
+    # Calls and queues
+
+    def next_arrival(self) -> None:
+        if len(self.calls) < self.most:
+            time_s, app = next(self.source)
+            self.push(time_s, ARRIVAL, (app,), app)
+
+    def on_arrival(self, app: int) -> None:
+        application = self.system.applications[app]
+        z = self.draws[app].standard_normal(application.stages)
+        call = Call(len(self.calls), app, self.now, np.maximum(0.1, 1 + self.system.noise * z))
+        self.calls.append(call)
+        for stage in application.entries:
+            self.join(call, stage)
+        self.next_arrival()
+
+    def join(self, call: Call, stage: int) -> None:
+        queue = self.at[call.application, stage]
+        queue.jobs.append((self.now, call.number, call))
+        queue.jobs.sort(key=lambda job: job[:2])
+        if queue.planning:
+            return  # it will be counted when the plan is carried out
+        if not queue.waiting or 0 < queue.wait_for <= len(queue.jobs):
+            self.due.add(queue.place)
+
+    def slack(self, queue: Queue) -> float:
+        oldest = min(call.arrival_s for _, _, call in queue.jobs)
+        return self.system.applications[queue.application].slo_s - (self.now - oldest)
+
+    def examine_due(self) -> None:
+        """Examine what is due, in the order of the rules, until the controller is busy or nothing is left."""
+        while True:
+            ready = [q for q in self.queues if q.place in self.due and q.jobs and not q.planning]
+            self.due &= {q.place for q in ready}
+            if not ready or not self.controller_free:
+                return
+            if self.rules.order == "least-slack":
+                queue = min(ready, key=lambda q: (self.slack(q), q.place))
+            else:
+                n = len(self.queues)
+                queue = min(ready, key=lambda q: (q.place - self.last_served - 1) % n)
+            self.due.discard(queue.place)
+            self.last_served = queue.place
+            self.serve(queue)
+
+    def serve(self, queue: Queue) -> None:
+        joined, _, oldest = queue.jobs[0]
+        queue.rechecking, queue.waiting = False, 0
+        ask = Ask(
+            queue.application,
+            queue.stage,
+            len(queue.jobs),
+            self.slack(queue),
+            self.now - joined,
+            oldest.carry,
+        )
+        forced = queue.failures >= self.rules.rechecks
+        plan = Plan((self.system.space.smallest,)) if forced else self.planner.plan(ask)
+        if not plan.ranked:
+            self.wait(queue, plan)
+            return
+        if plan.search_s == 0:
+            self.on_decision(queue, ask, plan, self.now, forced)
+            return
+        queue.planning = True
+        if self.rules.blocking:
+            self.controller_free = False
+        what = (queue.application, queue.stage)
+        self.push(self.now + plan.search_s, DECISION, what, queue, ask, plan, self.now, forced)
+
+    def wait(self, queue: Queue, plan: Plan) -> None:
+        """The queue rests until time has passed or jobs are there; without either, until the next job."""
+        if plan.wait_s > 0 or plan.wait_for > len(queue.jobs):
+            self.tokens += 1
+            queue.waiting, queue.wait_for = self.tokens, plan.wait_for
+        if plan.wait_s > 0:
+            what = (queue.application, queue.stage)
+            over = max(self.now + plan.wait_s, math.nextafter(self.now, math.inf))  # or time stands still
+            self.push(over, WAIT, what, queue, queue.waiting)
+
+    # Decisions
+
+    def on_decision(self, queue: Queue, ask: Ask, plan: Plan, began_s: float, forced: bool) -> None:
+        queue.planning, self.controller_free = False, True
+        found = self.find(queue, ask, plan.ranked)
+        if ask.carried is not None and queue.failures == 0:
+            queue.missed = found is None or found[0] != 0
+        queue.missed |= plan.missed
+        if found is None:
+            queue.failures += 1
+            queue.rechecking = True
+            self.rechecks += 1
+            return
+        self.dispatch(queue, plan.ranked[found[0]], found[1], plan, began_s, forced)
+
+    def find(self, queue: Queue, ask: Ask, ranked: tuple[int, ...]) -> tuple[int, int] | None:
+        legal = [
+            (place, n)
+            for place, n in enumerate(ranked)
+            if self.rules.partial or self.system.space[n].batch <= len(queue.jobs)
+        ]
+        if self.planner.place is not None:
+            answer = self.planner.place(ask, [n for _, n in legal], self) if legal else None
+            return None if answer is None else (legal[answer[0]][0], answer[1])
+        for place, n in legal:
+            for invoker in self.candidates(queue):
+                if self.pools[invoker].fits(self.system.space[n]):
+                    return place, invoker
+        return None
+
+    def candidates(self, queue: Queue) -> Iterator[int]:
+        entry = not self.predecessors(queue)
+        n = len(self.pools)
+        name = self.system.functions[queue.function].name
+        home = home_invoker(name, n)
+        for rule in self.rules.first if entry else self.rules.later:
+            if rule == "home":
+                yield home[0]
+            elif rule == "predecessor" and not entry:
+                oldest = queue.jobs[0][2]
+                last = max(self.predecessors(queue), key=lambda p: (oldest.batch[p].ended_s, p))
+                yield oldest.batch[last].invoker
+            elif rule == "warm":
+                yield from (i for i in range(n) if self.containers.idle_count(i, queue.function))
+            elif rule == "walk":
+                yield from ((home[0] + k * home[1]) % n for k in range(n))
+            elif rule == "most-free":
+                yield from sorted(
+                    range(n), key=lambda i: (-self.pools[i].free_vgpus, -self.pools[i].free_vcpus, i)
+                )
+
+    def predecessors(self, queue: Queue) -> tuple[int, ...]:
+        return tuple(self.system.applications[queue.application].dag.predecessors[queue.stage])
+
+    @property
+    def free_vcpus(self) -> list[int]:
+        return [pool.free_vcpus for pool in self.pools]
+
+    @property
+    def free_vgpus(self) -> list[int]:
+        return [pool.free_vgpus for pool in self.pools]
+
+    def fits(self, invoker: int, configuration: int) -> bool:
+        return self.pools[invoker].fits(self.system.space[configuration])
+
+    # Batches
+
+    def dispatch(
+        self, queue: Queue, number: int, invoker: int, plan: Plan, began_s: float, forced: bool
+    ) -> None:
+        configuration = self.system.space[number]
+        taken, queue.jobs = queue.jobs[: configuration.batch], queue.jobs[configuration.batch :]
+        jobs = [call for _, _, call in taken]
+        lease = self.pools[invoker].take(configuration, self.now)
+        assert lease is not None
+        cold = self.containers.take(invoker, queue.function, self.now)
+        transfer_s, local = self.transfer(queue, jobs, invoker)
+        cold_s = self.system.functions[queue.function].cold_start_s if cold else 0.0
+        started = self.now + lease.setup_s + transfer_s + cold_s
+        batch = Batch(len(self.batches), queue, jobs, number, invoker, lease, {})
+        batch.values = {
+            "queued_s": taken[0][0],
+            "decided_s": began_s,
+            "dispatched_s": self.now,
+            "started_s": started,
+            "cold": cold,
+            "missed": queue.missed,
+            "forced": forced,
+            "local": local,
+            "search_s": plan.search_s,
+            "steps": plan.steps,
+            "setup_s": lease.setup_s,
+            "transfer_s": transfer_s,
+            "slots": lease.slots,
+            "gpu": lease.gpu,
+        }
+        self.batches.append(batch)
+        queue.failures, queue.missed = 0, False
+        for call in jobs:
+            call.batch[queue.stage] = batch
+            if plan.carry is not None:
+                call.carry = plan.carry
+        self.start(batch, started, float(jobs[0].noise[queue.stage]))
+        self.due.add(queue.place)
+
+    def start(self, batch: Batch, started: float, noise: float) -> None:
+        function, pool = batch.queue.function, self.pools[batch.invoker]
+        cpu_s = float(self.system.cpu_s[function, batch.configuration])
+        gpu_s = float(gpu_seconds(self.system, pool)[function, batch.configuration])
+        if (held := batch.lease.vgpus) > self.system.space[batch.configuration].vgpus:  # a fixed slice
+            gpu_s = larger_slice_s(self.system, function, batch.configuration, held)
+        if pool.couples:
+            batch.gpu_left = gpu_s * noise
+            self.push(started + cpu_s * noise, GPU_PHASE, self.content(batch), batch)
+        else:
+            self.push(started + (cpu_s + gpu_s) * noise, BATCH_END, self.content(batch), batch, None)
+
+    @staticmethod
+    def content(batch: Batch) -> tuple[int, ...]:
+        return batch.queue.application, batch.queue.stage, batch.number
+
+    def transfer(self, queue: Queue, jobs: list[Call], invoker: int) -> tuple[float, int]:
+        size = self.system.applications[queue.application].input_bytes[queue.stage]
+        before = self.predecessors(queue)
+        near = far = 0.0
+        local = 0
+        for call in jobs:
+            here = sum(call.batch[p].invoker == invoker for p in before)
+            if before:
+                near += size * here / len(before)
+                far += size * (len(before) - here) / len(before)
+                local += here == len(before)
+            else:
+                far += size
+        t = self.system.transfer
+        seconds = [0.0]
+        if near > 0:
+            seconds.append(t.local_latency + near / t.local_bandwidth)
+        if far > 0:
+            seconds.append(t.remote_latency + far / t.remote_bandwidth)
+        return max(seconds), local
+
+    def on_gpu_phase(self, batch: Batch) -> None:
+        key = (batch.invoker, batch.lease.gpu)
+        self.progress(key)
+        self.on_gpu.setdefault(key, []).append(batch)
+        self.predict(key)
+
+    def progress(self, key: tuple[int, int]) -> None:
+        active = self.on_gpu.get(key, [])
+        for batch in active:
+            batch.gpu_left -= (self.now - batch.values["since"]) * batch.values["speed"]
+
+    def predict(self, key: tuple[int, int]) -> None:
+        """New speeds and ends for all that compute on a GPU; ends predicted before no longer count."""
+        active = self.on_gpu[key]
+        leases = tuple(b.lease for b in active)
+        for batch in active:
+            self.tokens += 1
+            speed = self.pools[batch.invoker].speed(batch.lease, leases)
+            batch.values |= {"since": self.now, "speed": speed, "token": self.tokens}
+            end = self.now + max(batch.gpu_left, 0.0) / speed
+            self.push(end, BATCH_END, self.content(batch), batch, self.tokens)
+
+    def on_batch_end(self, batch: Batch, token: int | None) -> None:
+        if token is not None:
+            if batch.values["token"] != token:
+                return
+            key = (batch.invoker, batch.lease.gpu)
+            self.progress(key)
+            self.on_gpu[key].remove(batch)
+            self.predict(key)
+        batch.ended_s = self.now
+        self.pools[batch.invoker].release(batch.lease, self.now)
+        self.containers.give_back(batch.invoker, batch.queue.function, self.now)
+        app = self.system.applications[batch.queue.application]
+        for call in batch.jobs:
+            ended = {s for s, b in call.batch.items() if not math.isnan(b.ended_s)}
+            if len(ended) == app.stages:
+                call.completion_s = self.now
+            for stage in app.dag.successors[batch.queue.stage]:
+                if set(app.dag.predecessors[stage]) <= ended:
+                    self.join(call, stage)
+        self.due |= {q.place for q in self.queues if q.rechecking}
