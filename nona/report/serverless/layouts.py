@@ -10,6 +10,7 @@ import numpy as np
 
 from nona.hardware.geometry import board
 from nona.serverless.records import ServerlessRecords
+from nona.serverless.sharing.layouts import slot_runs
 from nona.serverless.system import ServerlessSystem
 
 Row = Mapping[str, Any]
@@ -51,28 +52,29 @@ def layout_rows(
 def placed(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The rows with ``low`` and ``high``, where they lie on the GPU's axis.
 
+    A row whose slots are not all neighbours (counted vGPUs need not be) comes once for each run of them.
     Rows without slots are put on the lowest lanes that are free for all of their time.
 
     >>> row = {"slots": 0b0110, "vgpus": 2, "from_s": 0.0, "to_s": 1.0}
     >>> [(r["low"], r["high"]) for r in placed([row, {**row, "slots": 0}, {**row, "slots": 0}])]
     [(1, 3), (0, 2), (2, 4)]
+    >>> [(r["low"], r["high"]) for r in placed([{**row, "slots": 0b101}])]
+    [(0, 1), (2, 3)]
     """
     until: list[float] = []
     found = []
     for row in sorted(rows, key=lambda r: (r["from_s"], r["to_s"])):
         slots, size = int(row["slots"]), max(1, int(row["vgpus"]))
-        if slots:
-            low, high = (slots & -slots).bit_length() - 1, slots.bit_length()
-        else:
+        if not slots:
             low = next(
                 at
                 for at in range(len(until) + 1)
                 if all(u <= row["from_s"] + 1e-12 for u in until[at : at + size])
             )
-            high = low + size
-            until += [0.0] * (high - len(until))
-            until[low:high] = [row["to_s"]] * size
-        found.append({**row, "low": low, "high": high})
+            until += [0.0] * (low + size - len(until))
+            until[low : low + size] = [row["to_s"]] * size
+        runs = slot_runs(slots) if slots else [(low, size)]
+        found += [{**row, "low": low, "high": low + length} for low, length in runs]
     return found
 
 
