@@ -151,7 +151,7 @@ def test_the_search_step_by_step_is_the_compiled_one(seed: int, k: int, part: fl
         assert len(steps.steps) == min(10, steps.step_count)
     else:
         assert steps.paths == ()
-    assert steps.looked == found.looked
+    assert (steps.looked, steps.opened) == (found.looked, found.opened)
     whole = trace(group.tables, limit, k, steps.step_count)
     rows = [whole.start, *(r for s in whole.steps for r in (s.deeper, s.beside))]
     assert sum(r.looked for r in rows if r) == steps.looked

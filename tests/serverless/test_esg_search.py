@@ -69,6 +69,8 @@ def test_variants_agree_on_real_numbers(seed: int) -> None:
         for variant, other in found.items():
             assert (other.paths, other.cost_usd) == (exhaustive.paths, exhaustive.cost_usd), variant
         assert found["thinned"].looked <= found["two-blades"].looked <= exhaustive.looked
+        assert all(5 <= f.opened <= f.looked for f in found.values())
+        assert found["two-blades"].opened <= found["stages"].opened
 
 
 def test_equal_paths_cost_no_enumeration() -> None:

@@ -24,24 +24,27 @@ DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
 
 @compiled
 def best_first(f: Any, limit: float, k: int, blades: bool, heap: Any, known: Any, best: Any) -> Any:
-    """(paths found, paths looked at), the paths in ``best``; −1 found when the heap is too small.
+    """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
+
+    Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
 
     ``heap`` is (keys (H, 2), codes (H,), places (H,)); ``known`` and ``best`` are ((k, 2), (k,)): cost and
     time of each path, and its code.
     """
     keys, codes, places = heap
-    found, looked, size, have = 0, 0, 0, 0
+    found, looked, opened, size, have = 0, 0, 0, 0, 0
     if blades:
         if f.least_s[0] > limit:
-            return 0, 0
+            return 0, 0, 0
         have = note(known[0], known[1], k, 0, f.fast_usd[0], f.least_s[0], f.fast_code[0])
     size, have, looked = _open(f, 0, 0, 0.0, 0.0, 0, limit, k, blades, heap, size, known, have, looked)
-    last = len(f.choices) - 1
+    opened, last = size, len(f.choices) - 1
     while size > 0 and found < k:
         if size + 2 > len(codes):
-            return -1, looked
+            return -1, looked, opened
         low_usd, low_s, code, place = keys[0, 0], keys[0, 1], codes[0], places[0]
         size = drop_first(keys, codes, places, size)
+        opened -= size
         i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
         cost, time = low_usd - f.least_usd[i + 1], low_s - f.least_s[i + 1]
         if i == last:
@@ -57,7 +60,8 @@ def best_first(f: Any, limit: float, k: int, blades: bool, heap: Any, known: Any
         size, have, looked = _open(
             f, i, rank + 1, before_usd, before_s, before, limit, k, blades, heap, size, known, have, looked
         )
-    return found, looked
+        opened += size
+    return found, looked, opened
 
 
 @compiled

@@ -10,7 +10,10 @@ from nona.serverless.esg.ranking import note
 
 @compiled
 def every_path(f: Any, limit: float, k: int, best: Any, trail: Any) -> Any:
-    """(paths found, paths looked at), the paths in ``best``; ``trail`` is ((n + 1, 2), (n + 1,), (n,))."""
+    """(paths found, looked at, the same again), the paths in ``best``.
+
+    ``trail`` is ((n + 1, 2), (n + 1,), (n,)): cost and time, code, and next rank at every depth.
+    """
     n, looked, found, i = len(f.choices), 0, 0, 0
     sums, codes, rank = trail
     sums[0, 0], sums[0, 1], codes[0], rank[0] = 0.0, 0.0, 0, 0
@@ -29,4 +32,4 @@ def every_path(f: Any, limit: float, k: int, best: Any, trail: Any) -> Any:
             continue
         i += 1
         sums[i, 0], sums[i, 1], codes[i], rank[i] = cost, time, code, 0
-    return found, looked
+    return found, looked, looked

@@ -38,6 +38,8 @@ class Found:
         Of each path: US dollars a job, seconds.
     looked
         Paths looked at: every partial or full path to which a configuration was added, cut or not.
+    opened
+        Those of them that no blade cut.
     feasible
         Whether the paths keep within the time; if none does, ``paths`` holds the fastest one.
     """
@@ -46,6 +48,7 @@ class Found:
     cost_usd: tuple[float, ...]
     time_s: tuple[float, ...]
     looked: int
+    opened: int
     feasible: bool
 
 
@@ -103,7 +106,7 @@ class GroupSearch:
     >>> found.paths, found.cost_usd, found.time_s
     (((0, 1), (1, 0)), (3.0, 4.0), (5.0, 5.0))
     >>> GroupSearch(time, cost).search(limit_s=2.0)
-    Found(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, feasible=False)
+    Found(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, opened=0, feasible=False)
     """
 
     def __init__(
@@ -137,13 +140,13 @@ class GroupSearch:
             )
         tables = self._tables(variant, k)
         best = self._scratch.list("best", k)
-        found, looked = -1, 0
+        found, looked, opened = -1, 0, 0
         while found < 0:
-            found, looked = self._run(tables, limit_s + tables.grace_s, k, variant, best)
+            found, looked, opened = self._run(tables, limit_s + tables.grace_s, k, variant, best)
             if found < 0:
                 self._scratch.grow()
         if not found:
-            return self._fastest(looked)
+            return self._fastest(looked, opened)
         rows = best[0][:found].tolist()
         codes = best[1][:found].tolist()
         return Found(
@@ -151,16 +154,17 @@ class GroupSearch:
             tuple(row[0] for row in rows),
             tuple(row[1] for row in rows),
             int(looked),
+            int(opened),
             True,
         )
 
-    def _run(self, tables: Tables, limit: float, k: int, variant: str, best: Any) -> tuple[int, int]:
+    def _run(self, tables: Tables, limit: float, k: int, variant: str, best: Any) -> tuple[int, int, int]:
         from nona.serverless.esg.best_first import best_first  # numba takes a while to import
         from nona.serverless.esg.every import every_path
         from nona.serverless.esg.stages import stage_by_stage
 
         known = self._scratch.list("known", k)
-        done: tuple[int, int]
+        done: tuple[int, int, int]
         if variant == "exhaustive":
             n = len(tables.choices)
             trail = (np.zeros((n + 1, 2)), np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64))
@@ -185,7 +189,8 @@ class GroupSearch:
             self._thin[k] = make_tables(time_s, job_cost, kept, self.tables.grace_s)
         return self._thin[k]
 
-    def _fastest(self, looked: int) -> Found:
+    def _fastest(self, looked: int, opened: int) -> Found:
         t = self.tables
         path = t.path(int(t.fast_code[0]))
-        return Found((path,), (float(t.fast_usd[0]),), (float(t.least_s[0]),), int(looked), False)
+        cost, time = float(t.fast_usd[0]), float(t.least_s[0])
+        return Found((path,), (cost,), (time,), int(looked), int(opened), False)

@@ -15,28 +15,29 @@ from nona.serverless.esg.ranking import comes_before, note
 
 @compiled
 def stage_by_stage(f: Any, limit: float, k: int, old: Any, new: Any, known: Any, best: Any) -> Any:
-    """(paths found, paths looked at), the paths in ``best``; −1 found when the lists are too small.
+    """(paths found, looked at, opened), the paths in ``best``; −1 found when the lists are too small.
 
     ``old`` and ``new`` are lists of partial paths: ((H, 2) cost and time, (H,) code).
     """
     if f.least_s[0] > limit:
-        return 0, 0
-    n, looked, many = len(f.choices), 0, 1
+        return 0, 0, 0
+    n, looked, opened, many = len(f.choices), 0, 0, 1
     old[0][0, 0], old[0][0, 1], old[1][0] = 0.0, 0.0, 0
     for i in range(n):
         have, kept = 0, 0
         for p in range(many):
             if kept + f.choices[i] > len(new[1]):
-                return -1, looked
+                return -1, looked, opened
             have, kept, looked = _extend(
                 f, i, limit, k, old[0][p, 0], old[0][p, 1], old[1][p], new, kept, known, have, looked
             )
         many = kept
+        opened += kept
         old, new = new, old
     found = 0
     for p in range(many):
         found = note(best[0], best[1], k, found, old[0][p, 0], old[0][p, 1], old[1][p])
-    return found, looked
+    return found, looked, opened
 
 
 @compiled

@@ -64,6 +64,7 @@ class Trace:
     steps: tuple[Step, ...]
     step_count: int
     looked: int
+    opened: int
     time_cuts: int
     cost_cuts: int
     paths: tuple[tuple[int, ...], ...]
@@ -88,7 +89,7 @@ class _Search:
         self.choices, self.fastest = tables.choices.tolist(), tables.fastest.tolist()
         self.heap: list[tuple[float, float, int, int, int]] = []
         self.known: list[tuple[float, float, int]] = []
-        self.looked = self.time_cuts = self.cost_cuts = 0
+        self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
 
     def run(self, most: int) -> Trace:
         """All of the search."""
@@ -108,6 +109,7 @@ class _Search:
             tuple(steps),
             count,
             self.looked,
+            self.opened,
             self.time_cuts,
             self.cost_cuts,
             tuple(self.t.path(code) for _, _, code in found),
@@ -162,6 +164,7 @@ class _Search:
             opened = self.number[i][rank]
             break
         self.looked += looked
+        self.opened += opened >= 0
         self.time_cuts += len(cut)
         self.cost_cuts += cost_cuts
         return Row(looked, opened, fastest_usd, _first(cut), len(cut), cost_cuts)
