@@ -17,13 +17,13 @@ from threadpoolctl import threadpool_limits
 from nona.random_streams import RandomStreams
 from nona.serverless.policies.aquatope_training import Effort, Observation, Training
 from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.policies.options import known_options, percentile, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
 
 WHOLE = {"initial": 10_000, "rounds": 1_000, "candidates": 100, "samples": 10_000, "calls": 100_000}
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"initial": 10, "rounds": 20, "candidates": 3, "samples": 32, "calls": 20, "percentile": 95.0}
+    {"initial": 10, "rounds": 20, "candidates": 3, "samples": 32, "calls": 20, "percentile": None}
 )
 
 
@@ -55,9 +55,7 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> AquatopePla
         name: whole("aquatope", given, name, 0 if name == "rounds" else 1, most)
         for name, most in WHOLE.items()
     }
-    return AquatopePlanner(
-        system, Effort(**sizes, percentile=number("aquatope", given, "percentile", 0, 100))
-    )
+    return AquatopePlanner(system, Effort(**sizes, percentile=percentile("aquatope", given, system)))
 
 
 POLICY = Policy(
@@ -82,7 +80,7 @@ POLICY = Policy(
             "candidates": "Plans tried in each round.",
             "samples": "Samples from the two processes by which expected improvement is estimated.",
             "calls": "Calls by which a plan's latency and cost are measured.",
-            "percentile": "Percentile of the measured latency that shall keep the SLO.",
+            "percentile": "Percentile of the latency that shall keep the SLO; if not given, the scenario's.",
         }
     ),
 )

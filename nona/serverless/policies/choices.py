@@ -57,7 +57,8 @@ def profile_s(system: ServerlessSystem, application: Application) -> Floats:
     """(S, C) Seconds that policies plan with: a stage's transfer, and its time at a percentile of the noise.
 
     Formula: transfer + time · max(0.1, 1 + z(p) · noise), z(p) the normal quantile of
-    ``profile_percentile``. The same for every policy that plans with a profile; those with a model of their own for it take that.
+    ``profile_percentile``. Every policy that plans with a profile takes this one; those that model the
+    noise themselves aim at the same percentile.
     """
     z = NormalDist().inv_cdf(system.profile_percentile / 100)
     factor = max(LEAST_FACTOR, 1 + z * system.noise)

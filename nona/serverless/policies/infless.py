@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,15 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 
 
+class _Row(NamedTuple):
+    """Ranked configurations of one batch size: their places among the ranked, sizes, jobs a second."""
+
+    places: tuple[int, ...]
+    vcpus: NDArray[np.int64]
+    vgpus: NDArray[np.int64]
+    throughput: NDArray[np.float64]
+
+
 class InflessPlanner:
     """INFless for one system."""
 
@@ -61,9 +70,11 @@ class InflessPlanner:
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
         self._vcpu_weight = float(options["vcpu_weight"])
-        self._vgpu_weight = np.array([options["gpu_weight"] / node.vgpus for node in system.invokers])
-        held = np.array([(n.vcpus, n.gpus * n.vgpus) for n in system.invokers], dtype=np.float64)
-        self._capacity = self._vcpu_weight * held[:, 0] + self._vgpu_weight * held[:, 1]
+        self._vgpu_weight = np.array([[options["gpu_weight"] / node.vgpus] for node in system.invokers])
+        vcpus = np.array([[node.vcpus] for node in system.invokers])
+        vgpus = np.array([[node.gpus * node.vgpus] for node in system.invokers])
+        self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
+        self._rows: dict[tuple[int, int, tuple[int, ...]], tuple[_Row, ...]] = {}
 
     def plan(self, ask: Ask) -> Plan:
         """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
@@ -93,27 +104,34 @@ class InflessPlanner:
 
     def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
         """The largest batch that fits anywhere, where its throughput per left-over is largest."""
-        space = self._system.space
-        numbers = np.asarray(ranked, dtype=np.int64)
-        vcpus, vgpus, batch = space.vcpus[numbers], space.vgpus[numbers], space.batch[numbers]
-        spare_v = np.asarray(view.free_vcpus)[:, None] - vcpus
-        spare_g = np.asarray(view.free_vgpus)[:, None] - vgpus
-        room = (spare_v >= 0) & (spare_g >= 0)
-        if not room.any():
-            return None
-        left = (self._vcpu_weight * spare_v + self._vgpu_weight[:, None] * spare_g) / self._capacity[:, None]
-        throughput = batch / self._profiles[ask.application][ask.stage][numbers]
-        cre = np.where(room, throughput / np.maximum(left, SMALLEST_LEFT), -1.0)
-        for b in sorted(set(batch[room.any(axis=0)].tolist()), reverse=True):
-            columns = np.flatnonzero(batch == b)
-            of_batch = cre[:, columns].ravel()
-            for at in np.argsort(-of_batch, kind="stable").tolist():
-                if of_batch[at] < 0:
-                    break
-                invoker, column = divmod(at, len(columns))
-                if view.fits(invoker, int(numbers[columns[column]])):
-                    return int(columns[column]), invoker
+        key = (ask.application, ask.stage, tuple(ranked))
+        rows = self._rows.get(key)
+        if rows is None:
+            rows = self._rows[key] = self._by_batch(*key)
+        free_v = np.array(view.free_vcpus)[:, None]
+        free_g = np.array(view.free_vgpus)[:, None]
+        for row in rows:
+            spare_v, spare_g = free_v - row.vcpus, free_g - row.vgpus
+            room = (spare_v >= 0) & (spare_g >= 0)
+            if not room.any():
+                continue
+            left = (self._vcpu_weight * spare_v + self._vgpu_weight * spare_g) / self._capacity
+            cre = np.where(room, row.throughput / np.maximum(left, SMALLEST_LEFT), -1.0).ravel()
+            for at in np.argsort(-cre, kind="stable")[: np.count_nonzero(room)].tolist():
+                invoker, column = divmod(at, len(row.places))
+                if view.fits(invoker, ranked[row.places[column]]):
+                    return row.places[column], invoker
         return None
+
+    def _by_batch(self, application: int, stage: int, ranked: tuple[int, ...]) -> tuple[_Row, ...]:
+        """Ranked configurations in arrays, those of the largest batch first."""
+        space, time_s = self._system.space, self._profiles[application][stage]
+        rows = []
+        for batch in sorted({space[n].batch for n in ranked}, reverse=True):
+            places = tuple(k for k, n in enumerate(ranked) if space[n].batch == batch)
+            numbers = [ranked[k] for k in places]
+            rows.append(_Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers]))
+        return tuple(rows)
 
 
 def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:

@@ -7,6 +7,7 @@ from math import inf, isfinite
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.serverless.system import ServerlessSystem
 
 
 def known_options(policy: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,6 +79,19 @@ def whole(policy: str, options: Mapping[str, Any], name: str, least: int = 1, mo
             "change it."
         )
     return value
+
+
+def percentile(policy: str, options: Mapping[str, Any], system: ServerlessSystem) -> float:
+    """The option ``percentile``, from 1 to 99.99; the scenario's where it is ``None``.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    if options["percentile"] is None:
+        return system.profile_percentile
+    return number(policy, options, "percentile", 1, 99.99)
 
 
 def _range(least: float, most: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nona.errors import SimulationError
 from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.policies.options import known_options, number, percentile, whole
 from nona.serverless.policies.orion_search import Found, Limits, Model, search
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
@@ -22,7 +22,7 @@ from nona.serverless.system import ServerlessSystem
 #: Seconds of one core to convolve the latency distributions of three to five stages in bins of 1 ms.
 STEP_S = 1e-3
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"cutoff_s": 0.1, "step_s": STEP_S, "percentile": 95.0, "priority": "latency", "rounds": 10_000}
+    {"cutoff_s": 0.1, "step_s": STEP_S, "percentile": None, "priority": "latency", "rounds": 10_000}
 )
 
 
@@ -31,9 +31,9 @@ class OrionPlanner:
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, percentile: float, limits: Limits) -> None:
+    def __init__(self, system: ServerlessSystem, aim: float, limits: Limits) -> None:
         self.found: tuple[Found, ...] = tuple(
-            search(system, Model(system, app, percentile), limits) for app in system.applications
+            search(system, Model(system, app, aim), limits) for app in system.applications
         )
         self._search_s = [min(f.steps * limits.step_s, limits.cutoff_s) for f in self.found]
         self._carried = CarriedPlans(system)
@@ -58,7 +58,7 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> OrionPlanne
         whole("orion", given, "rounds", most=1_000_000),
         given["priority"],
     )
-    return OrionPlanner(system, number("orion", given, "percentile", 1, 99.99), limits)
+    return OrionPlanner(system, percentile("orion", given, system), limits)
 
 
 POLICY = Policy(
@@ -81,7 +81,7 @@ POLICY = Policy(
         {
             "cutoff_s": "Modelled seconds after which the search stops with the best so far.",
             "step_s": "Modelled seconds to evaluate one neighbour.",
-            "percentile": "Percentile of the end-to-end latency that shall keep the SLO.",
+            "percentile": "Percentile of the latency that shall keep the SLO; if not given, the scenario's.",
             "priority": "What is taken up first: latency (as in Orion's code) or cost.",
             "rounds": "States taken up at most.",
         }
