@@ -23,7 +23,7 @@ from nona.serverless.esg.tables import Floats, Tables, make_tables, on_grid, und
 
 VARIANTS = ("two-blades", "thinned", "stages", "best-first", "exhaustive")
 FIRST_ROOM = 4096
-MOST_ROOM = 1 << 26  # entries; more than any search of three functions with 256 configurations needs
+MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 256 configurations has
 
 
 @dataclass(frozen=True, slots=True)
