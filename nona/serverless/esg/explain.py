@@ -129,7 +129,7 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
 
 def _work_line(steps: Trace, every: int) -> str:
     return (
-        f"{steps.looked:,d} paths were looked at and {steps.opened:,d} opened; there are {every:,d} full ones."
+        f"{steps.looked:,d} paths were looked at and {steps.opened:,d} opened; {every:,d} full ones exist."
         f" The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
     )
 
