@@ -6,6 +6,8 @@ with what follows from them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -185,3 +187,9 @@ def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
         wrong |= of.jobs != system.space.batch[of.configuration]
     count = int(wrong.sum())
     return Check("batches", count == 0, f"{len(of.jobs)} batches, {count} of a size that is not allowed")
+
+
+def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:
+    """The checks of several runs of a policy: each holds if it does in all; else the first that it fails in."""
+    every = [run_checks(system, records) for records in runs]
+    return tuple(next((c for c in same if not c.ok), same[0]) for same in zip(*every, strict=True))

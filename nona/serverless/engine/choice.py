@@ -19,6 +19,7 @@ class Choice:
         spec = tables.system.dispatch
         self._function = tables.function
         self._rules = [spec.first if entry else spec.later for entry in tables.entry]
+        self._ask_all = [not {"walk", "most-free"}.isdisjoint(rules) for rules in self._rules]
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
 
@@ -43,4 +44,6 @@ class Choice:
                 return invoker, lease, rule
             if refusals is not None:
                 refusals.append(Refusal(configuration, invoker, rule, invokers.why(invoker, configuration)))
+        if self._ask_all[queue]:
+            invokers.none_has_room(configuration)
         return None

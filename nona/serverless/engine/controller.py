@@ -6,6 +6,7 @@ for it had room; then whatever frees resources makes it pending.
 
 from __future__ import annotations
 
+import math
 from heapq import heappush
 
 from nona.errors import SimulationError
@@ -25,9 +26,10 @@ from nona.serverless.records import DispatchStory, Refusal
 class Controller:
     """Serves the AFW queues by a planner's answers.
 
-    By queue: ``_searching`` the decision under way, ``_wait`` the number of its standing wait (0: none),
-    ``_wait_for`` how many jobs end it, ``_failed`` attempts without room since the last dispatch,
-    ``_missed`` whether the next batch's carried plan could not be used.
+    ``_pending`` and ``_recheck`` have a bit for each queue. By queue: ``_searching`` the decision under
+    way, ``_wait`` the number of its standing wait (0: none), ``_wait_for`` how many jobs end it, ``_failed``
+    attempts without room since the last dispatch, ``_missed`` whether the next batch's carried plan could
+    not be used.
     """
 
     def __init__(
@@ -49,8 +51,7 @@ class Controller:
         self._limit, self._partial = spec.rechecks, spec.partial
         self._blocking, self._by_slack = spec.blocking, spec.order == "least-slack"
         self._smallest = tables.system.space.smallest
-        self._pending: set[int] = set()
-        self._recheck: set[int] = set()
+        self._pending = self._recheck = 0
         self._searching: list[tuple[Ask, Decision] | None] = [None] * n
         self._searches = 0
         self._wait, self._waits, self._wait_for = [0] * n, [0] * n, [0] * n
@@ -58,43 +59,44 @@ class Controller:
         self._served = n - 1
 
     def joined(self, queue: int) -> None:
-        """A job has joined a queue."""
+        """A job has joined a queue; one that a search is under way for will count it at the search's end."""
+        if self._searching[queue] is not None:
+            return
         if not self._wait[queue]:
-            self._pending.add(queue)
+            self._pending |= 1 << queue
         elif 0 < self._wait_for[queue] <= len(self._queues[queue]):
             self._wait[queue] = 0
-            self._pending.add(queue)
+            self._pending |= 1 << queue
 
     def released(self) -> None:
         """Resources have become free."""
-        if self._recheck:
-            self._pending |= self._recheck
+        self._pending |= self._recheck
 
     def wait_over(self, queue: int, number: int) -> None:
         """A wait has run out; it may have ended before."""
         if self._wait[queue] == number:
             self._wait[queue] = 0
-            self._pending.add(queue)
+            self._pending |= 1 << queue
 
     def serve(self, now_s: float) -> None:
         """Look at all pending queues, in the order of ``dispatch``."""
-        pending = self._pending
-        while pending and not (self._blocking and self._searches):
+        while self._pending and not (self._blocking and self._searches):
             queue = self._least_slack(now_s) if self._by_slack else self._in_turn()
-            pending.discard(queue)
-            if len(self._queues[queue]) and self._searching[queue] is None:
+            self._pending &= ~(1 << queue)
+            if self._queues[queue].calls and self._searching[queue] is None:
                 self._served = queue
                 self._examine(queue, now_s)
 
     def _in_turn(self) -> int:
-        if len(self._pending) == 1:
-            return next(iter(self._pending))
-        n, after = self._tables.queues, self._served + 1
-        return min(self._pending, key=lambda q: (q - after) % n)
+        """The first pending queue after the one served last, else the first of all: by the lowest bit."""
+        after = self._served + 1
+        ready = self._pending >> after << after or self._pending
+        return (ready & -ready).bit_length() - 1
 
     def _least_slack(self, now_s: float) -> int:
-        filled = [q for q in self._pending if len(self._queues[q])]
-        return min(filled, key=lambda q: (self._slack_s(q, now_s), q)) if filled else min(self._pending)
+        pending = [q for q in range(self._tables.queues) if self._pending >> q & 1]
+        filled = [q for q in pending if self._queues[q].calls]
+        return min(filled, key=lambda q: (self._slack_s(q, now_s), q)) if filled else pending[0]
 
     def _slack_s(self, queue: int, now_s: float) -> float:
         oldest_s = self._book.arrival_s[self._queues[queue].oldest]
@@ -105,7 +107,7 @@ class Controller:
         return Ask(
             tables.application[queue],
             tables.stage[queue],
-            len(waiting),
+            len(waiting.calls),
             self._slack_s(queue, now_s),
             now_s - waiting.joined_s[0],
             self._book.carried[waiting.calls[0]],
@@ -116,7 +118,7 @@ class Controller:
         ask = self._ask(queue, now_s)
         forced = self._failed[queue] >= self._limit
         plan = Plan((self._smallest,)) if forced else self._planner.plan(ask)
-        self._recheck.discard(queue)
+        self._recheck &= ~(1 << queue)
         self._wait[queue] = 0
         if not plan.ranked:
             self._stand(queue, plan, now_s)
@@ -138,7 +140,8 @@ class Controller:
         self._wait[queue], self._wait_for[queue] = self._waits[queue], plan.wait_for
         if plan.wait_s > 0:
             place = self._tables.application[queue], self._tables.stage[queue]
-            heappush(self._heap, (now_s + plan.wait_s, WAIT_OVER, *place, self._waits[queue], 0))
+            over_s = max(now_s + plan.wait_s, math.nextafter(now_s, math.inf))  # time must pass
+            heappush(self._heap, (over_s, WAIT_OVER, *place, self._waits[queue], 0))
 
     def decided(self, queue: int, now_s: float) -> None:
         """A search has ended."""
@@ -153,7 +156,7 @@ class Controller:
         refusals: list[Refusal] | None = [] if self._collector.wants_story(now_s) else None
         ranked = decision.ranked
         if not self._partial:
-            most, batch = len(self._queues[queue]), self._tables.batch
+            most, batch = len(self._queues[queue].calls), self._tables.batch
             ranked = tuple([c for c in ranked if batch[c] <= most])
         found = self._find(queue, ask, ranked, now_s, refusals)
         if ask.carried is not None and not self._failed[queue]:
@@ -162,7 +165,7 @@ class Controller:
             self._missed[queue] = True
         if found is None:
             self._failed[queue] += 1
-            self._recheck.add(queue)
+            self._recheck |= 1 << queue
             self._collector.rechecks += self._collector.inside(now_s)
             return
         self._dispatch(queue, ask, decision, found, now_s, refusals)
@@ -186,7 +189,7 @@ class Controller:
         if refusals is not None:
             self._collector.tell(DispatchStory(number, decision.ranked, tuple(refusals), rule))
         if len(self._queues[queue]):
-            self._pending.add(queue)
+            self._pending |= 1 << queue
 
     def _find(
         self, queue: int, ask: Ask, ranked: tuple[int, ...], now_s: float, refusals: list[Refusal] | None

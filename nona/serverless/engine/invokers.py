@@ -29,6 +29,7 @@ class Invokers:
         self._window = (start_s, end_s)
         self._last_s = 0.0
         self._vcpus = self._vgpus = 0
+        self._without_room: set[int] = set()  # configurations; what is taken makes no room
         self._stranded = sum(self.stranded)
         self.vcpu_area = self.vgpu_area = self.stranded_area = 0.0
 
@@ -46,11 +47,18 @@ class Invokers:
 
     def hopeless(self, configuration: int) -> bool:
         """Whether counts alone say that no invoker has room."""
+        if configuration in self._without_room:
+            return True
         v, g = self._tables.vcpus[configuration], self._tables.vgpus[configuration]
         for free_v, free_g in zip(self.free_vcpus, self.free_vgpus, strict=True):
             if free_v >= v and free_g >= g:
                 return False
+        self._without_room.add(configuration)
         return True
+
+    def none_has_room(self, configuration: int) -> None:
+        """Every invoker has refused the configuration: they will until something is released."""
+        self._without_room.add(configuration)
 
     def take(self, invoker: int, configuration: int, now_s: float) -> Lease | None:
         """Resources for a batch, ``None`` where there is no room."""
@@ -68,6 +76,7 @@ class Invokers:
     def release(self, invoker: int, lease: Lease, now_s: float) -> None:
         """A batch gives its resources back."""
         self.pools[invoker].release(lease, now_s)
+        self._without_room.clear()
         self._changed(invoker, now_s, -lease.vcpus, -lease.vgpus)
 
     def _changed(self, invoker: int, now_s: float, vcpus: int, vgpus: int) -> None:
