@@ -9,6 +9,7 @@ from typing import Any
 
 from nona.scenario import Scenario
 from nona.scenario_serverless import ServerlessSpec
+from nona.serverless.checks import checks_of
 from nona.serverless.engine.run import RunOptions, ServerlessProgress
 from nona.serverless.metrics import ServerlessSummary, summarise
 from nona.serverless.oracle import HOW
@@ -93,7 +94,10 @@ def simulate_serverless_scenario(
         summaries={name: summarise(system, runs) for name, runs in records.items()},
         records=records,
         oracle=told_oracle(system, run, count) if oracle else None,
-        checks={},
+        checks={
+            name: tuple((c.name, c.ok, c.detail) for c in checks_of(system, runs))
+            for name, runs in records.items()
+        },
         seconds=time.perf_counter() - begin,
         setting={
             "name": scenario.name,
