@@ -19,10 +19,13 @@ from nona.report.html.paper import paper_html
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
+from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study, stored_paper
 from nona.study.prediction_map import MapSettings, map_study, stored_map
+from nona.study.serverless.stored import stored_serverless
+from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,44 @@ def _run_map(arguments: argparse.Namespace) -> Mapping[str, object]:
     return data or {}
 
 
+def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
+    usual = StudySettings()
+    parser.add_argument("--calls", type=int, default=usual.calls, help="calls measured per run")
+    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
+    parser.add_argument("--small", type=int, default=usual.small, help="calls per run of an alternative")
+    parser.add_argument("--few", type=int, default=usual.few, help="runs of each alternative")
+    parser.add_argument("--seed", type=int, help="in place of the scenarios' seeds")
+    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    parser.add_argument(
+        "--shipped", action="store_true", help="show the results that ship with the program; simulate nothing"
+    )
+
+
+def _serverless(arguments: argparse.Namespace) -> None:
+    """Compare ESG with four others and with the slides, or show the shipped results."""
+    if arguments.workers < 1:
+        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
+    data = stored_serverless() if arguments.shipped else _run_serverless(arguments)
+    print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
+
+
+def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, object]:
+    def told(progress: StudyProgress) -> None:
+        tell(progress.fraction, progress.text)
+
+    settings = StudySettings(
+        calls=arguments.calls,
+        replications=arguments.replications,
+        small=arguments.small,
+        few=arguments.few,
+        seed=arguments.seed,
+    )
+    data = serverless_study(settings, workers=arguments.workers, on_progress=told)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return data
+
+
 STUDIES: Mapping[str, ShippedStudy] = {
     s.name: s
     for s in (
@@ -133,6 +174,12 @@ STUDIES: Mapping[str, ShippedStudy] = {
             "the prediction against the simulation, over load, background, locality and models",
             _map_arguments,
             _map,
+        ),
+        ShippedStudy(
+            "serverless",
+            "ESG and four other policies in the slides' three settings, and what the result hangs on",
+            _serverless_arguments,
+            _serverless,
         ),
     )
 }

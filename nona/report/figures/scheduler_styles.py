@@ -52,6 +52,16 @@ POLICY_STYLES: Mapping[str, Style] = MappingProxyType(
         "fixed": Style("#8390a6", "dash", "hexagon"),
     }
 )
+# Ways of sharing a GPU, as people read them; each on charts of its own.
+SHARING_STYLES: Mapping[str, Style] = MappingProxyType(
+    {
+        "MIG, counted": Style("#6366f1", "solid", "circle"),
+        "MIG, placed": Style("#0f9b8e", "solid", "square"),
+        "MIG, fixed": Style("#2b8fd6", "dash", "square-open"),
+        "MPS": Style("#cf7a10", "solid", "diamond"),
+        "time slicing": Style("#e0559a", "longdash", "triangle-up"),
+    }
+)
 _OTHERS = tuple(
     Style(colour, dash, symbol)
     for dash in ("longdashdot", "dashdot")
@@ -72,5 +82,7 @@ def scheduler_style(name: str) -> Style:
     >>> scheduler_style("mine") == scheduler_style("mine")
     True
     """
-    known = STYLES.get(name, POLICY_STYLES.get(name))
-    return known if known is not None else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
+    for styles in (STYLES, POLICY_STYLES, SHARING_STYLES):
+        if name in styles:
+            return styles[name]
+    return _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]

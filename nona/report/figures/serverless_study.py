@@ -1,0 +1,153 @@
+"""Figures of the serverless study: the three settings, misses beside the slides', cut-off, alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.compare import log_axis, scaled, whiskers
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+from nona.report.serverless.claims import alternative_cells
+from nona.report.serverless.pairs import cost_ratio, mean
+from nona.report.serverless.study_rows import miss_rows
+
+Row = Mapping[str, Any]
+
+
+def settings_figure(data: Row) -> go.Figure:
+    """SLOs kept of every policy in each setting, bars with intervals; above each its cost over ESG's."""
+    made = figure(400)
+    names = list(data["settings"])
+    policies = list(next(iter(data["settings"].values()))["policies"])
+    for policy in policies:
+        rates = [data["settings"][n]["policies"][policy]["slo_hit_rate"] for n in names]
+        cells = [data["settings"][n]["cells"] for n in names]
+        times = [cost_ratio(c[policy], c["esg"]).value for c in cells]
+        style = scheduler_style(policy)
+        made.add_bar(
+            x=names,
+            y=[100 * r["mean"] for r in rates],
+            name=text(policy),
+            marker_color=style.colour,
+            error_y={
+                "type": "data",
+                "array": [100 * (r["ci95"][1] - r["mean"]) if r["ci95"] else 0.0 for r in rates],
+                "color": QUIET,
+            },
+            text=[f"{t:.2f}×" for t in times],
+            textposition="inside",
+            hovertemplate="%{x}: %{y:.1f} % kept, cost %{text} esg's<extra>" + text(policy) + "</extra>",
+        )
+    made.update_layout(barmode="group")
+    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return made
+
+
+def misses_figure(data: Row) -> go.Figure:
+    """Configuration misses of the two that plan ahead, beside those of the slides."""
+    made = figure(340)
+    rows = miss_rows(data)
+    for policy in dict.fromkeys(r["policy"] for r in rows):
+        own, style = [r for r in rows if r["policy"] == policy], scheduler_style(policy)
+        names = [r["setting"] for r in own]
+        made.add_bar(
+            x=names,
+            y=[100 * (r["ours"]["mean"] or 0.0) for r in own],
+            name=f"{text(policy)}, simulated",
+            marker_color=style.colour,
+            offsetgroup=policy,
+        )
+        made.add_bar(
+            x=names,
+            y=[100 * r["slides"] for r in own],
+            name=f"{text(policy)}, slides",
+            marker={"color": "rgba(0,0,0,0)", "line": {"color": style.colour, "width": 2}},
+            offsetgroup=f"{policy} slides",
+        )
+    made.update_layout(barmode="group")
+    made.update_yaxes(title="configuration misses, %", rangemode="tozero")
+    return made
+
+
+def cutoff_figure(data: Row) -> go.Figure:
+    """Orion's SLOs kept against its cut-off, with ESG's as a line."""
+    points, style = data["cutoff"]["points"], scheduler_style("orion")
+    made = figure(320)
+    x, y = [1e3 * p["cutoff_s"] for p in points], [100 * p["slo_hit_rate"]["mean"] for p in points]
+    ends = [scaled(p["slo_hit_rate"]["ci95"], 100) or [v, v] for p, v in zip(points, y, strict=True)]
+    bars = whiskers(0.0, [0.0, 0.0], style.colour) | {
+        "array": [max(0.0, e[1] - v) for e, v in zip(ends, y, strict=True)],
+        "arrayminus": [max(0.0, v - e[0]) for e, v in zip(ends, y, strict=True)],
+    }
+    made.add_scatter(
+        x=x,
+        y=y,
+        name="orion",
+        mode="lines+markers",
+        error_y=bars,
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 9},
+        hovertemplate="cut-off %{x:.3g} ms: %{y:.1f} % kept<extra></extra>",
+    )
+    esg = data["settings"][data["cutoff"]["setting"]]["policies"]["esg"]["slo_hit_rate"]["mean"]
+    made.add_hline(
+        y=100 * esg,
+        line={"color": scheduler_style("esg").colour, "dash": "dash", "width": 1.5},
+        annotation_text="esg",
+        annotation_position="bottom right",
+    )
+    log_axis(made, x, "cut-off of the search, ms")
+    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return made
+
+
+def sensitivity_figure(data: Row, setting: str, key: str = "hits") -> go.Figure:
+    """One row per alternative: where every policy lies, SLOs kept in % or ``costs`` over ESG's default cost.
+
+    The first row is the default.
+    """
+    default = data["sensitivity"]["default"][setting]
+    rows = [("as it is", default)]
+    for row in data["sensitivity"]["rows"]:
+        name = f"{row['key'].removeprefix('serverless.')}: {row['other']}"
+        rows.append((name, alternative_cells(data, row)[setting]))
+    made = figure(120 + 20 * len(rows))
+    names = [text(name, 48) for name, _ in rows]
+    base = mean(default["esg"], "costs")
+    for policy in default:
+        style = scheduler_style(policy)
+        values = [
+            100 * mean(cells[policy], "hits") if key == "hits" else mean(cells[policy], "costs") / base
+            for _, cells in rows
+        ]
+        made.add_scatter(
+            x=values,
+            y=names,
+            name=text(policy),
+            mode="markers",
+            marker={"color": style.colour, "symbol": style.symbol, "size": 9},
+            hovertemplate="%{y}: %{x:.3g}<extra>" + text(policy) + "</extra>",
+        )
+    made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call, times esg's by default")
+    made.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
+    return made
+
+
+def sharing_figure(data: Row) -> go.Figure:
+    """SLOs kept under each way of sharing the GPUs, one bar per policy."""
+    made = figure(320)
+    modes = data["sharing"]["modes"]
+    for policy in next(iter(modes.values())):
+        made.add_bar(
+            x=list(modes),
+            y=[100 * row[policy]["slo_hit_rate"]["mean"] for row in modes.values()],
+            name=text(policy),
+            marker_color=scheduler_style(policy).colour,
+            hovertemplate="%{x}: %{y:.1f} % kept<extra>" + text(policy) + "</extra>",
+        )
+    made.update_layout(barmode="group")
+    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    return made

@@ -1,0 +1,261 @@
+"""What the slides on ESG say that a simulation can be held against, each judged from numbers.
+
+A claim has an *order* (who is better, what grows) and mostly a *size* (by how much). Each is a function of
+the cells of a study, setting → policy → cell, so that it can be judged anew under every alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.report.serverless.pairs import mean
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+Cells = Mapping[str, Mapping[str, Row]]
+Verdict = bool | None
+#: Per cent of pre-planned configurations that could not be used, slides on ESG.
+MISSES: Mapping[str, Mapping[str, float]] = {
+    "orion": {"strict_light": 9.6, "moderate_normal": 27.32, "relaxed_heavy": 51.68},
+    "aquatope": {"strict_light": 85.5, "moderate_normal": 59.85, "relaxed_heavy": 58.72},
+}
+BRUTE_FORCE_S = 7.258
+SEARCH_S = 0.010
+NEAR = 10.0  # percentage points: miss rates that close agree in size
+SIMILAR = 0.05  # relative: costs that close are "similar"
+JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
+STRICT, RELAXED = "strict_light", "relaxed_heavy"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` says what was found.
+
+    ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
+    """
+
+    name: str
+    stated: str
+    order: Callable[[Cells], Verdict]
+    size: Callable[[Cells], Verdict]
+    told: Callable[[Cells], str]
+
+
+def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
+    """How much more ESG keeps than each of the others in each setting: in points, and in per cent of theirs.
+
+    The slides do not say which of the two they mean.
+    """
+    found = []
+    for row in cells.values():
+        for other in others:
+            ours, theirs = mean(row["esg"], "hits"), mean(row[other], "hits")
+            found.append((100 * (ours - theirs), 100 * (ours / theirs - 1) if theirs else float("inf")))
+    return found
+
+
+def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
+    def order(cells: Cells) -> Verdict:
+        return all(points > 0 for points, _ in _gaps(cells, others))
+
+    def size(cells: Cells) -> Verdict:
+        return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
+
+    def told(cells: Cells) -> str:
+        points, relative = zip(*_gaps(cells, others), strict=True)
+        return (
+            f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
+            f"{max(relative):+.1f} % of theirs), by setting and policy"
+        )
+
+    stated = f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}"
+    return Claim(name, stated, order, size, told)
+
+
+def _ratios(cells: Cells) -> list[tuple[float, str, str]]:
+    """(cost over ESG's, policy, setting)."""
+    return [
+        (mean(row[other], "costs") / mean(row["esg"], "costs"), other, name)
+        for name, row in cells.items()
+        for other in row
+        if other != "esg"
+    ]
+
+
+def _costs_told(cells: Cells) -> str:
+    found = _ratios(cells)
+    return (
+        f"others cost {min(found)[0]:.2f} ({min(found)[1]}, {min(found)[2]}) to {max(found)[0]:.2f} times as "
+        f"much ({max(found)[1]}, {max(found)[2]})"
+    )
+
+
+def _dearest(cells: Cells) -> dict[str, str]:
+    return {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
+
+
+def _dearest_told(cells: Cells) -> str:
+    return "the most expensive: " + ", ".join(f"{p} ({name})" for name, p in _dearest(cells).items())
+
+
+def _fills(cells: Cells) -> list[float]:
+    return [f for f in cells[RELAXED]["esg"]["fill"] if f is not None] if RELAXED in cells else []
+
+
+def _just_below(cells: Cells) -> Verdict:
+    fills = _fills(cells)
+    return all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills) if fills else None
+
+
+def _just_below_told(cells: Cells) -> str:
+    fills = _fills(cells)
+    return f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO" if fills else "–"
+
+
+def _mean_fill(cells: Cells, policy: str) -> float | None:
+    return cells[RELAXED][policy]["mean_fill"] if RELAXED in cells else None
+
+
+def _slower(cells: Cells) -> Verdict:
+    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
+    return None if theirs is None or ours is None else theirs > ours
+
+
+def _slower_told(cells: Cells) -> str:
+    theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
+    if theirs is None or ours is None:
+        return "–"
+    return f"mean latency / SLO {theirs:.2f} under fast-gshare, {ours:.2f} under esg"
+
+
+def _searches(cells: Cells) -> list[float]:
+    return [row["esg"]["search_s"] for row in cells.values() if row["esg"]["search_s"] is not None]
+
+
+def _searches_told(cells: Cells) -> str:
+    return ", ".join(f"{format_time(s)} ({n})" for n, s in zip(cells, _searches(cells), strict=False))
+
+
+def _search_grows(cells: Cells) -> Verdict:
+    if not {STRICT, RELAXED} <= set(cells):
+        return None
+    return bool(cells[STRICT]["esg"]["search_s"] < cells[RELAXED]["esg"]["search_s"])
+
+
+def _missed(cells: Cells, policy: str) -> dict[str, float]:
+    found = {name: row[policy]["miss"] for name, row in cells.items()}
+    return {name: 100 * share for name, share in found.items() if share is not None}
+
+
+def _misses(policy: str, grows: bool) -> Claim:
+    stated = MISSES[policy]
+
+    def order(cells: Cells) -> Verdict:
+        found = _missed(cells, policy)
+        if not {STRICT, RELAXED} <= set(found):
+            return None
+        return (found[STRICT] < found[RELAXED]) == grows
+
+    def size(cells: Cells) -> Verdict:
+        found = _missed(cells, policy)
+        return all(abs(found[n] - stated[n]) <= NEAR for n in found if n in stated) if found else None
+
+    def told(cells: Cells) -> str:
+        return ", ".join(f"{share:.1f} % ({name})" for name, share in _missed(cells, policy).items()) or "–"
+
+    numbers = ", ".join(f"{share:g} %" for share in stated.values())
+    change = "grow" if grows else "fall"
+    return Claim(
+        f"misses of {policy}",
+        f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}",
+        order,
+        size,
+        told,
+    )
+
+
+def _no_size(cells: Cells) -> Verdict:
+    return None
+
+
+CLAIMS: tuple[Claim, ...] = (
+    _more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
+    _more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
+    Claim(
+        "costs alike or less",
+        "ESG costs as much as the others or less",
+        lambda cells: all(r >= 1 - SIMILAR for r, *_ in _ratios(cells)),
+        _no_size,
+        _costs_told,
+    ),
+    Claim(
+        "INFless uses most",
+        "INFless uses the most resources",
+        lambda cells: set(_dearest(cells).values()) == {"infless"},
+        _no_size,
+        _dearest_told,
+    ),
+    Claim(
+        "ESG just below the SLO",
+        "in relaxed-heavy ESG's latencies lie just below the SLO",
+        _just_below,
+        _no_size,
+        _just_below_told,
+    ),
+    Claim(
+        "FaST-GShare slower",
+        "in relaxed-heavy FaST-GShare leads to slower jobs than ESG",
+        _slower,
+        _no_size,
+        _slower_told,
+    ),
+    Claim(
+        "search below 10 ms, longer when relaxed",
+        "ESG searches for less than 10 ms in the mean, longer with a relaxed SLO than with a strict one",
+        _search_grows,
+        lambda cells: all(s < SEARCH_S for s in _searches(cells)),
+        _searches_told,
+    ),
+    _misses("orion", grows=True),
+    _misses("aquatope", grows=False),
+    Claim(
+        "Aquatope misses more than Orion",
+        "Aquatope misses more often than Orion in every setting",
+        lambda cells: all(
+            _missed(cells, "aquatope").get(n, 0.0) > share for n, share in _missed(cells, "orion").items()
+        ),
+        _no_size,
+        lambda cells: ", ".join(
+            f"{_missed(cells, 'aquatope').get(n, 0.0) - share:+.1f} points ({n})"
+            for n, share in _missed(cells, "orion").items()
+        ),
+    ),
+)
+
+
+def main_cells(data: Row) -> Cells:
+    """The cells of a study's three settings."""
+    return {name: row["cells"] for name, row in data["settings"].items()}
+
+
+def alternative_cells(data: Row, row: Row) -> Cells:
+    """The cells under one alternative; policies that it does not touch are those of the default."""
+    default = data["sensitivity"]["default"]
+    return {name: {**default[name], **cells} for name, cells in row["settings"].items()}
+
+
+def movers(data: Row, claim: Claim) -> Iterator[tuple[str, str]]:
+    """(alternative, what it changes) wherever the verdict differs from the default's, in runs alike."""
+    default = data["sensitivity"]["default"]
+    before = {"order": claim.order(default), "size": claim.size(default)}
+    for row in data["sensitivity"]["rows"]:
+        cells = alternative_cells(data, row)
+        now = {"order": claim.order(cells), "size": claim.size(cells)}
+        for what, verdict in now.items():
+            if verdict is not None and verdict != before[what]:
+                yield (
+                    f"{row['key'].removeprefix('serverless.')}: {row['other']}",
+                    (f"{what} {'holds' if verdict else 'fails'}"),
+                )

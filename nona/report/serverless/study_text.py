@@ -1,0 +1,184 @@
+"""What the serverless study says, in words made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.serverless.claims import CLAIMS, JUST_BELOW, NEAR, SIMILAR, main_cells, movers
+from nona.report.serverless.pairs import clear, cost_ratio, difference, mean, order, swaps
+from nona.report.serverless.study_rows import (
+    claim_rows,
+    cutoff_rows,
+    search_rows,
+    sensitivity_rows,
+    setting_rows,
+    sharing_rows,
+)
+from nona.report.sweeps.stability import listed
+from nona.report.text import share_text, table
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+OURS = (
+    "Of ESG's paper only slides and summaries could be read. Stated there: 16 nodes of 16 vCPUs and 7 vGPUs, "
+    "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, what it is compared with. Function "
+    "sequences, gaps between calls, prices and cold starts are recollected; how times scale, transfers and "
+    "the platform's rules are ours. So agreement confirms nothing and disagreement refutes nothing: the "
+    "tables say which of these assumptions the result hangs on."
+)
+RULES = (
+    f"Order: means. Size: some setting and policy within the stated range, in points or per cent; miss rates "
+    f"within {NEAR:.0f} points; costs within {SIMILAR:.0%} are similar; just below the SLO is a median from "
+    f"{JUST_BELOW[0]:g} to {JUST_BELOW[1]:g} of it."
+)
+
+
+def title(data: Row) -> str:
+    """The main finding in one sentence."""
+    cells = main_cells(data)
+    keeps = [n for n, row in cells.items() if _first(row, "hits")]
+    cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
+    of = len(cells)
+    return (
+        f"esg keeps most SLOs, or is not told apart from who does, in {len(keeps)} of {of} settings, and is "
+        f"cheapest in {len(cheap)}"
+    )
+
+
+def _first(row: Mapping[str, Row], key: str) -> bool:
+    best = order(row, "hits")[0]
+    return best == "esg" or not clear(difference(row[best], row["esg"], "hits"))
+
+
+def findings(data: Row) -> list[str]:
+    """The findings, one a line, the most important first."""
+    lines = [_setting(name, row) for name, row in main_cells(data).items()]
+    lines += [_agreement(data), _moved(data), _cutoff(data), _searches(data)]
+    return [line for line in lines if line]
+
+
+def _setting(name: str, row: Mapping[str, Row]) -> str:
+    told = []
+    for policy in order(row, "hits"):
+        cell = row[policy]
+        cost = "" if policy == "esg" else f", {cost_ratio(cell, row['esg']).value:.2f} times esg's cost"
+        told.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
+    return f"{name}: SLOs kept: {'; '.join(told)}."
+
+
+def _agreement(data: Row) -> str:
+    cells = main_cells(data)
+    agree = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is not False]
+    partly = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is False]
+    against = [c.name for c in CLAIMS if c.order(cells) is False]
+    told = [
+        f"{word}: {'; '.join(names)}"
+        for word, names in (
+            ("Agrees with the slides", agree),
+            ("In order, but not in size", partly),
+            ("Does not agree", against),
+        )
+        if names
+    ]
+    return ". ".join(told) + "."
+
+
+def _moved(data: Row) -> str:
+    """The alternatives that change most verdicts, and how many change no ranking clearly."""
+    count: dict[str, int] = {}
+    for claim in CLAIMS:
+        for name in dict.fromkeys(alternative for alternative, _ in movers(data, claim)):
+            count[name] = count.get(name, 0) + 1
+    still = _still(data)
+    rows = len(data["sensitivity"]["rows"])
+    if not count:
+        return f"None of {rows} alternatives changes a verdict; {still} change no ranking clearly."
+    most = sorted(count, key=lambda n: (-count[n], n))[:5]
+    told = ", ".join(f"{n} ({count[n]})" for n in most)
+    return (
+        f"Of {rows} alternatives to the defaults {len(count)} change a verdict, most of all {told}; {still} "
+        "change no ranking clearly."
+    )
+
+
+def _still(data: Row) -> int:
+    """Alternatives under which no pair of policies clearly changes places in any setting."""
+    default = data["sensitivity"]["default"]
+    found = 0
+    for row in data["sensitivity"]["rows"]:
+        moved = [
+            pair
+            for name, cells in row["settings"].items()
+            for key in ("hits", "costs")
+            for pair in swaps(default[name], {**default[name], **cells}, key)
+        ]
+        found += not moved
+    return found
+
+
+def cutoff_title(data: Row) -> str:
+    """From which cut-off on Orion's hit rate does not grow any more."""
+    points = data["cutoff"]["points"]
+    best = max(p["slo_hit_rate"]["mean"] for p in points)
+    enough = next(p for p in points if p["slo_hit_rate"]["mean"] >= best - 0.002)
+    first, last = points[0], points[-1]
+    return (
+        f"Orion in {data['cutoff']['setting']} keeps {share_text(first['slo_hit_rate']['mean'], 1)} of the "
+        f"SLOs with a cut-off of {format_time(first['cutoff_s'])}, {share_text(best, 1)} from "
+        f"{format_time(enough['cutoff_s'])} on, and {share_text(last['slo_hit_rate']['mean'], 1)} with "
+        f"{format_time(last['cutoff_s'])}"
+    )
+
+
+def _cutoff(data: Row) -> str:
+    return cutoff_title(data) + "."
+
+
+def _searches(data: Row) -> str:
+    means = {n: f["measured_s"]["mean"] for n, f in data["searches"].items() if f["measured_s"]["mean"]}
+    if not means:
+        return ""
+    told = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
+    every = max(f["every_path_s"] for f in data["searches"].values())
+    return (
+        f"ESG's search takes {told} in the mean on the machine of the study; all paths without pruning take "
+        f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
+    )
+
+
+def miss_title(data: Row) -> str:
+    """How far the configuration misses are from those of the slides."""
+    cells = main_cells(data)
+    near = [
+        c.name.removeprefix("misses of ") for c in CLAIMS if c.name.startswith("misses of") and c.size(cells)
+    ]
+    if near:
+        return f"Configuration misses of {listed(near)} lie within {NEAR:.0f} points of the slides'"
+    return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"
+
+
+def provenance(data: Row) -> str:
+    """Where the numbers come from, in one line."""
+    small = data["sensitivity"]
+    return (
+        f"{data['command']}: version {data['version']}, {data['date']}, seed {data['seed']}, "
+        f"{data['replications']} runs of {data['calls']:,} calls; alternatives "
+        f"{small['replications']} runs of {small['calls']:,}"
+    )
+
+
+def study_text(data: Row) -> str:
+    """What ``nona study serverless`` prints."""
+    tables = [
+        ("Policies in the three settings", setting_rows(data)),
+        ("Against the slides", claim_rows(data)),
+        ("ESG's search", search_rows(data)),
+        ("Orion's cut-off", cutoff_rows(data)),
+        (f"Ways of sharing: {data['sharing']['scenario']}", sharing_rows(data)),
+        *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data["settings"]),
+    ]
+    lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
+    for heading, rows in tables:
+        lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
+    return "\n".join([*lines, "", RULES, OURS, provenance(data)])

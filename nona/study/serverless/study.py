@@ -1,0 +1,243 @@
+"""The shipped study: ESG and four others in the three settings of the slides, and what moves the result.
+
+Every policy of a setting gets the same calls and noise, every alternative the same as its default.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.report.serverless.report import serverless_report
+from nona.samples import scenario_path
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario
+from nona.serverless.engine.run import RunOptions
+from nona.study.numbers import with_value
+from nona.study.outcome import now_text
+from nona.study.paper.stored import rounded
+from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
+from nona.study.serverless.cells import cell
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import told_oracle, with_sharing
+from nona.study.serverless.searches import measured_searches
+from nona.study.serverless.sharing import MODES
+from nona.study.serverless.tasks import Done, Task, run_tasks
+
+SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")
+POLICIES = ("esg", "infless", "fast-gshare", "orion", "aquatope")
+CUTOFFS_S = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+SHARED = "mig_or_mps"  # the scenario under all ways of sharing
+DIGITS = 5
+_SPANS = {"searches": 0.03, "settings": 0.25, "cutoff": 0.07, "sharing": 0.07, "sensitivity": 0.58}
+
+
+@dataclass(frozen=True, slots=True)
+class StudySettings:
+    """Size of the study.
+
+    ``calls`` and ``replications`` of the three settings, the cut-off and the sharing; ``small`` and
+    ``few`` those of the sensitivity, whose warm-up is ``small_warmup``. ``seed``: the scenarios' where it
+    is ``None``. ``alternatives``: which to run, by number; ``None`` for all.
+    """
+
+    calls: int = 5000
+    replications: int = 8
+    small: int = 1000
+    small_warmup: int = 600
+    few: int = 3
+    seed: int | None = None
+    settings: tuple[str, ...] = SETTINGS
+    alternatives: tuple[int, ...] | None = None
+    cutoffs_s: tuple[float, ...] = CUTOFFS_S
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "replications", "small", "few"):
+            if (value := getattr(self, name)) < 1:
+                raise SimulationError(f"Study: {name}={value} must be at least 1; give a larger number.")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProgress:
+    """How far the study is; ``data`` is the result, there with ``fraction`` 1 only."""
+
+    text: str
+    fraction: float
+    data: Mapping[str, Any] | None = None
+
+
+Tell = Callable[[float], None]
+
+
+def serverless_study(
+    settings: StudySettings | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Callable[[StudyProgress], None] = lambda progress: None,
+) -> dict[str, Any]:
+    """Run the study; its plain data with their provenance (command, version, date, seed).
+
+    ``on_progress`` hears how far it is; what it raises (``Cancelled``) ends the work and comes out.
+    """
+    chosen, begin = settings or StudySettings(), time.perf_counter()
+    parts: Mapping[str, Callable[[StudySettings, int, Tell], Any]] = {
+        "searches": _searches,
+        "settings": _settings,
+        "cutoff": _cutoff,
+        "sharing": _sharing,
+        "sensitivity": _sensitivity,
+    }
+    found: dict[str, Any] = {}
+    start = 0.0
+    for name, part in parts.items():
+
+        def tell(share: float, name: str = name, start: float = start) -> None:
+            on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
+
+        found[name] = part(chosen, workers, tell)
+        start += _SPANS[name]
+    data: dict[str, Any] = rounded(
+        {**_provenance(chosen), **found, "seconds": time.perf_counter() - begin}, DIGITS
+    )
+    on_progress(StudyProgress("done", 1.0, data))
+    return data
+
+
+def setting(name: str, seed: int | None = None) -> Scenario:
+    """The shipped scenario, with another seed if one is given."""
+    scenario = load_scenario(scenario_path(name))
+    return scenario if seed is None else with_value(scenario, "seed", seed)
+
+
+def _searches(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+    found = {}
+    for done, name in enumerate(chosen.settings, 1):
+        found[name] = measured_searches(setting(name, chosen.seed), chosen.small)
+        tell(done / len(chosen.settings))
+    return found
+
+
+def _full(chosen: StudySettings) -> RunOptions:
+    return RunOptions(calls=chosen.calls)
+
+
+def _settings(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+    scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
+    tasks = [
+        Task(scenario, policy, {}, _full(chosen), chosen.replications)
+        for scenario in scenarios.values()
+        for policy in POLICIES
+    ]
+    done = iter(run_tasks(tasks, workers, tell))
+    return {name: _setting(chosen, s, {p: next(done) for p in POLICIES}) for name, s in scenarios.items()}
+
+
+def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]) -> dict[str, Any]:
+    system = prepare_serverless(scenario)
+    report = serverless_report(
+        {p: d.summary for p, d in done.items()}, told_oracle(system, _full(chosen), chosen.replications)
+    )
+    slo_s = [app.slo_s for app in system.applications]
+    return {
+        "scenario": scenario.name,
+        "policies": report["policies"],
+        "oracle": report["oracle"],
+        "cells": {p: cell(d, slo_s) for p, d in done.items()},
+    }
+
+
+def _cutoff(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+    name = chosen.settings[0]
+    scenario = setting(name, chosen.seed)
+    tasks = [
+        Task(scenario, "orion", {"cutoff_s": c}, _full(chosen), chosen.replications) for c in chosen.cutoffs_s
+    ]
+    done = run_tasks(tasks, workers, tell)
+    reports = serverless_report({str(c): d.summary for c, d in zip(chosen.cutoffs_s, done, strict=True)})
+    keys = ("slo_hit_rate", "cost_per_call_usd", "search_s", "steps_mean", "state")
+    points = [
+        {"cutoff_s": c, **{k: p[k] for k in keys}}
+        for c, p in zip(chosen.cutoffs_s, reports["policies"].values(), strict=True)
+    ]
+    return {"setting": name, "points": points}
+
+
+def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+    scenario = setting(SHARED, chosen.seed)
+    policies = POLICIES[:3]
+    tasks = [
+        Task(with_sharing(scenario, mode), policy, {}, _full(chosen), chosen.few)
+        for mode in MODES
+        for policy in policies
+    ]
+    done = iter(run_tasks(tasks, workers, tell))
+    keys = ("slo_hit_rate", "cost_per_call_usd", "utilization", "stranded_vgpus", "state")
+    found = {}
+    for mode in MODES:
+        report = serverless_report({p: next(done).summary for p in policies})
+        found[mode] = {p: {k: row[k] for k in keys} for p, row in report["policies"].items()}
+    return {"scenario": scenario.name, "modes": found}
+
+
+def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+    run = RunOptions(calls=chosen.small, warmup=chosen.small_warmup)
+    rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
+    tasks, places = [], []
+    slo_s: dict[str, list[float]] = {}
+    for name in chosen.settings:
+        scenario = setting(name, chosen.seed)
+        slo_s[name] = [app.slo_s for app in prepare_serverless(scenario).applications]
+        for number, row in enumerate([None, *rows]):
+            changed = scenario if row is None else row.applied(scenario)
+            for policy in _who(row):
+                options = row.options if row is not None and row.policy == policy else {}
+                tasks.append(Task(changed, policy, options, run, chosen.few))
+                places.append((name, number, policy))
+    done = dict(zip(places, run_tasks(tasks, workers, tell), strict=True))
+    cells = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
+
+    def of(name: str, number: int) -> dict[str, Any]:
+        return {p: cells[at] for p in POLICIES if (at := (name, number, p)) in cells}
+
+    return {
+        "calls": chosen.small,
+        "replications": chosen.few,
+        "default": {name: of(name, 0) for name in chosen.settings},
+        "rows": [
+            {
+                "key": row.key,
+                "default": row.default,
+                "other": row.other,
+                "settings": {name: of(name, number) for name in chosen.settings},
+            }
+            for number, row in enumerate(rows, 1)
+        ],
+    }
+
+
+def _who(row: Alternative | None) -> Sequence[str]:
+    return POLICIES if row is None or not row.policy else (row.policy,)
+
+
+def _provenance(chosen: StudySettings) -> dict[str, Any]:
+    usual = StudySettings()
+    changed = [
+        word
+        for option in ("calls", "replications", "small", "few", "seed")
+        if (value := getattr(chosen, option)) != getattr(usual, option)
+        for word in (f"--{option}", str(value))
+    ]
+    return {
+        "study": "serverless",
+        "command": shlex.join(["nona", "study", "serverless", "--json", *changed]),
+        "version": __version__,
+        "date": now_text(),
+        "seed": setting(chosen.settings[0], chosen.seed).seed,
+        "calls": chosen.calls,
+        "replications": chosen.replications,
+    }
