@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ class Model:
         variances: list[float] = []
         worst = 0.0
         for s, chosen in enumerate(state):
-            mean = variance = late = 0.0
+            mean, variance, late = 0.0, 0.0, -inf
             for u in self._before[s]:
                 if (at := means[u] + self._z * sqrt(variances[u])) > late:
                     mean, variance, late = means[u], variances[u], at
@@ -84,7 +84,7 @@ class Limits:
 
     def over(self, steps: int) -> bool:
         """Whether the time for one more neighbour has run out."""
-        return (steps + 1) * self.step_s > self.cutoff_s
+        return (steps + 1) * self.step_s > self.cutoff_s * (1 + 1e-9)  # as many as fit, after rounding
 
 
 def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ...]]:
