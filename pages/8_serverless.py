@@ -5,7 +5,6 @@ from nona.ui.serverless.run_area import run_area
 from nona.ui.serverless.start import start_screen
 from nona.ui.serverless.tabs import serverless_tabs
 from nona.ui.session.workspace import current
-from nona.ui.widgets.equivalents import equivalent
 from nona.ui.widgets.guide_link import guide_link
 
 state = current()
@@ -15,5 +14,4 @@ else:
     controls(state)
     data = run_area(state)
     serverless_tabs(state, data)
-    equivalent(state, "serverless", key="serverless")
     guide_link("serverless", "What is simulated here, and what is assumed")

@@ -39,9 +39,27 @@ def pareto_figure(report: Row) -> go.Figure:
             line={"color": QUIET, "dash": "dash", "width": 1.5},
             hovertemplate="oracle: %{y:.3g} % cost at least $%{x:.3g}<extra></extra>",
         )
-    made.update_xaxes(title=COST_AXIS, rangemode="tozero")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 103])
+    made.update_xaxes(title=COST_AXIS)
+    made.update_yaxes(title="SLOs kept, %")
+    _frame(made, report)
     return made
+
+
+def _frame(made: go.Figure, report: Row) -> None:
+    """Axes from 0, or from nearer by where all policies lie close together."""
+    known = [p for p in report["policies"].values() if p["slo_hit_rate"]["mean"] is not None]
+    costs = [PER * p["cost_per_call_usd"]["mean"] for p in known if p["cost_per_call_usd"]["mean"]]
+    least = min((100 * p["slo_hit_rate"]["mean"] for p in known), default=0.0)
+    low = max(0.0, 10 * (least // 10 - 1))
+    made.update_yaxes(range=[low, 100 + 0.03 * (100 - low)])
+    costs += [
+        PER * usd for share, usd in (report.get("oracle") or {}).get("curve") or [] if share >= low / 100
+    ]
+    if costs and min(costs) > 0.5 * max(costs):
+        room = 0.12 * (max(costs) - min(costs)) + 0.02 * max(costs)
+        made.update_xaxes(range=[min(costs) - room, max(costs) + room])
+    else:
+        made.update_xaxes(rangemode="tozero")
 
 
 def _pareto_point(made: go.Figure, name: str, policy: Row) -> None:

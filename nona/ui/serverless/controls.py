@@ -29,16 +29,16 @@ MODE_HELP = (
 def controls(state: AppState) -> None:
     """All controls; what they say is the scenario's, so the file and the shell know it too."""
     with st.container(border=True, key="serverless-controls"):
-        with st.grid(2, min_column_width=420):
-            with st.container():
+        with st.container(horizontal=True, gap="medium"):
+            with st.container(width="content"):
                 slo_preset(state)
-            with st.container():
+            with st.container(width="content"):
                 load_preset(state)
+        _policies(state)
         with st.grid(3, min_column_width=200):
             with st.container():
                 choice(state, "GPU sharing", (PART, "sharing", "mode"), MODES, MODE_HELP)
             _mode_fields(state)
-        _policies(state)
         _size(state)
         with st.container(horizontal=True):
             policy_options(state)

@@ -32,8 +32,8 @@ def layouts_tab(state: AppState, data: Report) -> None:
     seconds = st.slider(
         "Seconds shown",
         1,
-        120,
-        20,
+        60,
+        8,
         key="serverless-shown-seconds",
         help="From the start of the measured window; batches that begin later are left out.",
     )

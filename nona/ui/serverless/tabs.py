@@ -14,6 +14,7 @@ from nona.ui.serverless.policy_views import policies_tab
 from nona.ui.serverless.search_views import search_tab
 from nona.ui.serverless.sharing_views import sharing_tab
 from nona.ui.session.state import AppState
+from nona.ui.widgets.equivalents import equivalent
 
 Report = Mapping[str, Any]
 Tab = Callable[[AppState, Report | None], None]
@@ -22,10 +23,12 @@ Tab = Callable[[AppState, Report | None], None]
 def serverless_tabs(state: AppState, data: Report | None) -> None:
     """All that the page tells beyond its finding."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
+    for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
         if tab.open:
             with tab:
                 draw(state, data)
+                if name not in OWN_COMMAND:
+                    equivalent(state, "serverless", key="serverless")
 
 
 def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
@@ -40,6 +43,7 @@ def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
     return drawn
 
 
+OWN_COMMAND = ("Sharing", "Nodes")  # tabs that say themselves how to do the same from a shell
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),
     "Latency": _of_run(latency_tab),

@@ -1,6 +1,6 @@
 // ESG's search: the tree of paths as it grows, what the blades cut, the best so far. All text via textContent.
 const views = new WeakMap();
-const W = 74, H = 21, GAP = 25, LEFT = 6, STEP = 176;
+const W = 70, H = 21, GAP = 25, LEFT = 6;
 
 export default function (component) {
   const root = component.parentElement.querySelector(".searchview");
@@ -20,6 +20,8 @@ class SearchView {
     for (const k in data.colours) root.style.setProperty(`--${k}`, data.colours[k]);
     this.controls();
     const parts = html("div", "parts", root), left = html("div", "box", parts);
+    const room = (left.clientWidth || 620) - 22 - LEFT - W;
+    this.step = Math.max(118, Math.min(190, room / Math.max(1, data.functions.length)));
     this.heads(left);
     this.frame = html("div", "tree", left); this.frame.tabIndex = 0;
     this.grow(); this.draw(); this.key(left);
@@ -52,7 +54,7 @@ class SearchView {
   }
   heads(box) {
     const names = this.data.functions, heads = html("div", "heads", box);
-    heads.style.gridTemplateColumns = `${W}px repeat(${names.length}, ${STEP}px)`; heads.style.overflow = "hidden";
+    heads.style.gridTemplateColumns = `${W}px repeat(${names.length}, ${this.step}px)`; heads.style.overflow = "hidden";
     this.headRow = heads; html("span", "", heads);
     names.forEach((name) => { const s = html("span", "", heads, name); html("small", "", s, "jobs·vCPUs·vGPUs"); s.title = name; });
   }
@@ -86,10 +88,10 @@ class SearchView {
     place(this.nodes.get(""));
     this.high = Math.max(1, y) * GAP + 4;
   }
-  x(node) { return node.path.length ? LEFT + W + (node.path.length - 1) * STEP : LEFT; }
+  x(node) { return node.path.length ? LEFT + W + (node.path.length - 1) * this.step : LEFT; }
 
   draw() {
-    const wide = LEFT + W + this.data.functions.length * STEP;
+    const wide = LEFT + W + this.data.functions.length * this.step;
     const s = svg("svg", { width: wide, height: this.high, role: "img", "aria-label": `Tree of ${this.nodes.size - 1} partial paths` }, this.frame);
     for (const node of this.nodes.values()) for (const kid of node.kids) {
       const x1 = this.x(node) + W - 12, x2 = this.x(kid), m = x2 - 22;
