@@ -10,7 +10,6 @@ from typing import Any
 from nona.scenario import Scenario
 from nona.scenario_serverless import ServerlessSpec
 from nona.serverless.checks import checks_of
-from nona.serverless.checks import run_checks
 from nona.serverless.engine.run import RunOptions, ServerlessProgress
 from nona.serverless.metrics import ServerlessSummary, summarise
 from nona.serverless.oracle import HOW
@@ -112,10 +111,6 @@ def simulate_serverless_scenario(
             "options": {p.name: {**p.defaults, **options} for p, options in chosen},
         },
     )
-
-
-def _checks(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[tuple[str, bool, str], ...]:
-    return tuple((c.name, c.ok, c.detail) for run in runs for c in run_checks(system, run))
 
 
 def told_oracle(
