@@ -194,10 +194,12 @@ class ServerlessSpec(Part):
     configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
     arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
     deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. ``gpu_floor``
-    and ``cpu_share`` are those of the default law.
+    and ``cpu_share`` are those of the default law. A network in the workload is one function, or with
+    ``models: tasks`` one for each of its tasks, where that is sensible.
     """
 
     functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
+    models: Literal["whole", "tasks"] = "whole"
     configurations: ConfigurationsSpec = ConfigurationsSpec()
     gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.4
     cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from nona.errors import GraphError, ScenarioError
-from nona.graph.model import ANY_DEVICE, ModelGraph, Operator
+from nona.cost.measured import MeasuredTable, read_measured
+from nona.cost.options import CostOptions
+from nona.errors import ScenarioError
+from nona.graph.model import ModelGraph
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.geometry import board
 from nona.hardware.mig import parse_layout
 from nona.scenario import Scenario, ServerGroupSpec, WorkloadRow
-from nona.scenario_serverless import FunctionSpec, ServerlessSpec
+from nona.scenario_serverless import ServerlessSpec
 from nona.serverless.application import Application
-from nona.serverless.catalogue import shipped_function
-from nona.serverless.configuration import Configuration, ConfigurationSpace, grid
-from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
+from nona.serverless.configuration import ConfigurationSpace, grid
+from nona.serverless.function import Function
 from nona.serverless.system import Invoker, ServerlessSystem
 from nona.sources import Sources
 from nona.study.preparation import arrivals_of
+from nona.study.serverless.functions import FunctionBook
+from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages
 
-VGPUS_WITHOUT_MIG = 7  # parts that a GPU is counted in where no slices give a number
-DEFAULT_COLD_START_S = 5.0
 _NO_SOURCES = Sources()
 
 
@@ -41,16 +41,16 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         )
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
-    graphs = [sources.model(row.model, row.symbols, scenario.models) for row in scenario.workload]
+    measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
     functions = FunctionBook(spec)
-    stages = [[functions.number(op, graph.name) for op in graph.operators] for graph in graphs]
+    read = [_staged(row, scenario, spec, space, functions, sources, measured) for row in scenario.workload]
     made = functions.made
     return ServerlessSystem(
         space=space,
         functions=made,
         applications=tuple(
             _application(label, row, graph, of, made, space, spec.slo_factor, sources)
-            for label, row, graph, of in zip(scenario.labels, scenario.workload, graphs, stages, strict=True)
+            for label, row, (graph, of, _) in zip(scenario.labels, scenario.workload, read, strict=True)
         ),
         invokers=tuple(
             node for group in scenario.cluster.servers for node in [_invoker(group, scenario)] * group.count
@@ -64,79 +64,36 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         profile_percentile=spec.profile_percentile,
         interval=spec.interval,
         seed=scenario.seed,
+        notes=_notes(scenario, [note for _, _, note in read if note is not None]),
     )
 
 
-class FunctionBook:
-    """The functions that the stages of all workflows name, each once, in order of appearance.
-
-    A stage names its function by its attribute ``function``, else by its own id. The scenario's own
-    functions come first, then the shipped ones, then the default law around the stage's own time.
-    """
-
-    def __init__(self, spec: ServerlessSpec) -> None:
-        self._spec = spec
-        self._numbers: dict[tuple[str, float | None], int] = {}
-        self._made: list[Function] = []
-
-    @property
-    def made(self) -> tuple[Function, ...]:
-        """All functions so far."""
-        return tuple(self._made)
-
-    def number(self, stage: Operator, graph: str) -> int:
-        """Number of the stage's function.
-
-        Raises
-        ------
-        GraphError
-            When it is neither known nor has the stage a time.
-        """
-        name = str(stage.attributes.get("function", stage.id))
-        time_s = _stated_s(stage)
-        function = self._find(name, time_s)
-        if function is None:
-            raise GraphError(
-                f"Workflow {graph!r}: stage {stage.id!r} names no known function and has no time; give it "
-                "compute_ms, or describe the function under serverless.functions."
-            )
-        key = (name, function.times.gpu.per_query_s if isinstance(function.times, LawTimes) else None)
-        if key not in self._numbers:
-            taken = {f.name for f in self._made}
-            unique = name if name not in taken else f"{name} ({graph})"
-            self._numbers[key] = len(self._made)
-            self._made.append(replace(function, name=unique))
-        return self._numbers[key]
-
-    def _find(self, name: str, time_s: float | None) -> Function | None:
-        spec = self._spec
-        if name in spec.functions:
-            return _own_function(name, spec.functions[name])
-        shipped = shipped_function(name, spec.gpu_floor, spec.cpu_share)
-        if time_s is None:
-            return shipped
-        times = default_times(time_s, spec.gpu_floor, spec.cpu_share)
-        if shipped is not None:
-            return replace(shipped, times=times)
-        return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
+def _staged(
+    row: WorkloadRow,
+    scenario: Scenario,
+    spec: ServerlessSpec,
+    space: ConfigurationSpace,
+    functions: FunctionBook,
+    sources: Sources,
+    measured: MeasuredTable | None,
+) -> tuple[ModelGraph, list[int], str | None]:
+    """The workflow of a row, its stages' functions, and of a network what is to be said of it."""
+    graph = sources.model(row.model, row.symbols, scenario.models)
+    if any(functions.known(op) for op in graph.operators) or not is_network(graph):
+        return graph, [functions.number(op, graph.name) for op in graph.operators], None
+    device = find_device(scenario.cluster.servers[0].gpu, user_devices(scenario.cluster.devices))
+    options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+    made = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
+    return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note
 
 
-def _stated_s(stage: Operator) -> float | None:
-    """The stage's own time: for any device, else the longest that it states."""
-    stated = stage.compute_s
-    if not stated:
-        return None
-    return stated.get(ANY_DEVICE, max(stated.values()))
-
-
-def _own_function(name: str, spec: FunctionSpec) -> Function:
-    times: LawTimes | TableTimes
-    if spec.gpu is not None:
-        gpu = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.exponent)
-        times = LawTimes(gpu, CpuLaw(spec.cpu.parallel, spec.cpu.serial))
-    else:
-        times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
-    return Function(name, times, spec.cold_start, spec.input, spec.source or "the scenario")
+def _notes(scenario: Scenario, networks: Sequence[str]) -> tuple[str, ...]:
+    """What people should know of the networks among the applications."""
+    gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
+    notes = [note for note in dict.fromkeys(networks) if note]
+    if networks and len(gpus) > 1:
+        notes.append(f"Networks take as long on every server as on {gpus[0]}, the GPU of the first servers.")
+    return tuple(notes)
 
 
 def _application(
@@ -173,6 +130,6 @@ def _invoker(group: ServerGroupSpec, scenario: Scenario) -> Invoker:
     device = find_device(group.gpu, user_devices(scenario.cluster.devices))
     ServerGroup(group.count, group.gpu, group.gpus, group.vcpus, group.mig, group.mps).classes(device)
     if device.mig is None:
-        return Invoker(group.vcpus, group.gpus, VGPUS_WITHOUT_MIG, "", sms=device.sms)
+        return Invoker(group.vcpus, group.gpus, PARTS_WITHOUT_MIG, "", sms=device.sms)
     layout = parse_layout(group.mig, device.mig) if group.mig else None
     return Invoker(group.vcpus, group.gpus, board(device.mig).compute_slices, device.mig, layout, device.sms)

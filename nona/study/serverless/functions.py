@@ -1,0 +1,99 @@
+"""The functions of a serverless system, each once: own ones, shipped ones, and what networks come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+from nona.errors import GraphError
+from nona.graph.model import ANY_DEVICE, Operator
+from nona.scenario_serverless import FunctionSpec, ServerlessSpec
+from nona.serverless.catalogue import shipped_function
+from nona.serverless.configuration import Configuration
+from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
+
+DEFAULT_COLD_START_S = 5.0
+
+
+class FunctionBook:
+    """The functions that the stages of all workflows name, each once, in order of appearance.
+
+    A stage names its function by its attribute ``function``, else by its own id. The scenario's own
+    functions come first, then the shipped ones, then the default law around the stage's own time.
+    """
+
+    def __init__(self, spec: ServerlessSpec) -> None:
+        self._spec = spec
+        self._given: list[Function] = []  # under the names that they came with
+        self._made: list[Function] = []
+
+    @property
+    def made(self) -> tuple[Function, ...]:
+        """All functions so far; their names differ."""
+        return tuple(self._made)
+
+    def known(self, stage: Operator) -> bool:
+        """Whether the stage's function can be found."""
+        return self._find(stage) is not None
+
+    def number(self, stage: Operator, graph: str) -> int:
+        """Number of the stage's function.
+
+        Raises
+        ------
+        GraphError
+            When it is neither known nor has the stage a time.
+        """
+        function = self._find(stage)
+        if function is None:
+            raise GraphError(
+                f"Workflow {graph!r}: stage {stage.id!r} names no known function and has no time; give it "
+                "compute_ms, or describe the function under serverless.functions."
+            )
+        return self.add(function, graph)
+
+    def add(self, function: Function, graph: str) -> int:
+        """Number of ``function``; another one of its name takes the graph's name in addition."""
+        if function in self._given:
+            return self._given.index(function)
+        taken = {f.name for f in self._made}
+        names = (f"{function.name} ({graph}{f' {n}' if n > 1 else ''})" for n in count(1))
+        unique = function.name if function.name not in taken else next(n for n in names if n not in taken)
+        self._given.append(function)
+        self._made.append(replace(function, name=unique))
+        return len(self._made) - 1
+
+    def _find(self, stage: Operator) -> Function | None:
+        spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), stated_s(stage)
+        if name in spec.functions:
+            return own_function(name, spec.functions[name])
+        shipped = shipped_function(name, spec.gpu_floor, spec.cpu_share)
+        if time_s is None:
+            return shipped
+        times = default_times(time_s, spec.gpu_floor, spec.cpu_share)
+        if shipped is not None:
+            return replace(shipped, times=times)
+        return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
+
+
+def stated_s(stage: Operator) -> float | None:
+    """The stage's own time: for any device, else the longest that it states; ``None`` without one.
+
+    >>> stated_s(Operator("a", compute_s={"t4": 0.3, "a30": 0.1}))
+    0.3
+    """
+    stated = stage.compute_s
+    if not stated:
+        return None
+    return stated.get(ANY_DEVICE, max(stated.values()))
+
+
+def own_function(name: str, spec: FunctionSpec) -> Function:
+    """A function as the scenario describes it."""
+    times: LawTimes | TableTimes
+    if spec.gpu is not None:
+        gpu = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.exponent)
+        times = LawTimes(gpu, CpuLaw(spec.cpu.parallel, spec.cpu.serial))
+    else:
+        times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
+    return Function(name, times, spec.cold_start, spec.input, spec.source or "the scenario")

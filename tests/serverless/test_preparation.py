@@ -1,0 +1,239 @@
+"""From a scenario to a serverless system: workflows, functions, networks, GPUs, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nona.errors import NonaError
+from nona.samples import load_sample, scenario_path
+from nona.scenario import Scenario
+from nona.scenario_file import load_scenario
+from nona.serverless.configuration import Configuration
+from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.system import ServerlessSystem
+from nona.study.serverless.model_functions import MOST_STAGES
+from nona.study.serverless.preparation import prepare_serverless
+
+FORK = {
+    "nodes": [{"id": "a", "compute_ms": 40}, {"id": "b", "compute_ms": 60}, {"id": "c", "compute_ms": 90}],
+    "edges": [
+        {"source": "a", "target": "b", "bytes": 1000},
+        {"source": "a", "target": "c", "bytes": 2000},
+        {"source": "b", "target": "c", "bytes": 500},
+    ],
+}
+SMALL = {"batch": [1, 4], "vcpus": [1, 2], "vgpus": [1, 7]}
+
+
+def system(
+    model: str = "fork",
+    server: dict[str, Any] | None = None,
+    row: dict[str, Any] | None = None,
+    **serverless: Any,
+) -> ServerlessSystem:
+    return prepare_serverless(
+        Scenario.model_validate(
+            {
+                "cluster": {"servers": [{"count": 2, **(server or {})}]},
+                "workload": [{"model": model, "rate": 3.0, "slo": "2 s", **(row or {})}],
+                "models": {"fork": FORK},
+                "serverless": {"configurations": SMALL, **serverless},
+            }
+        )
+    )
+
+
+def test_a_workflow_becomes_an_application() -> None:
+    made = system()
+    (app,) = made.applications
+    assert app.stage_names == ("a", "b", "c")
+    assert app.dag.predecessors == ((), (0,), (0, 1))
+    assert app.input_bytes == (0.0, 1000.0, 2500.0)  # the entry's are its function's, which has none
+    assert (app.slo_s, app.rate) == (2.0, 3.0)
+    assert made.time_s[:, 0] == pytest.approx([0.040, 0.060, 0.090])
+    assert made.smallest_s(app) == pytest.approx(0.190)
+    assert len(made.invokers) == 2
+    assert made.invokers[0].vgpus == 7
+
+
+def test_the_slo_factor_stands_in_for_slos() -> None:
+    (app,) = system(row={"slo": None}, slo_factor=0.8).applications
+    assert app.slo_s == pytest.approx(0.8 * 0.190)
+    (kept,) = system(slo_factor=1.5).applications
+    assert kept.slo_s == pytest.approx(1.5 * 0.190)
+
+
+def test_own_functions_come_first_and_keep_their_law() -> None:
+    law = {"gpu": {"per_query": "10 ms", "floor": "4 ms", "exponent": 1.0}, "cpu": {"parallel": "2 ms"}}
+    made = system(functions={"b": {**law, "cold_start": "1 s", "input": "2 MB"}})
+    b = next(f for f in made.functions if f.name == "b")
+    number = made.functions.index(b)
+    assert b.cold_start_s == 1.0
+    assert made.time_s[number, made.space.number[Configuration(1, 1, 1)]] == pytest.approx(0.012)
+    assert made.time_s[number, made.space.number[Configuration(4, 2, 7)]] == pytest.approx(
+        4 * 0.001 + max(0.004, 0.04 / 7)
+    )
+
+
+def test_a_table_leaves_out_what_it_lacks() -> None:
+    rows = [
+        {"batch": 1, "vcpus": 1, "vgpus": 1, "time": 0.2},
+        {"batch": 4, "vcpus": 2, "vgpus": 7, "time": 0.1},
+    ]
+    made = system(functions={"a": {"table": rows}})
+    known = {made.space[c] for c in range(len(made.space)) if made.time_s[0, c] < float("inf")}
+    assert known == {Configuration(1, 1, 1), Configuration(4, 2, 7)}
+    with pytest.raises(NonaError, match="no time for the smallest configuration"):
+        _ = system(functions={"a": {"table": rows[1:]}}).time_s
+
+
+def test_one_function_serves_every_workflow_that_names_it() -> None:
+    made = prepare_serverless(load_scenario(scenario_path("strict_light")))
+    assert len(made.functions) == 6
+    assert len({f.name for f in made.functions}) == 6
+    by_name = {app.name: app for app in made.applications}
+    deblur = next(f for f, function in enumerate(made.functions) if function.name == "deblur")
+    assert sum(deblur in app.function for app in made.applications) == 3
+    assert by_name["expanded_image_classification"].stages == 5
+    for app in made.applications:
+        assert app.slo_s == pytest.approx(0.8 * made.smallest_s(app))
+
+
+def test_equal_names_with_other_times_are_told_apart() -> None:
+    nodes = [
+        {"id": n, "compute_ms": t, "attributes": {"function": "same"}}
+        for n, t in zip("abc", (1, 2, 3), strict=True)
+    ]
+    chain = {"nodes": nodes, "edges": [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]}
+    made = prepare_serverless(
+        Scenario.model_validate(
+            {
+                "cluster": {"servers": [{}]},
+                "workload": [{"model": "chain", "rate": 1.0, "slo": 1.0}] * 2,
+                "models": {"chain": chain},
+                "serverless": {"configurations": SMALL},
+            }
+        )
+    )
+    assert [f.name for f in made.functions] == ["same", "same (chain)", "same (chain 2)"]
+    assert [app.function for app in made.applications] == [(0, 1, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("server", "board", "vgpus", "slices"),
+    [
+        ({"gpu": "a30"}, "a30", 4, 0),
+        ({"gpu": "t4", "gpus": 2}, "", 7, 0),
+        ({"gpu": "h100", "mig": "3g.40gb, 4g.40gb"}, "h100-80gb", 7, 2),
+    ],
+)
+def test_gpus_and_layouts(server: dict[str, Any], board: str, vgpus: int, slices: int) -> None:
+    node = system(server=server).invokers[0]
+    assert (node.board, node.vgpus, node.gpus) == (board, vgpus, server.get("gpus", 1))
+    assert len(node.layout.slices if node.layout else ()) == slices
+
+
+def test_a_network_is_one_function_timed_by_the_cost_layer() -> None:
+    made = system("resnet50", row={"slo": "50 ms"})
+    (function,), (app,) = made.functions, made.applications
+    assert (function.name, app.stages, made.notes) == ("resnet50", 1, ())
+    time_s = {made.space[c]: float(made.time_s[0, c]) for c in range(len(made.space))}
+    one, four = time_s[Configuration(1, 1, 1)], time_s[Configuration(4, 1, 1)]
+    assert one < four < 4 * one  # weights are read once for a batch
+    assert time_s[Configuration(4, 1, 7)] < four
+    assert time_s[Configuration(4, 2, 7)] == time_s[Configuration(4, 1, 7)]
+    assert app.input_bytes == (3 * 224 * 224 * 4,)
+    records = simulate_serverless(made, get_policy("esg"), {}, RunOptions(calls=50, warmup=5))
+    assert (records.calls.completion_s[records.calls.measured] > 0).all()
+
+
+def test_tasks_of_a_network_are_stages_where_that_makes_sense() -> None:
+    near = {"remote_latency": "10 us", "remote_bandwidth": "100 GB/s"}
+    made = system("resnet50", models="tasks", transfer=near, row={"slo": "50 ms"})
+    (app,) = made.applications
+    assert 1 < app.stages <= MOST_STAGES
+    assert made.notes == ()
+    whole = system("resnet50", transfer=near)
+    assert made.time_s.sum(axis=0) == pytest.approx(whole.time_s[0])  # tasks add up to the network
+    assert len(app.dag) == app.stages
+    assert sum(app.input_bytes[1:]) > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"), [("resnet50", "fetching"), ("bert_base", "more than 32 stages")]
+)
+def test_why_tasks_are_no_stages_is_said(model: str, reason: str) -> None:
+    made = system(model, models="tasks", row={"slo": "1 s"})
+    assert made.applications[0].stages == 1
+    assert len(made.notes) == 1
+    assert reason in made.notes[0]
+    assert model in made.notes[0]
+
+
+def test_a_network_on_a_gpu_without_slices_gets_parts_of_it() -> None:
+    made = system("resnet50", server={"gpu": "t4"})
+    time_s = made.time_s[0]
+    assert (
+        time_s[made.space.number[Configuration(1, 1, 7)]] < time_s[made.space.number[Configuration(1, 1, 1)]]
+    )
+
+
+def test_servers_of_several_kinds_are_noted() -> None:
+    scenario = Scenario.model_validate(
+        {
+            "cluster": {"servers": [{"gpu": "a100-40gb"}, {"gpu": "a30"}]},
+            "workload": [{"model": "resnet18", "rate": 1.0, "slo": 1.0}],
+            "serverless": {"configurations": {"batch": [1], "vcpus": [1], "vgpus": [1]}},
+        }
+    )
+    assert "as on a100-40gb" in prepare_serverless(scenario).notes[0]
+
+
+def unknown_stage() -> ServerlessSystem:
+    return prepare_serverless(
+        Scenario.model_validate(
+            {
+                "cluster": {"servers": [{}]},
+                "workload": [{"model": "w", "rate": 1.0, "slo": 1.0}],
+                "models": {"w": {"nodes": [{"id": "deblur"}, {"id": "mystery"}], "edges": []}},
+                "serverless": {},
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: prepare_serverless(load_scenario(scenario_path("slides_example"))),
+            "serverless: is missing",
+        ),
+        (unknown_stage, "mystery.*no known function"),
+        (lambda: system(row={"slo": None}), "no slo"),
+        (lambda: system("nowhere.json"), "not a file|no files"),
+        (lambda: system(server={"gpu": "t4", "mig": "1g.5gb"}), "no MIG"),
+        (lambda: system(server={"mig": "9g.90gb"}), "9g.90gb"),
+        (lambda: system("llama2_7b"), "weights .* do not fit"),
+        (lambda: system("resnet18", row={"batch": 2000}), "more than 4096"),
+        (
+            lambda: system(server={"vcpus": 1}, configurations={"batch": [1], "vcpus": [2], "vgpus": [1]}),
+            "vCPUs",
+        ),
+    ],
+)
+def test_what_is_refused_is_said_in_one_line(make: Any, words: str) -> None:
+    with pytest.raises(NonaError, match=words) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_large_network_runs_on_large_slices() -> None:
+    made = system(
+        "llama2_7b", configurations={"batch": [1], "vcpus": [1], "vgpus": [4, 7]}, row={"slo": "10 s"}
+    )
+    assert made.functions[0].cold_start_s > 5 + 10  # its weights are fetched
+    assert load_sample("llama2_7b").name == made.functions[0].name
