@@ -14,6 +14,7 @@ from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
 import nona.ui.placement.tabs as placement
+import nona.ui.serverless.tabs as serverless
 import nona.ui.simulation.result_tabs as simulation
 import nona.ui.validation.tabs as validation
 from nona.ui.session.workspace import jobs
@@ -53,6 +54,7 @@ def silent(at: AppTest) -> list[str]:
 TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
+    "8_serverless": {"serverless-tabs": list(serverless.TABS)},
     "9_validation": {"validation-tabs": list(validation.TABS)},
 }
 
@@ -73,6 +75,8 @@ def fill(at: AppTest) -> None:
     state.replace_list(("schedulers",), ["nona", "local", "expert"])
     assert state.edit(("simulation", "jobs"), 60)
     assert state.edit(("simulation", "replications"), 2)
+    part = {"policies": ["esg", "fixed"], "sharing": {"mode": "mps"}, "slo_factor": 2.0}
+    assert state.edit(("serverless",), part)
     state.choices["working"] = True
 
 
@@ -81,7 +85,8 @@ def filled() -> Iterator[AppTest]:
     """A session with a scenario that uses everything, and the results of all its jobs."""
     at = new_session().run()
     fill(at)
-    for page, kind in (("6_placement", "place"), ("7_simulation", "simulate")):
+    ran = (("6_placement", "place"), ("7_simulation", "simulate"), ("8_serverless", "serverless"))
+    for page, kind in ran:
         go(at, page)
         at.button(key=f"run-{kind}").click().run()
         finish(at, kind)

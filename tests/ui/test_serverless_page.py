@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from app_driver import Open
+from app_driver import Open, finish, go, metrics, new_session, tab
 
+from nona.report.plain import plain
+from nona.report.serverless.layouts import placed
+from nona.report.serverless.nearest import oracle_title, over_oracle
+from nona.report.serverless.nodes import nodes_finding
+from nona.report.serverless.report import serverless_report
+from nona.report.serverless.study_text import title
+from nona.report.serverless.titles import pareto_title
+from nona.report.serverless.ways import ways_title
+from nona.report.text import share_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.policies.esg import prepare
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.policy import Ask
+from nona.study.serverless import prepare_serverless
+from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.serverless.stored import STORED, stored_serverless
+from nona.ui.serverless.platform.platform import platform_data
+from nona.ui.serverless.policy_options import changed
 from nona.ui.serverless.presets import LOADS, SLOS, load_name, slo_name
+from nona.ui.serverless.run_area import QUICK_CALLS
 from nona.ui.serverless.start import DEMOS, why_not
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks.serverless_live import PlatformWatch
 
 PAGE = "8_serverless"
 
@@ -88,3 +113,148 @@ def test_a_list_of_sizes_is_sorted_and_what_is_none_is_kept_with_its_error(open_
     assert state_of(at).scenario.serverless.configurations.vcpus == (1, 2, 3, 4, 6, 8, 12, 16)
     assert next(t for t in at.text_input if t.label == "vCPUs").value == "many"
     assert at.error
+
+
+SMALL = {"jobs": 60, "replications": 2}
+FEW = {"slo_factor": 1.0, "interval": {"least": "10 ms", "most": "30 ms"}, "policies": ["esg", "fixed"]}
+
+
+@pytest.fixture(scope="module")
+def ran() -> Iterator[Any]:
+    """The page with the result of a small run under two policies."""
+    at = go(new_session().run(), PAGE)
+    adopt(at, "mig_or_mps", simulation=SMALL, serverless={**FEW, "sharing": {"mode": "mig-geometry"}})
+    at.button(key="run-serverless").click().run()
+    yield finish(at, "serverless")
+    jobs().close()
+
+
+def result_of(at: Any, kind: str = "serverless") -> Any:
+    return state_of(at).results[kind].data
+
+
+def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran: Any) -> None:
+    at = tab(ran, "serverless-tabs", "Policies")
+    report = result_of(at)["report"]
+    wanted = simulate_serverless_scenario(state_of(at).scenario)
+    assert report["policies"] == plain(serverless_report(wanted.summaries)["policies"])
+    assert pareto_title(report) in said(at.subheader).replace("\N{NO-BREAK SPACE}", " ")
+    best = max(p["slo_hit_rate"]["mean"] for p in report["policies"].values())
+    assert metrics(at)["Most SLOs kept"] == share_text(best, 1)
+    assert metrics(at)["Self-checks"] == "passed"
+    assert at.dataframe[0].value["policy"].tolist() == ["esg", "fixed"]
+    over = over_oracle(report)
+    assert min(over.values()) >= -1e-9  # nobody pays less than the oracle
+    assert oracle_title(report).startswith(min(over, key=lambda n: over[n]))
+
+
+def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
+    for name in ("Policies", "Latency", "GPU layouts"):
+        at = tab(ran, "serverless-tabs", name)
+        assert [t.label for t in at.tabs if t.children] == [name]
+        assert at.get("plotly_chart"), name
+        assert all(c.proto.alt for c in at.get("plotly_chart"))
+
+
+def test_layouts_hold_every_batch_once_and_nothing_overlaps(ran: Any) -> None:
+    layouts = result_of(ran)["layouts"]
+    for rows in layouts["rows"].values():
+        for invoker in {r["invoker"] for r in rows}:
+            own = placed([r for r in rows if r["invoker"] == invoker])
+            assert all(0 <= r["low"] < r["high"] <= layouts["nodes"][invoker]["memory"] for r in own)
+            for a, b in itertools.combinations(own, 2):
+                apart_in_time = a["to_s"] <= b["from_s"] + 1e-9 or b["to_s"] <= a["from_s"] + 1e-9
+                assert apart_in_time or a["high"] <= b["low"] or b["high"] <= a["low"]
+
+
+def test_the_search_on_the_page_is_that_of_the_policy(ran: Any) -> None:
+    at = tab(ran, "serverless-tabs", "Search")
+    at.number_input(key="serverless-shown-length").set_value(5).run()
+    at.slider(key="serverless-shown-slack").set_value(80).run()
+    system = prepare_serverless(state_of(at).scenario)
+    application = system.applications[0]
+    asked = Ask(0, 0, 5, application.slo_s * 0.8)
+    answer = prepare(system, {}).plan(asked)
+    drawn = next(d for c in at.get("bidi_component") if "steps" in (d := json.loads(c.proto.json)))
+    firsts = dict.fromkeys(tuple(b["path"][:1]) for b in drawn["best"])
+    assert [n for (n,) in firsts] == list(answer.ranked)
+    assert f"Why {system.space[answer.ranked[0]].text}?" in said(at.subheader)
+    assert len(drawn["steps"]) <= drawn["all"]
+    assert at.dataframe[0].value["time, ms"].max() <= 1e3 * asked.slack_s + 1e-6
+    stories = result_of(at)["stories"]
+    assert stories["esg"][0]["stage"] in said(at.markdown)
+
+
+def test_ways_of_sharing_are_compared(ran: Any) -> None:
+    at = tab(ran, "serverless-tabs", "Sharing")
+    at.number_input(key="serverless-shown-way-calls").set_value(20).run()
+    at.number_input(key="serverless-shown-way-runs").set_value(2).run()
+    at.button(key="run-serverless-sharing").click().run()
+    finish(at, "serverless-sharing")
+    reports = result_of(at, "serverless-sharing")["reports"]
+    assert list(reports) == ["mig-counter", "mig-geometry", "mps", "time-slicing", "mig-fixed"]
+    assert {r["setting"]["sharing"] for r in reports.values()} == set(reports)
+    assert ways_title(reports, "esg") in said(at.subheader)
+    assert len(at.dataframe[0].value) == len(reports)
+
+
+def test_the_fewest_nodes_are_found(ran: Any) -> None:
+    at = tab(ran, "serverless-tabs", "Nodes")
+    at.number_input(key="serverless-shown-node-calls").set_value(50).run()
+    at.number_input(key="serverless-shown-most-nodes").set_value(2).run()
+    at.selectbox(key="serverless-shown-node-policy").select("fixed").run()
+    at.button(key="run-serverless-nodes").click().run()
+    finish(at, "serverless-nodes")
+    report = result_of(at, "serverless-nodes")
+    assert list(report["policies"]) == ["fixed"]
+    assert {t["nodes"] for t in report["policies"]["fixed"]["tried"]} <= {1, 2}
+    assert nodes_finding(report) in said(at.subheader)
+    assert at.get("plotly_chart")
+
+
+def test_the_platform_is_told_while_it_runs() -> None:
+    system = prepare_serverless(load_scenario(scenario_path("strict_light")))
+    watch = PlatformWatch(system, ["fixed", "esg"])
+    run = RunOptions(calls=40, warmup=10)
+    simulate_serverless(system, get_policy("fixed"), {}, run, watch.take)
+    told = json.loads(json.dumps(watch.told()))
+    data = platform_data(told, 0.5, "half")
+    first, second = data["policies"]
+    assert first["name"] == told["focus"] == "fixed"
+    assert 0 <= first["hits"] <= 1
+    assert first["cost"] > 0
+    assert second["hits"] is None
+    assert [len(q["jobs"]) for q in data["queues"]] == [a.stages for a in system.applications]
+    assert len(data["nodes"]) == len(system.invokers)
+    for node in data["nodes"]:
+        assert 0 <= node["cpu_held"] <= node["vcpus"] == 16
+        assert node["gpu_held"] + node["stranded"] <= node["vgpus"] == 7
+
+
+def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page: Open) -> None:
+    at = adopt(open_page(PAGE), simulation={"jobs": 20_000, "replications": 5})
+    before = state_of(at).scenario
+    at.button(key="quick-look").click().run()
+    assert state_of(at).scenario.simulation.jobs == QUICK_CALLS
+    assert next(n for n in at.number_input if n.label == "Calls measured per run").value == QUICK_CALLS
+    state_of(at).undo()
+    state_of(at).undo()
+    assert state_of(at).scenario == before
+
+
+def test_options_of_a_policy_reach_the_scenario() -> None:
+    state = AppState(scenario=load_scenario(scenario_path("strict_light")))
+    made = changed(state, 0, "k", 7, 5)
+    assert made[0] == {"name": "esg", "options": {"k": 7}}
+    assert state.edit(("serverless", "policies"), made)
+    assert changed(state, 0, "k", 5, 5)[0] == {"name": "esg", "options": {}}
+    assert [p.name for p in state.scenario.serverless.policies] == [m["name"] for m in made]  # type: ignore[union-attr]
+
+
+def test_the_slides_are_there_or_the_command_that_makes_them(open_page: Open) -> None:
+    at = tab(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
+    if STORED.is_file():
+        assert all(c.proto.alt for c in at.get("plotly_chart"))
+        assert title(stored_serverless()) in said(at.subheader)
+    else:
+        assert "did not come with this copy" in said(at.caption)

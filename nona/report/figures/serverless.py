@@ -7,6 +7,7 @@ Each takes the report that ``nona serverless --json`` prints; titles are in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log10
 from typing import Any
 
 import plotly.graph_objects as go
@@ -144,11 +145,9 @@ def search_figure(searches: Mapping[str, Row], limit_s: float = PUBLISHED_SEARCH
         if row["mean"] is not None:
             _search_row(made, label, row)
     log_axis(made, [1e3 * limit_s, *_positive(searches)], "search, ms")
-    made.add_vline(
-        x=1e3 * limit_s,
-        line={"color": QUIET, "dash": "dash", "width": 1},
-        annotation_text="slides",
-        annotation_position="top",
+    made.add_vline(x=1e3 * limit_s, line={"color": QUIET, "dash": "dash", "width": 1})
+    made.add_annotation(  # its place on a logarithmic axis is a logarithm
+        x=log10(1e3 * limit_s), y=1, yref="paper", yanchor="bottom", text="slides", showarrow=False
     )
     made.update_yaxes(type="category", autorange="reversed", showgrid=False)
     return made

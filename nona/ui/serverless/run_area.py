@@ -18,7 +18,7 @@ from nona.ui.widgets.fields import plain
 KIND = "serverless"
 POLL_S = 0.2
 MANY_CALLS = 100_000  # in all runs of all policies
-QUICK_CALLS, QUICK_RUNS = 1000, 2
+QUICK_CALLS, QUICK_RUNS = 1000, 3
 
 
 def run_area(state: AppState) -> Mapping[str, Any] | None:

@@ -27,7 +27,7 @@ def stories(data: Report | None) -> None:
         return
     left, right = st.columns([1, 3])
     with left:
-        policy = choose_one("Policy of the batches", list(told), "story-policy", "Whose run tells.")
+        policy = choose_one("Run of", list(told), "story-policy", "Whose run tells.")
     rows = told[policy]
     texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
     with right:

@@ -13,6 +13,7 @@ from nona.ui.serverless.node_views import nodes_tab
 from nona.ui.serverless.policy_views import policies_tab
 from nona.ui.serverless.search_views import search_tab
 from nona.ui.serverless.sharing_views import sharing_tab
+from nona.ui.serverless.slides_views import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.widgets.equivalents import equivalent
 
@@ -43,7 +44,7 @@ def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
     return drawn
 
 
-OWN_COMMAND = ("Sharing", "Nodes")  # tabs that say themselves how to do the same from a shell
+OWN_COMMAND = ("Sharing", "Nodes", "The slides")  # tabs that say themselves how to do the same from a shell
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),
     "Latency": _of_run(latency_tab),
@@ -51,4 +52,5 @@ TABS: Mapping[str, Tab] = {
     "Sharing": sharing_tab,
     "GPU layouts": _of_run(layouts_tab),
     "Nodes": nodes_tab,
+    "The slides": slides_tab,
 }
