@@ -221,3 +221,26 @@ def test_a_table_stands_in_with_its_most_vgpus() -> None:
     system = _system(Function("f", TableTimes(rows)))
     turns = gpu_seconds(system, make_pool(Invoker(), SharingSpec(mode="time-slicing")))
     assert turns[0].tolist() == [0.5, 0.5, 1.6, float("inf")]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
+@given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=10))
+def test_nobody_is_slower_than_on_a_crowded_gpu(spec: SharingSpec, sizes: list[int]) -> None:
+    pool = make_pool(Invoker(vcpus=100), spec)
+    made = [(Configuration(1, 1, g), pool.take(Configuration(1, 1, g), 0.0)) for g in sizes]
+    held = [(c, lease) for c, lease in made if lease is not None]
+    active = tuple(lease for _, lease in held)
+    for asked, lease in held:
+        assert pool.speed(lease, active) * pool.crowded(asked) >= 1 - 1e-12
+
+
+def test_a_full_gpu_runs_as_slowly_as_profiles_say() -> None:
+    for spec in (
+        SharingSpec(mode="mps", oversubscription=2.0, interference=1.5),
+        SharingSpec(mode="time-slicing"),
+    ):
+        pool, one = make_pool(Invoker(vcpus=100), spec), Configuration(1, 1, 1)
+        held = []
+        while (lease := pool.take(one, 0.0)) is not None:
+            held.append(lease)
+        assert pool.speed(held[0], tuple(held)) * pool.crowded(one) == pytest.approx(1)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
-from nona.serverless.policies.choices import LEAST_FACTOR, transfer_s, usable
+from nona.serverless.policies.choices import LEAST_FACTOR, profiled, transfer_s, usable
 from nona.serverless.policies.gaussian_process import Process
 from nona.serverless.system import ServerlessSystem
 
@@ -57,7 +57,7 @@ class Platform:
 
     def __init__(self, system: ServerlessSystem, application: Application, effort: Effort) -> None:
         self._application, self._effort, self._noise = application, effort, system.noise
-        self._time_s = system.time_s[list(application.function)]
+        self._time_s = profiled(system)[0][list(application.function)]
         self._transfer_s = np.array([transfer_s(system, application, s) for s in range(application.stages)])
         self._price = system.price_per_s / system.space.batch
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nona.serverless.application import Application
 from nona.serverless.sharing.registry import make_pool
+from nona.serverless.sharing.times import crowded_seconds
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,12 @@ def transfer_s(system: ServerlessSystem, application: Application, stage: int) -
     return np.asarray(latency_s + system.space.batch * given / bandwidth, dtype=np.float64)
 
 
+def profiled(system: ServerlessSystem) -> tuple[Floats, Floats]:
+    """(F, C) mean seconds of a batch as sharing leaves them on a full GPU, and US dollars a job at those."""
+    time_s = system.cpu_s + crowded_seconds(system)
+    return time_s, time_s * system.price_per_s / system.space.batch
+
+
 def profile_s(system: ServerlessSystem, application: Application) -> Floats:
     """(S, C) Seconds that policies plan with: a stage's transfer, and its time at a percentile of the noise.
 
@@ -62,8 +69,9 @@ def profile_s(system: ServerlessSystem, application: Application) -> Floats:
     """
     z = NormalDist().inv_cdf(system.profile_percentile / 100)
     factor = max(LEAST_FACTOR, 1 + z * system.noise)
+    time_s = profiled(system)[0]
     stages = enumerate(application.function)
-    return np.array([transfer_s(system, application, s) + system.time_s[f] * factor for s, f in stages])
+    return np.array([transfer_s(system, application, s) + time_s[f] * factor for s, f in stages])
 
 
 def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, ...]:
@@ -72,7 +80,7 @@ def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, .
     The cheapest or the fastest, as ``dispatch.late`` says.
     """
     numbers = usable(system, function)
-    batch, time_s, cost = system.space.batch, system.time_s[function], system.job_cost[function]
+    batch, (time_s, cost) = system.space.batch, (of[function] for of in profiled(system))
     least = min(batch[n] for n in numbers)
     alone = (n for n in numbers if batch[n] == least)
     if system.dispatch.late == "cheapest":

@@ -20,7 +20,7 @@ from nona.errors import SimulationError
 from nona.serverless.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.choices import holdable, profile_s
+from nona.serverless.policies.choices import holdable, profile_s, profiled
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.system import ServerlessSystem
@@ -58,6 +58,7 @@ class EsgPlanner:
         self._scratch = Scratch()
         self._share = [[x.of_rest(s) for s in range(len(x.group))] for x in self.shares]
         self._profiles = [profile_s(system, app) for app in system.applications]
+        self._cost = profiled(system)[1]
         self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
         self._enough: dict[tuple[int, int, int], float] = {}
         self._answers: dict[tuple[int, int, int, float], Plan] = {}
@@ -99,7 +100,7 @@ class EsgPlanner:
             limited = len(stages) if self.options["later_batches"] == "queue" else 1
             usable[:limited] &= system.space.batch <= batch
             self._groups[key] = GroupSearch(
-                self._profiles[application][list(stages)], system.job_cost[functions], usable, self._scratch
+                self._profiles[application][list(stages)], self._cost[functions], usable, self._scratch
             )
         return self._groups[key]
 

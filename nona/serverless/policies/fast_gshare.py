@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.serverless.policies.choices import profile_s, too_late, usable
+from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policies.rectangles import FreeRectangles
 from nona.serverless.policies.slo_split import static_shares
@@ -39,7 +39,7 @@ def ranking(
     Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
     job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
     """
-    cost = system.job_cost[function]
+    cost = profiled(system)[1][function]
     kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
     return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
 

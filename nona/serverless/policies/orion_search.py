@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.serverless.application import Application
-from nona.serverless.policies.choices import transfer_s, usable
+from nona.serverless.policies.choices import profiled, transfer_s, usable
 from nona.serverless.system import ServerlessSystem
 
 State = tuple[int, ...]
@@ -43,11 +43,12 @@ class Model:
         self.application = application
         self._z = NormalDist().inv_cdf(percentile / 100)
         self._before = application.dag.predecessors
-        time_s = [system.time_s[f] for f in application.function]
+        all_s, cost = profiled(system)
+        time_s = [all_s[f] for f in application.function]
         self._mean = [(t + transfer_s(system, application, s)).tolist() for s, t in enumerate(time_s)]
         finite = [np.where(np.isfinite(t), t, 0.0) for t in time_s]  # what cannot run has an infinite mean
         self._variance = [((system.noise * t) ** 2).tolist() for t in finite]
-        self._cost: list[list[float]] = [system.job_cost[f].tolist() for f in application.function]
+        self._cost: list[list[float]] = [cost[f].tolist() for f in application.function]
 
     def latency_s(self, state: State) -> float:
         """Percentile of the end-to-end latency, in seconds."""

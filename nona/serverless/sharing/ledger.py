@@ -41,6 +41,10 @@ class Ledger:
         """The configuration itself."""
         return configuration
 
+    def crowded(self, configuration: Configuration) -> float:
+        """1: nobody slows it down."""
+        return 1.0
+
     def gpu_factor(self, configuration: Configuration) -> float:
         """1: the modelled time is that of a slice."""
         return 1.0

@@ -79,6 +79,9 @@ class Pool(Protocol):
     def timed_as(self, configuration: Configuration) -> Configuration:
         """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
 
+    def crowded(self, configuration: Configuration) -> float:
+        """Factor on a batch's GPU time when all that may be handed out of its GPU computes; at least 1."""
+
     def gpu_factor(self, configuration: Configuration) -> float:
         """Factor on the modelled GPU time of :meth:`timed_as`, which is that of a MIG slice; mostly 1.
 

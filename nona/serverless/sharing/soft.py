@@ -116,6 +116,12 @@ class MpsPool(SoftPool):
         super().__init__(invoker, sharing)
         self._interference = sharing.interference
 
+    def crowded(self, configuration: Configuration) -> float:
+        """max(1, interference · Σu) with all that may be held; 1 where nothing fits beside it."""
+        if self._most <= configuration.vgpus:
+            return 1.0
+        return max(1.0, self._interference * self._most / self._whole)
+
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """min(1, 1 / (interference · Σu))."""
         if len(active) < 2:
@@ -140,6 +146,10 @@ class TimeSlicingPool(SoftPool):
     >>> pool.speed(a, (a, b)), pool.speed(b, (a, b)), pool.timed_as(Configuration(2, 1, 1)).vgpus
     (0.25, 0.75, 7)
     """
+
+    def crowded(self, configuration: Configuration) -> float:
+        """Σ weights / weight with all that may be held."""
+        return max(1.0, self._most / configuration.vgpus)
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """Weight / Σ weights."""

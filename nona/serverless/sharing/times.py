@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nona.serverless.configuration import Configuration
 from nona.serverless.function import Function, LawTimes
 from nona.serverless.sharing.pool import Pool
+from nona.serverless.sharing.registry import make_pool
 from nona.serverless.system import ServerlessSystem
 
 
@@ -30,6 +31,17 @@ def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
             ]
     scaled: NDArray[np.float64] = seconds * np.array([pool.gpu_factor(c) for c in every])
     return scaled
+
+
+def crowded_seconds(system: ServerlessSystem) -> NDArray[np.float64]:
+    """(F, C) As :func:`gpu_seconds` on the slowest invoker, with all that may be handed out computing.
+
+    What a careful profile shows: without coupling it is the time alone.
+    """
+    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+    factors = [np.array([pool.crowded(c) for c in system.space.configurations]) for pool in pools]
+    slowest = [gpu_seconds(system, pool) * factor for pool, factor in zip(pools, factors, strict=True)]
+    return np.asarray(np.max(slowest, axis=0), dtype=np.float64)
 
 
 def larger_slice_s(system: ServerlessSystem, function: int, configuration: int, vgpus: int) -> float:
