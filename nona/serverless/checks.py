@@ -190,6 +190,6 @@ def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
 
 
 def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:
-    """The checks of several runs of a policy: each holds if it does in all; else the first that it fails in."""
+    """The checks of several runs of a policy: each as in the first run where it fails, else in the first."""
     every = [run_checks(system, records) for records in runs]
     return tuple(next((c for c in same if not c.ok), same[0]) for same in zip(*every, strict=True))
