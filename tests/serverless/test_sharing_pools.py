@@ -226,7 +226,7 @@ def test_a_table_stands_in_with_its_most_vgpus() -> None:
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=10))
 def test_nobody_is_slower_than_on_a_crowded_gpu(spec: SharingSpec, sizes: list[int]) -> None:
-    pool = make_pool(Invoker(vcpus=100), spec)
+    pool = make_pool(Invoker(vcpus=100, layout=LAYOUT), spec)
     made = [(Configuration(1, 1, g), pool.take(Configuration(1, 1, g), 0.0)) for g in sizes]
     held = [(c, lease) for c, lease in made if lease is not None]
     active = tuple(lease for _, lease in held)
