@@ -1,0 +1,48 @@
+"""A person's way through the Serverless page: a demo, a small run, its results, the search step by step."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from browser_tools import assert_fits, fill_number, open_page, shot, wait_idle
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize(
+    "app_page", [("light", 1360), ("dark", 400)], ids=["light", "dark-400"], indirect=True
+)
+def test_a_demo_is_run_and_explained(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Serverless")
+    page.get_by_role("button", name="Open this demo").first.click()
+    wait_idle(page)
+    fill_number(page, "Calls measured per run", "150")
+    fill_number(page, "Replications", "2")
+    page.get_by_role("button", name="Run the policies").click()
+    cancel = page.get_by_role("button", name="Cancel run")
+    cancel.wait_for()
+    page.locator(".platform .node").first.wait_for()  # live, while it runs
+    cancel.wait_for(state="detached", timeout=90_000)
+    wait_idle(page)
+    page.get_by_role("heading", name=re.compile("keeps? most SLOs")).wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
+    assert_fits(page)
+    shot(page, "serverless-policies")
+    page.reload()
+    page.get_by_role("heading", name=re.compile("keeps? most SLOs")).wait_for()
+    wait_idle(page)
+    page.get_by_role("tab", name="Search", exact=True).click()
+    search = page.get_by_test_id("searchview")
+    search.locator("g.n").first.wait_for()
+    steps = search.get_by_role("slider", name="Step of the search")
+    search.get_by_role("button", name="Step forward").click()
+    search.get_by_text(re.compile("^Step 2 of")).wait_for()
+    steps.fill(steps.get_attribute("max"))
+    assert search.locator("g.n.best").count() >= 1
+    assert search.get_by_role("button", name="Step forward").is_disabled()
+    assert_fits(page)
+    search.scroll_into_view_if_needed()
+    shot(page, "serverless-search")
