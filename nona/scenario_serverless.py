@@ -146,7 +146,8 @@ class DispatchSpec(Part):
     After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the
     controller plans one queue at a time. A batch smaller than its configuration's runs as it is with
     ``partial`` (else that configuration is left out). ``late``: what every policy turns to when no
-    configuration keeps the time that it has.
+    configuration keeps the time that it has. ``ready_first``: for each configuration the rules first look at
+    invokers that need not make a MIG slice for it.
     """
 
     first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = ("home", "warm", "walk", "most-free")
@@ -161,6 +162,7 @@ class DispatchSpec(Part):
     partial: bool = False
     order: Literal["round-robin", "least-slack"] = "round-robin"
     late: Literal["cheapest", "fastest"] = "cheapest"
+    ready_first: bool = True
 
 
 class IntervalSpec(Part):

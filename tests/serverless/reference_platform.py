@@ -274,9 +274,11 @@ class ReferencePlatform:
             answer = self.planner.place(ask, [n for _, n in legal], self) if legal else None
             return None if answer is None else (legal[answer[0]][0], answer[1])
         for place, n in legal:
-            for invoker in self.candidates(queue):
-                if self.pools[invoker].fits(self.system.space[n]):
-                    return place, invoker
+            asked = [i for i in self.candidates(queue) if self.pools[i].fits(self.system.space[n])]
+            if self.rules.ready_first and self.system.sharing.mode == "mig-geometry":
+                asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
+            if asked:
+                return place, asked[0]
         return None
 
     def candidates(self, queue: Queue) -> Iterator[int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nona.serverless.dispatch.containers import Containers
-from nona.serverless.dispatch.order import candidates, routes
+from nona.serverless.dispatch.order import Candidate, candidates, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
 from nona.serverless.records import Refusal
@@ -22,6 +24,10 @@ class Choice:
         self._ask_all = [not {"walk", "most-free"}.isdisjoint(rules) for rules in self._rules]
         self._routes = routes(tables.system)
         self._invokers, self._containers = invokers, containers
+        sharing = tables.system.sharing
+        self._makes_slices = (
+            spec.ready_first and sharing.mode == "mig-geometry" and sharing.reconfiguration > 0
+        )
 
     def find(
         self, queue: int, configuration: int, predecessor: int, now_s: float, refusals: list[Refusal] | None
@@ -31,14 +37,15 @@ class Choice:
         if refusals is None and invokers.hopeless(configuration):
             return None
         function = self._function[queue]
-        for invoker, rule in candidates(
+        asked = candidates(
             self._rules[queue],
             self._routes[function],
             predecessor,
             self._containers.warm(function),
             invokers.free_vcpus,
             invokers.free_vgpus,
-        ):
+        )
+        for invoker, rule in self._ready_first(asked, configuration) if self._makes_slices else asked:
             lease = invokers.take(invoker, configuration, now_s)
             if lease is not None:
                 return invoker, lease, rule
@@ -47,3 +54,9 @@ class Choice:
         if self._ask_all[queue]:
             invokers.none_has_room(configuration)
         return None
+
+    def _ready_first(self, asked: Iterable[Candidate], configuration: int) -> list[Candidate]:
+        """In the same order, but those that need not make a slice for it come first."""
+        named = list(asked)
+        ready = [one for one in named if self._invokers.ready(one[0], configuration)]
+        return ready + [one for one in named if one not in ready]

@@ -45,6 +45,10 @@ class Invokers:
             and self.pools[invoker].fits(tables.configurations[configuration])
         )
 
+    def ready(self, invoker: int, configuration: int) -> bool:
+        """Whether the invoker has room now, and need not make a slice for it."""
+        return self.pools[invoker].ready(self._tables.configurations[configuration])
+
     def hopeless(self, configuration: int) -> bool:
         """Whether counts alone say that no invoker has room."""
         if configuration in self._without_room:

@@ -39,6 +39,10 @@ class CounterPool(Ledger):
         """Whether the vCPUs are free, and the vGPUs on one GPU."""
         return configuration.vcpus <= self.free_vcpus and configuration.vgpus <= self._most
 
+    def ready(self, configuration: Configuration) -> bool:
+        """Whether it fits: nothing is ever set up."""
+        return self.fits(configuration)
+
     def why_not(self, configuration: Configuration) -> str:
         """Which of the two is short."""
         short = self._short_of_vcpus(configuration)

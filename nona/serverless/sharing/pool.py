@@ -61,6 +61,9 @@ class Pool(Protocol):
     def why_not(self, configuration: Configuration) -> str:
         """Why :meth:`take` would fail now, in one clause; empty if it would not."""
 
+    def ready(self, configuration: Configuration) -> bool:
+        """Whether :meth:`take` would succeed now without any set-up."""
+
     def take(self, configuration: Configuration, now_s: float) -> Lease | None:
         """Resources for one batch, or ``None`` when there is no room."""
 

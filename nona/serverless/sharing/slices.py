@@ -83,6 +83,13 @@ class SlicePool(Ledger):
         vgpus = configuration.vgpus
         return any(vgpus in state.steps for state in self._now)
 
+    def ready(self, configuration: Configuration) -> bool:
+        """Whether the vCPUs are free, and an idle instance serves it."""
+        if configuration.vcpus > self.free_vcpus:
+            return False
+        found = (state.steps.get(configuration.vgpus) for state in self._now)
+        return any(step is not None and not (step.made and self._reconfiguration_s) for step in found)
+
     def why_not(self, configuration: Configuration) -> str:
         """What is short: vCPUs, vGPUs, or a legal place."""
         vgpus = configuration.vgpus

@@ -42,6 +42,10 @@ class SoftPool(Ledger):
         """Whether the vCPUs are free, and one GPU has both the vGPUs and a place for a client."""
         return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
 
+    def ready(self, configuration: Configuration) -> bool:
+        """Whether it fits: nothing is ever set up."""
+        return self.fits(configuration)
+
     def why_not(self, configuration: Configuration) -> str:
         """Which of the three is short."""
         if self.fits(configuration):
