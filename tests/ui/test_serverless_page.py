@@ -258,3 +258,14 @@ def test_the_slides_are_there_or_the_command_that_makes_them(open_page: Open) ->
         assert title(stored_serverless()) in said(at.subheader)
     else:
         assert "did not come with this copy" in said(at.caption)
+
+
+def test_dag_schedulers_stand_beside_the_policies(ran: Any) -> None:
+    at = tab(ran, "serverless-tabs", "DAG schedulers")
+    state_of(at).replace_list(("schedulers",), ["local", "spread"])
+    at.button(key="run-serverless-schedulers").click().run()
+    finish(at, "serverless-schedulers")
+    rows = result_of(at, "serverless-schedulers")["schedulers"]
+    assert list(rows) == ["local", "spread"]
+    assert at.dataframe[0].value["name"].tolist() == ["esg", "fixed", "local", "spread"]
+    assert at.get("plotly_chart")

@@ -141,7 +141,8 @@ def _searches_told(cells: Cells) -> str:
 def _search_grows(cells: Cells) -> Verdict:
     if not {STRICT, RELAXED} <= set(cells):
         return None
-    return bool(cells[STRICT]["esg"]["search_s"] < cells[RELAXED]["esg"]["search_s"])
+    strict, relaxed = (cells[name]["esg"]["search_s"] for name in (STRICT, RELAXED))
+    return None if strict is None or relaxed is None else bool(strict < relaxed)
 
 
 def _missed(cells: Cells, policy: str) -> dict[str, float]:

@@ -37,6 +37,7 @@ KINDS = (
     "serverless",
     "serverless-sharing",
     "serverless-nodes",
+    "serverless-schedulers",
 )
 GRACE_S = 2.0
 

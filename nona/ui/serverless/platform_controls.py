@@ -43,10 +43,10 @@ def _nodes(state: AppState) -> None:
             number(state, "Noise", (PART, "noise"), 0.0, 1.0, 0.01, hint)
         with st.container():
             hint = "US dollars for a vCPU held an hour. Recollected from the ESG paper, not confirmed."
-            number(state, "vCPU-hour, US$", (PART, "prices", "vcpu_hour"), 0.0, 1e6, 0.001, hint)
+            number(state, "vCPU-hour, US$", (PART, "prices", "vcpu_hour"), 0.0, 1e6, 0.001, hint, "%.4f")
         with st.container():
             hint = "US dollars for a vGPU (a seventh of a GPU) held an hour. Recollected, not confirmed."
-            number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint)
+            number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
         with st.container():
             hint = "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s."
             quantity(state, "Remote fetch", (PART, "transfer", "remote_bandwidth"), hint)

@@ -57,10 +57,11 @@ def _field(state: AppState, place: int, entry: PolicySpec, name: str, default: A
 def _label(name: str) -> str:
     """The option's name for people.
 
-    >>> _label("group_size")
-    'Group size'
+    >>> _label("group_size"), _label("cutoff_s")
+    ('Group size', 'Cutoff, s')
     """
-    return name.replace("_", " ").capitalize()
+    unit = ", s" if name.endswith("_s") else ""
+    return name.removesuffix("_s").replace("_", " ").capitalize() + unit
 
 
 def _text(value: Any) -> str:

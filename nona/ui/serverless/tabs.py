@@ -11,6 +11,7 @@ from nona.ui.serverless.latency_views import latency_tab
 from nona.ui.serverless.layout_views import layouts_tab
 from nona.ui.serverless.node_views import nodes_tab
 from nona.ui.serverless.policy_views import policies_tab
+from nona.ui.serverless.scheduler_views import schedulers_tab
 from nona.ui.serverless.search_views import search_tab
 from nona.ui.serverless.sharing_views import sharing_tab
 from nona.ui.serverless.slides_views import slides_tab
@@ -52,5 +53,6 @@ TABS: Mapping[str, Tab] = {
     "Sharing": sharing_tab,
     "GPU layouts": _of_run(layouts_tab),
     "Nodes": nodes_tab,
+    "DAG schedulers": schedulers_tab,
     "The slides": slides_tab,
 }

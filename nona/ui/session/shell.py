@@ -25,6 +25,7 @@ NOUNS = {
     "serverless": "serverless run",
     "serverless-sharing": "comparison of sharing",
     "serverless-nodes": "search for nodes",
+    "serverless-schedulers": "run of schedulers",
 }
 
 

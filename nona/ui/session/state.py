@@ -41,6 +41,7 @@ PARTS = {
     "serverless": SERVERLESS_PARTS,
     "serverless-sharing": SERVERLESS_PARTS,
     "serverless-nodes": SERVERLESS_PARTS,
+    "serverless-schedulers": (*SERVERLESS_PARTS, "schedulers"),
 }
 
 

@@ -17,7 +17,7 @@ from nona.ui.tasks.capacity import find_capacity
 from nona.ui.tasks.check import check_self
 from nona.ui.tasks.count import count_configurations
 from nona.ui.tasks.place import place_scenario, predict_congestion
-from nona.ui.tasks.serverless import compare_ways, find_nodes, run_serverless
+from nona.ui.tasks.serverless import compare_ways, find_nodes, run_schedulers, run_serverless
 from nona.ui.tasks.simulate import simulate_scenario
 from nona.ui.tasks.story import tell_story
 from nona.ui.tasks.sweep import sweep_scenario
@@ -44,6 +44,7 @@ def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         "serverless": run_serverless,
         "serverless-sharing": compare_ways,
         "serverless-nodes": find_nodes,
+        "serverless-schedulers": run_schedulers,
     }
     kinds = {
         "place": place_scenario,

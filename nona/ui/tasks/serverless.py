@@ -18,7 +18,9 @@ from nona.scenario import Scenario
 from nona.scenario_file import scenario_from_mapping
 from nona.serverless.engine.options import ServerlessProgress
 from nona.sources import Sources
+from nona.study import SimulationProgress
 from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
+from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, chosen_policies, simulate_serverless_scenario
 from nona.study.serverless.sharing import MODES, compare_sharing
@@ -121,6 +123,23 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
             )
         )
     return dict(plain(nodes_report(found)))
+
+
+def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The scenario's DAG schedulers on the same workflows; ``schedulers`` holds a row for each."""
+    scenario, sources = _read(spec)
+    last = 0.0
+
+    def told(progress: SimulationProgress) -> None:
+        nonlocal last
+        desk.check()
+        if time.monotonic() - last >= REPORT_EVERY_S:
+            last = time.monotonic()
+            desk.emit({"fraction": progress.fraction, "text": f"{progress.scheduler}, each stage a task"})
+
+    desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
+    rows = simulate_dag_schedulers(scenario, sources, on_progress=told)
+    return dict(plain({"schedulers": rows}))
 
 
 def reported(result: ServerlessResult) -> dict[str, Any]:

@@ -69,9 +69,16 @@ def count(state: AppState, label: str, path: Path, low: int, high: int, hint: st
 
 
 def number(
-    state: AppState, label: str, path: Path, low: float, high: float, step: float, hint: str = ""
+    state: AppState,
+    label: str,
+    path: Path,
+    low: float,
+    high: float,
+    step: float,
+    hint: str = "",
+    digits: str | None = None,
 ) -> None:
-    """A number field for a plain number."""
+    """A number field for a plain number; ``digits`` as printf has it."""
     key, shown = _key(state, path), state.shown(path)
     value = float(shown) if isinstance(shown, int | float) else low
     st.number_input(
@@ -80,6 +87,7 @@ def number(
         high,
         min(max(value, low), high),
         step,
+        format=digits,
         key=key,
         help=hint or None,
         on_change=_commit,
