@@ -58,6 +58,7 @@ class Queue:
     function: int
     place: int
     jobs: list[tuple[float, int, Call]] = field(default_factory=list)
+    joined: list[float] = field(default_factory=list)
     planning: bool = False
     rechecking: bool = False
     failures: int = 0
@@ -188,6 +189,7 @@ class ReferencePlatform:
     def join(self, call: Call, stage: int) -> None:
         queue = self.at[call.application, stage]
         queue.jobs.append((self.now, call.number, call))
+        queue.joined = [*queue.joined, self.now][-64:]
         queue.jobs.sort(key=lambda job: job[:2])
         if queue.planning:
             return  # it will be counted when the plan is carried out
@@ -197,6 +199,11 @@ class ReferencePlatform:
     def slack(self, queue: Queue) -> float:
         oldest = min(call.arrival_s for _, _, call in queue.jobs)
         return self.system.applications[queue.application].slo_s - (self.now - oldest)
+
+    def rate(self, queue: Queue) -> float:
+        """Jobs that followed the first of the last 64, per second since that one came."""
+        since = self.now - queue.joined[0]
+        return (len(queue.joined) - 1) / since if since > 0 else 0.0
 
     def examine_due(self) -> None:
         """Examine what is due, in the order of the rules, until the controller is busy or nothing is left."""
@@ -224,6 +231,7 @@ class ReferencePlatform:
             self.slack(queue),
             self.now - joined,
             oldest.carry,
+            self.rate(queue),
         )
         forced = queue.failures >= self.rules.rechecks
         plan = Plan((self.system.space.smallest,)) if forced else self.planner.plan(ask)
