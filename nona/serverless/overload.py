@@ -1,8 +1,9 @@
 """Whether a run had a steady state, by the calls that are open as the window goes on.
 
 The window is cut into 20 stretches of equally many arrivals; n₀ … n₂₀ calls are open at their ends. A run
-is *overloaded* when measured calls were still open at its end, or when the number grew, by more than 2 %
-of the calls that arrived, and steadily: its mean change is above 4 standard errors. It is *backlogged*
+is *overloaded* when more than 2 % of the measured calls were still open when it was cut off, or when the
+number grew, by more than 2 % of the calls that arrived, and steadily: its mean change is above 4 standard
+errors. It is *backlogged*
 when it ends with more open than usual (the median) by more than 5 % of the calls, and by more than
 4 · √(1 + usual). Otherwise *stable*. These are the rules of :mod:`nona.simulation.overload` for jobs.
 """
@@ -33,7 +34,7 @@ def judge(records: ServerlessRecords) -> tuple[str, str]:
     calls = records.calls
     count = int(calls.measured.sum())
     unfinished = int(np.isnan(calls.completion_s[calls.measured]).sum())
-    if unfinished:
+    if unfinished > MATERIAL * count:
         return "overloaded", (
             f"{unfinished} of {count} measured calls were not complete when the run was cut off; add "
             "invokers or lower the rates."

@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 from engine_cases import SMALLEST, function, latencies, one_application, run, told, trace
 
+from nona.errors import SimulationError
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario_serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.application import Application
 from nona.serverless.checks import run_checks
-from nona.serverless.configuration import grid
+from nona.serverless.configuration import Configuration, grid
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress, simulate_serverless
+from nona.serverless.function import Function, TableTimes
 from nona.serverless.policy import Ask, Plan
 from nona.serverless.system import Invoker
 
@@ -194,3 +196,11 @@ def test_snapshots_show_what_is_so_at_their_time() -> None:
     # Runs 0–4, 4–8, 8–12.
     seen = [(s.time_s, s.queues[0], s.free_vcpus[0], s.completed) for s in records.snapshots]
     assert seen == [(3.0, 1, 0, 0), (6.0, 0, 0, 1), (9.0, 0, 0, 2)]
+
+
+def test_a_choice_that_a_function_has_no_time_for_is_refused() -> None:
+    table = Function("t", TableTimes({Configuration(1, 1, 1): 3.0}))
+    system = one_application([table], arrivals=trace(0.0, 50.0), space=grid([1], [1, 2], [1]))
+    assert latencies(run(system, 1)) == [3.0]
+    with pytest.raises(SimulationError, match=r"1 job, 2 vCPUs, 1 vGPU for function 't'.* no time"):
+        run(system, 1, told(lambda ask: Plan((1,))))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from heapq import heappush
 
+from nona.errors import SimulationError
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.collector import Collector
@@ -91,6 +93,12 @@ class Execution:
         gpu_s = self._gpu_s[batch.invoker][batch.function][configuration]
         if batch.lease.vgpus > tables.vgpus[configuration]:
             gpu_s = larger_slice_s(tables.system, batch.function, configuration, batch.lease.vgpus)
+        if not cpu_s + gpu_s < math.inf:
+            raise SimulationError(
+                f"Policy: it chose {tables.configurations[configuration].text} for function "
+                f"{tables.system.functions[batch.function].name!r}, which has no time for it; let it "
+                "rank only what the system has a time for."
+            )
         application, stage = tables.application[batch.queue], tables.stage[batch.queue]
         if self._invokers.couples[batch.invoker]:
             batch.left_s = gpu_s * noise
