@@ -8,13 +8,17 @@ import numpy as np
 
 from nona.report.figures.scheduler_styles import (
     OVERLOADED_DASH,
+    POLICY_STYLES,
+    SHARING_STYLES,
     STYLES,
     UNSTABLE_SYMBOL,
     Style,
     scheduler_style,
 )
 from nona.schedulers.registry import scheduler_names
+from nona.serverless.policies.registry import policy_names
 
+CHARTS = (STYLES, POLICY_STYLES, SHARING_STYLES)  # never mixed on one chart
 BACKGROUNDS = ("#ffffff", "#0e1120")
 # Linear RGB as one without red-green vision sees it (Viénot, Brettel, Mollon 1999).
 DEUTERANOPIA = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
@@ -36,12 +40,14 @@ def contrast(one: str, other: str) -> float:
 
 def test_every_registered_scheduler_has_a_look_of_its_own() -> None:
     assert set(scheduler_names()) == set(STYLES)
-    assert len({s.symbol for s in STYLES.values()}) == len(STYLES)
-    assert all(s.dash != OVERLOADED_DASH and s.symbol != UNSTABLE_SYMBOL for s in STYLES.values())
+    assert set(policy_names()) <= set(POLICY_STYLES)
+    for styles in CHARTS:
+        assert len({s.symbol for s in styles.values()}) == len(styles)
+        assert all(s.dash != OVERLOADED_DASH and s.symbol != UNSTABLE_SYMBOL for s in styles.values())
 
 
 def test_colours_stand_out_on_both_themes() -> None:
-    for name, style in STYLES.items():
+    for name, style in [pair for styles in CHARTS for pair in styles.items()]:
         for background in BACKGROUNDS:
             assert contrast(style.colour, background) >= 3.0, (name, background)
 
@@ -54,8 +60,9 @@ def apart(one: Style, other: Style) -> bool:
 def test_like_hues_differ_in_dash_for_eyes_without_red_and_green() -> None:
     like = [
         (a, b)
-        for a, b in itertools.combinations(STYLES, 2)
-        if not apart(STYLES[a], STYLES[b]) and STYLES[a].dash == STYLES[b].dash
+        for styles in CHARTS
+        for a, b in itertools.combinations(styles, 2)
+        if not apart(styles[a], styles[b]) and styles[a].dash == styles[b].dash
     ]
     assert not like
 

@@ -1,0 +1,125 @@
+"""``nona serverless`` as others call it: JSON alone on standard output, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from nona.cli import main
+from nona.serverless.policies.registry import policy_names
+from nona.study.serverless.stored import stored_serverless
+
+FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
+SMALL = ("--calls", "120", "--replications", "2")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    status = main([*arguments, "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    return json.loads(captured.out)
+
+
+def test_a_report_has_the_agreed_shape_and_is_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("serverless", "strict_light", "--policy", "esg", "--policy", "orion", *SMALL)
+    report = run(capsys, *chosen)
+    assert set(report["policies"]) == {"esg", "orion"}
+    assert report["checks"]
+    assert all(report["checks"].values()), report["failed_checks"]
+    for policy in report["policies"].values():
+        calls = policy["calls"]
+        assert calls["arrived"] == 240 == calls["completed"] + calls["in_flight"]
+        low, high = policy["slo_hit_rate"]["ci95"]
+        assert low <= policy["slo_hit_rate"]["mean"] <= high
+        assert sum(a["calls"] for a in policy["applications"].values()) == 240
+        for application in policy["applications"].values():
+            spread = [application["latency_s"][f"p{p}"] for p in (5, 25, 50, 75, 95, 99)]
+            assert spread == sorted(spread)
+        assert policy["cost_per_hit_usd"]["mean"] >= policy["cost_per_call_usd"]["mean"]
+        assert 0 < policy["utilization"]["vgpu"] < 1
+    assert report["policies"]["esg"]["configuration_miss_rate"] is None  # it plans nothing ahead
+    assert report["policies"]["orion"]["configuration_miss_rate"] is not None
+    assert report["oracle"]["cost_per_call_usd"] > 0
+    assert report["setting"]["nodes"] == 16
+    assert {**run(capsys, *chosen), "seconds": 0} == {**report, "seconds": 0}
+
+
+def test_another_seed_is_another_run(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("serverless", "strict_light", "--policy", "fixed", "--calls", "60", "--replications", "1")
+    one, other = run(capsys, *chosen), run(capsys, *chosen, "--seed", "5")
+    assert one["policies"]["fixed"]["latency_s"]["mean"] != other["policies"]["fixed"]["latency_s"]["mean"]
+
+
+def test_ways_of_sharing_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("serverless", "mig_or_mps", "--policy", "fixed", "--calls", "60", "--replications", "1")
+    modes = ("--sharing", "mig-counter", "--sharing", "time-slicing")
+    found = run(capsys, *chosen, *modes)["sharing"]
+    assert list(found) == ["mig-counter", "time-slicing"]
+    means = [r["policies"]["fixed"]["latency_s"]["mean"] for r in found.values()]
+    assert means[0] < means[1]  # turns with others take longer than a part of one's own
+    assert found["time-slicing"]["setting"]["sharing"] == "time-slicing"
+
+
+def test_nodes_that_keep_a_share_of_the_slos(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("serverless", "serverless_nodes", "--policy", "fast-gshare", "--nodes-for", "50%")
+    found = run(capsys, *chosen, "--calls", "150", "--replications", "2")
+    rows = {t["nodes"]: t for t in found["policies"]["fast-gshare"]["tried"]}
+    least = found["policies"]["fast-gshare"]["found"]["nodes"]
+    assert rows[least]["verdict"] == "keeps"
+    assert rows[least]["slo_hit_rate"]["ci95"][0] > 0.5
+    assert all(t["verdict"] != "keeps" for n, t in rows.items() if n < least)
+    per_node = 16 * 0.034 + 7 * 0.67
+    assert [t["usd_hour"] for t in rows.values()] == pytest.approx([n * per_node for n in rows])
+    assert all(0 < t["held_usd_hour"] <= t["usd_hour"] * (1 + 1e-9) for t in rows.values())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serverless", "strict_light", *FIXED),
+        ("serverless", "mig_or_mps", *FIXED, "--sharing", "mps", "--sharing", "mig-counter"),
+        ("study", "serverless", "--shipped"),
+    ],
+)
+def test_text_for_people(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(list(arguments)) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) >= 3
+    assert "nan" not in out.lower().split()
+
+
+def test_the_shipped_study_is_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "study", "serverless", "--shipped") == stored_serverless()
+
+
+def test_schedulers_lists_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {s["name"]: s for s in run(capsys, "schedulers")["schedulers"]}
+    kinds = {n for n, s in rows.items() if s["kind"] == "configure"}
+    assert kinds == set(policy_names())
+    assert all(rows[n]["source"] and rows[n]["adaptation"] for n in kinds)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("serverless", "slides_example"), "serverless: is missing"),
+        (("serverless", "strict_light", "--policy", "nobody"), "'nobody' is not known"),
+        (("serverless", "strict_light", "--sharing", "half"), "serverless.sharing.mode"),
+        (("serverless", "strict_light", "--calls", "0"), "--calls 0 must be at least 1"),
+        (("serverless", "strict_light", "--nodes-for", "2"), "--nodes-for"),
+        (("serverless", "strict_light", "--nodes-for", "9 apples"), "--nodes-for"),
+        (("simulate", "strict_light", "--scheduler", "esg"), "nona serverless SCENARIO --policy esg"),
+        (("study", "serverless", "--calls", "0"), "calls=0 must be at least 1"),
+        (("study", "serverless", "--workers", "0"), "--workers 0 must be at least 1"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(list(arguments)) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert len(told.err.strip().splitlines()) == 1
+    assert told.out == ""

@@ -1,0 +1,210 @@
+"""The serverless study: what ships is what it computes; words follow numbers; defaults have sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nona.report.serverless.claims import CLAIMS, main_cells, movers
+from nona.report.serverless.pairs import difference, mean, ranking_text
+from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
+from nona.report.serverless.study_text import findings, study_text, title
+from nona.samples import load_sample, scenario_path
+from nona.scenario_file import load_scenario
+from nona.serverless.engine.run import RunOptions
+from nona.serverless.policies.registry import get_policy
+from nona.serverless.provenance import missing, provenance
+from nona.study.serverless.alternatives import ALTERNATIVES
+from nona.study.serverless.capacity import BESIDE, cluster_usd_hour, fewest
+from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.searches import measured_searches
+from nona.study.serverless.stored import stored_serverless
+from nona.study.serverless.study import POLICIES, SETTINGS, setting
+from nona.study.serverless.tasks import Task, run_tasks
+from nona.units import format_time
+
+SMALL = RunOptions(calls=80, warmup=40)
+
+
+def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
+    data = stored_serverless()
+    name = data["cutoff"]["setting"]
+    run = RunOptions(calls=data["calls"])
+    (done,) = run_tasks([Task(setting(name, data["seed"]), "fast-gshare", {}, run, 1)])
+    stored = data["settings"][name]["cells"]["fast-gshare"]
+    assert done.runs[0].all.hit_rate == pytest.approx(stored["hits"][0], abs=0.02)
+    assert done.runs[0].all.cost_per_call == pytest.approx(stored["costs"][0], rel=0.02)
+
+
+def test_every_interval_stored_follows_from_its_own_replications() -> None:
+    for row in stored_serverless()["settings"].values():
+        for policy, shown in row["policies"].items():
+            cell = row["cells"][policy]
+            assert shown["slo_hit_rate"]["mean"] == pytest.approx(mean(cell, "hits"), rel=1e-4)
+            assert shown["cost_per_call_usd"]["mean"] == pytest.approx(mean(cell, "costs"), rel=1e-4)
+            assert len(cell["hits"]) == stored_serverless()["replications"]
+
+
+def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
+    for row in stored_serverless()["settings"].values():
+        for policy, shown in row["policies"].items():
+            kept = shown["slo_hit_rate"]["mean"]
+            least = max(usd for share, usd in row["oracle"]["curve"] if share <= kept + 1e-9)
+            assert shown["cost_per_call_usd"]["mean"] >= least * (1 - 1e-4), policy
+
+
+def test_words_say_what_the_numbers_are() -> None:
+    data = stored_serverless()
+    text, cells = study_text(data), main_cells(data)
+    assert title(data) in text
+    assert all(line in text for line in findings(data))
+    for name in SETTINGS:
+        best = max(cells[name], key=lambda p: mean(cells[name][p], "hits"))
+        assert f"{100 * mean(cells[name][best], 'hits'):.1f} %" in text
+        assert len(sensitivity_rows(data, name)) == 1 + len(ALTERNATIVES)
+        default = data["sensitivity"]["default"][name]
+        assert sensitivity_rows(data, name)[0]["SLOs kept"] == ranking_text(default, "hits")
+    assert len(setting_rows(data)) == len(SETTINGS) * len(POLICIES)
+    shown = {"agrees": True, "does not": False, "–": None}
+    for claim, row in zip(CLAIMS, claim_rows(data), strict=True):
+        assert shown[row["order"]] == claim.order(cells)
+        assert shown[row["size"]] == claim.size(cells)
+        for alternative, _ in movers(data, claim):
+            assert alternative in row["moved by"]
+    assert data["command"] in text
+
+
+def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, dict[str, Any]]]:
+    """Cells in which ESG keeps ``esg``, the others keep ``others`` and cost ``cost`` times as much."""
+
+    def one(hits: float, usd: float, miss: float | None, search_s: float, fill: float) -> dict[str, Any]:
+        return {
+            "hits": [hits, hits],
+            "costs": [usd, usd],
+            "miss": miss,
+            "search_s": search_s,
+            "fill": [fill],
+            "mean_fill": fill,
+        }
+
+    found = {}
+    for place, name in enumerate(SETTINGS):
+        rest = {p: one(others, cost, None, 0.0, 0.95) for p in POLICIES[1:]}
+        rest["orion"] = one(others, cost, (9.0 + 20 * place) / 100, 0.05, 0.95)
+        rest["aquatope"] = one(others, cost, (78.0 - 9 * place) / 100, 0.0, 0.95)
+        rest["infless"] = one(others, 2 * cost, None, 0.0, 0.95)
+        found[name] = {"esg": one(esg, 1.0, None, 0.001 * (1 + place), 0.9), **rest}
+    return found
+
+
+def test_claims_hold_where_they_are_true_and_fail_where_they_are_not() -> None:
+    like_the_slides, unlike = made_up(0.95, 0.45, 1.2), made_up(0.45, 0.95, 0.5)
+    for claim in CLAIMS:
+        assert claim.order(like_the_slides) is True, claim.name
+        assert claim.size(like_the_slides) in (True, None), claim.name
+        assert claim.told(like_the_slides)
+    failed = {c.name for c in CLAIMS if c.order(unlike) is False or c.size(unlike) is False}
+    assert len(failed) >= 3
+    reversed_times = {
+        name: like_the_slides[other] for name, other in zip(SETTINGS, SETTINGS[::-1], strict=True)
+    }
+    again = {c.name for c in CLAIMS if c.order(reversed_times) is False}
+    assert any("misses of orion" in n for n in again)
+    assert any("search" in n for n in again)
+
+
+def test_every_alternative_changes_something_and_names_a_known_default() -> None:
+    known = {d.key for d in provenance()} | {"load"}
+    scenario = setting(SETTINGS[0])
+    for row in ALTERNATIVES:
+        assert row.key in known, row.name
+        if row.policy:
+            (option, value), *rest = row.options.items()
+            assert not rest
+            assert get_policy(row.policy).defaults[option] != value
+            get_policy(row.policy).prepare(prepare_serverless(scenario), row.options)
+        else:
+            assert row.applied(scenario) != scenario, row.name
+    assert len({row.name for row in ALTERNATIVES}) == len(ALTERNATIVES)
+
+
+def test_half_the_load_doubles_the_gaps() -> None:
+    scenario = setting(SETTINGS[0])
+    half = next(a for a in ALTERNATIVES if a.load == 0.5).applied(scenario)
+    before, after = scenario.serverless.interval, half.serverless.interval  # type: ignore[union-attr]
+    assert after.least == pytest.approx(2 * before.least)  # type: ignore[union-attr]
+    assert after.most == pytest.approx(2 * before.most)  # type: ignore[union-attr]
+
+
+def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes() -> None:
+    scenario = setting(SETTINGS[0])
+    tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
+    heard: list[float] = []
+    alone, together = run_tasks(tasks, 1, heard.append), run_tasks(tasks, 2)
+    assert repr([d.runs for d in alone]) == repr([d.runs for d in together])  # nan is not equal to itself
+    assert heard == sorted(heard)
+    assert heard[-1] == pytest.approx(1.0)
+    assert [r.all.calls for r in alone[0].runs] == [r.all.calls for r in alone[1].runs]
+    assert difference({"hits": [1.0, 1.0]}, {"hits": [0.5, 0.5]}, "hits").mean == 0.5
+
+
+def test_searches_are_timed_and_counted() -> None:
+    found = measured_searches(setting(SETTINGS[0]), 30)
+    assert found["searches"] > 0
+    assert 0 < found["measured_s"]["p5"] <= found["measured_s"]["p99"]
+    configurations = len(prepare_serverless(setting(SETTINGS[0])).space)
+    assert found["full_paths"] >= configurations**3
+    assert found["steps"]["mean"] < configurations**3
+
+
+@given(st.sets(st.integers(1, 40)), st.integers(1, 40))
+def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int) -> None:
+    looked: set[int] = set()
+
+    def keeps(nodes: int) -> bool:
+        looked.add(nodes)
+        return nodes in kept
+
+    def settled(nodes: int) -> bool:
+        return all(n in kept for n in range(nodes, min(nodes + BESIDE, most) + 1))
+
+    found = fewest(keeps, most)
+    assert all(1 <= n <= most for n in looked)
+    if found is None:
+        assert not looked & kept or most not in kept or not settled(most)
+    else:
+        assert settled(found)
+        assert not any(settled(n) for n in range(max(1, found - BESIDE), found))
+
+
+@given(st.integers(1, 300), st.integers(1, 300))
+def test_fewest_nodes_of_a_monotone_target(least: int, most: int) -> None:
+    assert fewest(lambda n: n >= least, most) == (least if least <= most else None)
+
+
+def test_a_cluster_costs_what_all_its_nodes_cost() -> None:
+    system = prepare_serverless(setting(SETTINGS[0]))
+    assert cluster_usd_hour(system) == pytest.approx(16 * (16 * 0.034 + 7 * 0.67))
+
+
+def test_every_default_has_a_source_and_shipped_files_have_the_values_told() -> None:
+    assert missing() == ()
+    told = {d.key: d.value for d in provenance()}
+    for name in SETTINGS:
+        scenario = load_scenario(scenario_path(name))
+        spec, group = scenario.serverless, scenario.cluster.servers[0]
+        assert spec is not None
+        assert spec.interval is not None
+        assert float(told[f"setting.{name}.slo_factor"]) == spec.slo_factor
+        gaps = f"{format_time(spec.interval.least)} to {format_time(spec.interval.most)}"
+        assert told[f"setting.{name}.interval"] == gaps
+        shown = [told[f"cluster.{k}"] for k in ("nodes", "vcpus", "gpu")]
+        assert shown == [str(group.count), str(group.vcpus), group.gpu]
+        assert prepare_serverless(scenario).invokers[0].vgpus == int(told["cluster.vgpus"])
+    for key in (k for k in told if k.startswith("application.")):
+        graph = load_sample(key.removeprefix("application."))
+        stages = [str(op.attributes.get("function", op.id)) for op in graph.operators]
+        assert told[key] == " ".join(stages)
