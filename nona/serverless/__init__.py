@@ -8,5 +8,6 @@ Where a thing lives:
 * how a batch is configured: ``policy`` (what a policy is), ``policies/`` (by name), ``esg/`` (search, SLO
   distribution), ``oracle`` (the least that any policy can pay);
 * where it goes: ``dispatch/`` (OpenWhisk's home invoker, the lists of fallbacks, containers);
-* what happens: ``engine/``, which leaves ``records``; ``metrics`` and ``checks`` read them.
+* what happens: ``arrivals`` (the same for every policy) and ``engine/``, which leaves ``records``;
+  ``replications`` runs many; ``metrics``, ``overload`` and ``checks`` read what they leave.
 """
