@@ -27,10 +27,14 @@ def pareto_title(report: Row) -> str:
     )
     if not by_hits or not by_cost:
         return "No policy completed a call"
-    best, cheapest = by_hits[0], by_cost[0]
+    most = policies[by_hits[0]]["slo_hit_rate"]["mean"]
+    level = [n for n in by_hits if policies[n]["slo_hit_rate"]["mean"] > most - LEVEL]
+    best = min(level, key=lambda n: (by_cost.index(n) if n in by_cost else len(by_cost)))
+    cheapest = by_cost[0]
     hits = policies[best]["slo_hit_rate"]["mean"]
+    keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
     found = (
-        f"{best} keeps most SLOs, {share_text(hits, 1)}, at "
+        f"{best} {keeps}, {share_text(hits, 1)}, at "
         f"{dollars(policies[best]['cost_per_call_usd']['mean'])} per {PER:,} calls"
     )
     if cheapest == best:
