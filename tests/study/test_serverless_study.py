@@ -160,8 +160,8 @@ def test_searches_are_timed_and_counted() -> None:
     assert found["steps"]["mean"] < configurations**3
 
 
-@given(st.sets(st.integers(1, 40)), st.integers(1, 40))
-def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int) -> None:
+@given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40))
+def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int, start: int) -> None:
     looked: set[int] = set()
 
     def keeps(nodes: int) -> bool:
@@ -171,7 +171,7 @@ def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int)
     def settled(nodes: int) -> bool:
         return all(n in kept for n in range(nodes, min(nodes + BESIDE, most) + 1))
 
-    found = fewest(keeps, most)
+    found = fewest(keeps, most, start)
     assert all(1 <= n <= most for n in looked)
     if found is None:
         assert not looked & kept or most not in kept or not settled(most)
@@ -180,9 +180,9 @@ def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int)
         assert not any(settled(n) for n in range(max(1, found - BESIDE), found))
 
 
-@given(st.integers(1, 300), st.integers(1, 300))
-def test_fewest_nodes_of_a_monotone_target(least: int, most: int) -> None:
-    assert fewest(lambda n: n >= least, most) == (least if least <= most else None)
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
+def test_fewest_nodes_of_a_monotone_target(least: int, most: int, start: int) -> None:
+    assert fewest(lambda n: n >= least, most, start) == (least if least <= most else None)
 
 
 def test_a_cluster_costs_what_all_its_nodes_cost() -> None:

@@ -24,6 +24,8 @@ MISSES: Mapping[str, Mapping[str, float]] = {
 BRUTE_FORCE_S = 7.258
 SEARCH_S = 0.010
 NEAR = 10.0  # percentage points: miss rates that close agree in size
+MATERIAL = 0.5  # percentage points: what differs by less is not "more"
+SLOWER = 0.02  # relative: latencies and searches closer than that are not "longer"
 SIMILAR = 0.05  # relative: costs that close are "similar"
 JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
 STRICT, RELAXED = "strict_light", "relaxed_heavy"
@@ -58,7 +60,7 @@ def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
 
 def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
     def order(cells: Cells) -> Verdict:
-        return all(points > 0 for points, _ in _gaps(cells, others))
+        return all(points > MATERIAL for points, _ in _gaps(cells, others))
 
     def size(cells: Cells) -> Verdict:
         return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
@@ -120,7 +122,7 @@ def _mean_fill(cells: Cells, policy: str) -> float | None:
 
 def _slower(cells: Cells) -> Verdict:
     theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
-    return None if theirs is None or ours is None else theirs > ours
+    return None if theirs is None or ours is None else theirs > (1 + SLOWER) * ours
 
 
 def _slower_told(cells: Cells) -> str:
@@ -143,7 +145,7 @@ def _search_grows(cells: Cells) -> Verdict:
     if not {STRICT, RELAXED} <= set(cells):
         return None
     strict, relaxed = (cells[name]["esg"]["search_s"] for name in (STRICT, RELAXED))
-    return None if strict is None or relaxed is None else bool(strict < relaxed)
+    return None if strict is None or relaxed is None else bool((1 + SLOWER) * strict < relaxed)
 
 
 def _missed(cells: Cells, policy: str) -> dict[str, float]:
@@ -158,7 +160,8 @@ def _misses(policy: str, grows: bool) -> Claim:
         found = _missed(cells, policy)
         if not {STRICT, RELAXED} <= set(found):
             return None
-        return (found[STRICT] < found[RELAXED]) == grows
+        change = found[RELAXED] - found[STRICT]
+        return change > MATERIAL if grows else change < -MATERIAL
 
     def size(cells: Cells) -> Verdict:
         found = _missed(cells, policy)
@@ -226,7 +229,8 @@ CLAIMS: tuple[Claim, ...] = (
         "Aquatope misses more than Orion",
         "Aquatope misses more often than Orion in every setting",
         lambda cells: all(
-            _missed(cells, "aquatope").get(n, 0.0) > share for n, share in _missed(cells, "orion").items()
+            _missed(cells, "aquatope").get(n, 0.0) > share + MATERIAL
+            for n, share in _missed(cells, "orion").items()
         ),
         _no_size,
         lambda cells: ", ".join(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nona.report.serverless.claims import CLAIMS, JUST_BELOW, NEAR, SIMILAR, main_cells, movers
+from nona.report.serverless.claims import (
+    CLAIMS,
+    JUST_BELOW,
+    MATERIAL,
+    NEAR,
+    SIMILAR,
+    SLOWER,
+    main_cells,
+    movers,
+)
 from nona.report.serverless.pairs import clear, cost_ratio, difference, mean, order, swaps
 from nona.report.serverless.study_rows import (
     claim_rows,
@@ -28,9 +37,10 @@ OURS = (
     "tables say which of these assumptions the result hangs on."
 )
 RULES = (
-    f"Order: means. Size: some setting and policy within the stated range, in points or per cent; miss rates "
-    f"within {NEAR:.0f} points; costs within {SIMILAR:.0%} are similar; just below the SLO is a median from "
-    f"{JUST_BELOW[0]:g} to {JUST_BELOW[1]:g} of it."
+    f"Order: means, by more than {MATERIAL:g} points or {SLOWER:.0%}. Size: some setting and policy within "
+    f"the stated range, in points or per cent; miss rates within {NEAR:.0f} points; costs within "
+    f"{SIMILAR:.0%} are similar; just below the SLO is a median from {JUST_BELOW[0]:g} to {JUST_BELOW[1]:g} "
+    "of it."
 )
 
 
@@ -168,17 +178,25 @@ def provenance(data: Row) -> str:
     )
 
 
+def _claim_lines(data: Row) -> Iterator[str]:
+    for row in claim_rows(data):
+        size = "" if row["size"] == "–" else f"; size: {row['size']}"
+        yield f"- {row['slides']}"
+        yield f"    found: {row['found']}; order: {row['order']}{size}"
+        yield f"    moved by: {row['moved by']}"
+
+
 def study_text(data: Row) -> str:
     """What ``nona study serverless`` prints."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
-        ("Against the slides", claim_rows(data)),
         ("ESG's search", search_rows(data)),
         ("Orion's cut-off", cutoff_rows(data)),
         (f"Ways of sharing: {data['sharing']['scenario']}", sharing_rows(data)),
         *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data["settings"]),
     ]
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
+    lines += ["", "Against the slides", *_claim_lines(data)]
     for heading, rows in tables:
         lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
     return "\n".join([*lines, "", RULES, OURS, provenance(data)])

@@ -2,9 +2,9 @@
 
 A count *keeps* the target when the whole interval of its hit rate lies above it, *misses* it when the
 whole interval lies below; while the target is inside, replications are added up to a bound, and what is
-then still open does not keep it. The count is doubled until one keeps the target and then halved towards
-the least. More nodes need not help: they spread warm containers and inputs. So the counts next to the one
-found are looked at as well, see :func:`fewest`.
+then still open does not keep it. From the scenario's own the count is doubled or halved, then halved
+towards the least. More nodes need not help, as they spread warm containers and inputs; so the counts next
+to the one found are looked at as well, see :func:`fewest`.
 """
 
 from __future__ import annotations
@@ -102,17 +102,17 @@ def nodes_for(
             on_tried(tried[nodes])
         return tried[nodes].verdict == "keeps"
 
-    least = fewest(keeps, chosen.most)
+    least = fewest(keeps, chosen.most, scenario.cluster.servers[group].count)
     found = None if least is None else tried[least]
     return NodesFor(policy, target, found, tuple(tried[n] for n in sorted(tried)), chosen.most)
 
 
-def fewest(keeps: Callable[[int], bool], most: int, beside: int = BESIDE) -> int | None:
+def fewest(keeps: Callable[[int], bool], most: int, start: int = 1, beside: int = BESIDE) -> int | None:
     """The fewest nodes that keep a target which need not be monotone in their number.
 
     A count is *settled* when it keeps the target and the ``beside`` counts above it do so too (as far as
     they are in 1…``most``). The answer is settled and none of the ``beside`` counts below it is; nothing is
-    said of counts further below that were not looked at.
+    said of counts further below that were not looked at. The search begins at ``start``.
 
     >>> fewest(lambda n: n >= 10, 100), fewest(lambda n: n in (6, 8) or n >= 10, 100)
     (10, 10)
@@ -123,7 +123,7 @@ def fewest(keeps: Callable[[int], bool], most: int, beside: int = BESIDE) -> int
     def settled(nodes: int) -> bool:
         return all(keeps(n) for n in range(nodes, min(nodes + beside, most) + 1))
 
-    found = _halved(keeps, most)
+    found = _halved(keeps, most, min(start, most))
     while found is not None and not settled(found):
         found = found + 1 if found < most else None
     while found is not None:
@@ -134,18 +134,21 @@ def fewest(keeps: Callable[[int], bool], most: int, beside: int = BESIDE) -> int
     return found
 
 
-def _halved(keeps: Callable[[int], bool], most: int) -> int | None:
-    """A count that keeps while the one before it does not, by doubling and halving.
+def _halved(keeps: Callable[[int], bool], most: int, start: int = 1) -> int | None:
+    """A count that keeps while the one before it does not, by doubling or halving from ``start``.
 
-    >>> _halved(lambda n: n >= 10, 100), _halved(lambda n: n >= 10, 9)
-    (10, None)
+    >>> [_halved(lambda n: n >= 10, 100, start) for start in (1, 12, 100)], _halved(lambda n: n >= 10, 9)
+    ([10, 10, 10], None)
     """
-    high = 1
+    low, high = 0, start
+    if keeps(high):
+        while low < high // 2 and keeps(high // 2):
+            high //= 2
+        low = high // 2
     while not keeps(high):
         if high == most:
             return None
-        high = min(2 * high, most)
-    low = high // 2
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if keeps(middle) else (middle, high)

@@ -33,7 +33,7 @@ SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "aquatope")
 CUTOFFS_S = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 SHARED = "mig_or_mps"  # the scenario under all ways of sharing
-DIGITS = 5
+DIGITS, SMALL_DIGITS = 5, 4
 _SPANS = {"searches": 0.03, "settings": 0.25, "cutoff": 0.07, "sharing": 0.07, "sensitivity": 0.58}
 
 
@@ -48,8 +48,8 @@ class StudySettings:
 
     calls: int = 5000
     replications: int = 8
-    small: int = 1000
-    small_warmup: int = 600
+    small: int = 800
+    small_warmup: int = 500
     few: int = 3
     seed: int | None = None
     settings: tuple[str, ...] = SETTINGS
@@ -204,20 +204,24 @@ def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, A
     def of(name: str, number: int) -> dict[str, Any]:
         return {p: cells[at] for p in POLICIES if (at := (name, number, p)) in cells}
 
-    return {
-        "calls": chosen.small,
-        "replications": chosen.few,
-        "default": {name: of(name, 0) for name in chosen.settings},
-        "rows": [
-            {
-                "key": row.key,
-                "default": row.default,
-                "other": row.other,
-                "settings": {name: of(name, number) for name in chosen.settings},
-            }
-            for number, row in enumerate(rows, 1)
-        ],
-    }
+    small: dict[str, Any] = rounded(
+        {
+            "calls": chosen.small,
+            "replications": chosen.few,
+            "default": {name: of(name, 0) for name in chosen.settings},
+            "rows": [
+                {
+                    "key": row.key,
+                    "default": row.default,
+                    "other": row.other,
+                    "settings": {name: of(name, number) for name in chosen.settings},
+                }
+                for number, row in enumerate(rows, 1)
+            ],
+        },
+        SMALL_DIGITS,
+    )
+    return small
 
 
 def _who(row: Alternative | None) -> Sequence[str]:
