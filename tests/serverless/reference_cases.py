@@ -9,11 +9,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
+from nona.hardware.mig import parse_layout
 from nona.scenario_serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.application import Application
 from nona.serverless.configuration import ConfigurationSpace, grid
 from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes
 from nona.serverless.policy import Ask, Place, Plan, Planner, Policy
+from nona.serverless.sharing.registry import make_pool
 from nona.serverless.system import Invoker, ServerlessSystem
 from nona.system import Arrivals
 
@@ -37,7 +39,8 @@ class PlainPlanner:
     def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
         self.size, self.options = len(system.space), options
         self.stages = [app.stages for app in system.applications]
-        self.possible = [n for n in range(self.size) if system.fits_somewhere[n]]
+        pools = [make_pool(node, system.sharing) for node in system.invokers]
+        self.possible = [n for n in range(self.size) if any(p.fits(system.space[n]) for p in pools)]
         if options["places"]:
             self.place = self.last_with_room
 
@@ -138,6 +141,7 @@ def dispatches(draw: st.DrawFn) -> DispatchSpec:
         rechecks=draw(st.sampled_from((1, 3, 50))),
         blocking=draw(st.booleans()),
         partial=draw(st.booleans()),
+        ready_first=draw(st.booleans()),
         order=draw(st.sampled_from(("round-robin", "least-slack"))),
     )
 
@@ -153,7 +157,8 @@ def containers(draw: st.DrawFn) -> ContainersSpec:
     )
 
 
-MODES = ("mig-counter", "mig-counter", "mig-geometry", "mps", "time-slicing")
+MODES = ("mig-counter", "mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing")
+LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
 @st.composite
@@ -167,7 +172,11 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
         oversubscription=draw(st.sampled_from((1.0, 2.0))) if mode == "mps" else 1.0,
     )
     apps = draw(applications(functions))
-    node = Invoker(vcpus=draw(st.sampled_from((4, 8))), gpus=draw(st.sampled_from((1, 1, 2))))
+    node = Invoker(
+        vcpus=draw(st.sampled_from((4, 8))),
+        gpus=draw(st.sampled_from((1, 1, 2))),
+        layout=LAYOUT if mode == "mig-fixed" else None,
+    )
     return ServerlessSystem(
         space=draw(spaces()),
         functions=tuple(

@@ -368,6 +368,10 @@ class ReferencePlatform:
         function, pool = batch.queue.function, self.pools[batch.invoker]
         cpu_s = float(self.system.cpu_s[function, batch.configuration])
         gpu_s = float(gpu_seconds(self.system, pool)[function, batch.configuration])
+        if (
+            batch.lease.vgpus > self.system.space[batch.configuration].vgpus
+        ):  # a fixed slice, larger than asked
+            gpu_s = larger_slice_s(self.system, function, batch.configuration, batch.lease.vgpus)
         if (held := batch.lease.vgpus) > self.system.space[batch.configuration].vgpus:  # a fixed slice
             gpu_s = larger_slice_s(self.system, function, batch.configuration, held)
         if pool.couples:

@@ -81,10 +81,11 @@ def check_calls(system: ServerlessSystem, records: ServerlessRecords) -> None:
 def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
     """Σ over batches of what they hold · price · how long = Σ over calls of their shares of batches."""
     calls, of, prices = records.calls, records.batches, system.prices
-    rate = np.array(
-        [c.vcpus * prices.vcpu_hour + c.vgpus * prices.vgpu_hour for c in system.space.configurations]
-    )
-    cost = (of.ended_s - of.dispatched_s) * rate[of.configuration] / HOUR_S
+    vcpus, vgpus = system.space.vcpus[of.configuration], system.space.vgpus[of.configuration]
+    if system.sharing.mode == "mig-fixed":  # the whole slice is paid; a slice of this layout has as many bits
+        vgpus = np.array([int(bits).bit_count() for bits in of.slots], dtype=int)
+    rate = vcpus * prices.vcpu_hour + vgpus * prices.vgpu_hour
+    cost = (of.ended_s - of.dispatched_s) * rate / HOUR_S
     ended = ~np.isnan(cost)
     shares = sum(float(cost[b] / of.jobs[b]) for row in calls.batch for b in row if b >= 0 and ended[b])
     assert shares == pytest.approx(float(cost[ended].sum()))
