@@ -269,3 +269,17 @@ def test_dag_schedulers_stand_beside_the_policies(ran: Any) -> None:
     assert list(rows) == ["local", "spread"]
     assert at.dataframe[0].value["name"].tolist() == ["esg", "fixed", "local", "spread"]
     assert at.get("plotly_chart")
+
+
+def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page: Open) -> None:
+    at = adopt(open_page(PAGE), "rag_pipeline", simulation={"jobs": 30, "replications": 2})
+    at.button(key="make-serverless").click().run()
+    path = ("serverless", "policies")
+    assert state_of(at).edit(path, ["esg", "fixed"])
+    at.button(key="run-serverless").click().run()
+    finish(at, "serverless")
+    assert set(result_of(at)["report"]["policies"]) == {"esg", "fixed"}
+    tab(at, "serverless-tabs", "Search")
+    at.slider(key="serverless-shown-slack").set_value(5).run()
+    assert not at.exception
+    assert "No path is in time" in said(at.markdown)

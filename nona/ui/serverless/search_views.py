@@ -41,7 +41,8 @@ def search_tab(state: AppState, data: Report | None) -> None:
     ask = _ask(system)
     found = explain(planner, ask)
     _why(system, ask, found)
-    search_view("search-view", search_data(found, system.space))
+    if found.trace.steps:
+        search_view("search-view", search_data(found, system.space))
     _best(system, found)
     stories(data)
 
