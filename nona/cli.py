@@ -17,6 +17,7 @@ from nona import (
     capacity_command,
     commands,
     contract_command,
+    list_command,
     serverless_command,
     study_command,
     sweep_command,
@@ -97,9 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     study_command.add_arguments(study)
 
     for name, run in (
-        ("schedulers", commands.schedulers),
-        ("devices", commands.devices),
-        ("models", commands.models),
+        ("schedulers", list_command.schedulers),
+        ("devices", list_command.devices),
+        ("models", list_command.models),
     ):
         _json(add(name, help=f"list the {name}"), run)
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,9 @@ from nona import (
 )
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
-from nona.hardware.catalogue import devices as device_catalogue
 from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
 from nona.report.html.report import placement_html, simulation_html
-from nona.report.inputs.hardware import device_row
 from nona.report.inputs.models import inspection
 from nona.report.placements.report import placement_report
 from nona.report.placements.response_text import response_lines
@@ -34,10 +32,9 @@ from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.text import simulation_text
-from nona.report.text import contraction_text, inspection_text, placement_text, table
+from nona.report.text import contraction_text, inspection_text, placement_text
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.warmup import run_name
 from nona.sources import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
@@ -137,45 +134,6 @@ def serverless(arguments: argparse.Namespace) -> None:
     serverless_command.serverless(arguments, *_scenario(arguments.scenario))
 
 
-def schedulers(arguments: argparse.Namespace) -> None:
-    """List the schedulers, and the configuration policies of serverless workflows."""
-    rows = []
-    for name in scheduler_names():
-        s = get_scheduler(name)
-        rows.append(
-            {
-                "name": name,
-                "kind": s.kind,
-                "network_view": s.network_view.name,
-                "summary": s.summary,
-                "source": s.source,
-                "adaptation": s.adaptation,
-            }
-        )
-    rows += serverless_command.policy_rows()
-    _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
-
-
-def devices(arguments: argparse.Namespace) -> None:
-    """List the devices of the catalogue."""
-    rows = [device_row(d) for d in device_catalogue().values()]
-    _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
-
-
-def models(arguments: argparse.Namespace) -> None:
-    """List the sample models, workflows and scenarios."""
-    rows = [{"name": n, "description": samples.description(n)} for n in samples.sample_names()]
-    scenarios = [
-        {"name": n, "description": samples.scenario_description(n)} for n in samples.scenario_names()
-    ]
-    if arguments.json:
-        print(json.dumps({"models": rows, "scenarios": scenarios}))
-        return
-    print(table(rows, ("name", "description")))
-    print("\nShipped scenarios")
-    print(table(scenarios, ("name", "description")))
-
-
 def measure(arguments: argparse.Namespace) -> None:
     """Time a model's operators on this machine."""
     from nona.cost.measure import measure_model  # needs the extra `measure`
@@ -247,15 +205,6 @@ def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
         own = {s.name: s.options for s in scenario.schedulers}
         data["schedulers"] = [{"name": n, "options": own.get(n, {})} for n in arguments.scheduler]
     return scenario_from_mapping(data)
-
-
-def _list(
-    arguments: argparse.Namespace, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
-) -> None:
-    if arguments.json:
-        print(json.dumps({key: plain(rows)}))
-    else:
-        print(table(rows, columns))
 
 
 def _emit(arguments: argparse.Namespace, report: Mapping[str, Any], text: Any) -> None:

@@ -36,6 +36,7 @@ PART_OF = {
     "nona.contract_command": "nona.cli",
     "nona.study_command": "nona.cli",
     "nona.serverless_command": "nona.cli",
+    "nona.list_command": "nona.cli",
 }
 # Single files of one line above that do use each other: they are one layer.
 ONE_LAYER = {

@@ -1,4 +1,4 @@
-"""Figure: SLOs kept over the number of nodes, a line per policy."""
+"""SLOs kept over the number of nodes, for each policy."""
 
 from __future__ import annotations
 
@@ -7,37 +7,44 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from nona.report.figures.compare import scaled
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
 
+Row = Mapping[str, Any]
 
-def nodes_figure(report: Mapping[str, Any]) -> go.Figure:
-    """Every count tried with its 95 % interval, the fewest ringed, the target dashed."""
+
+def nodes_figure(report: Row) -> go.Figure:
+    """Every count tried with its interval, up to 100 %; the target as a line, the answer as a larger marker.
+
+    ``report`` is that of ``nona serverless --nodes-for``; its title is
+    :func:`nona.report.serverless.nodes.nodes_finding`.
+    """
     made = figure(340)
     for name, policy in report["policies"].items():
-        known = [t for t in policy["tried"] if t["slo_hit_rate"]["mean"] is not None]
-        hits = [100 * t["slo_hit_rate"]["mean"] for t in known]
-        spans = [scaled(t["slo_hit_rate"]["ci95"], 100) or [h, h] for t, h in zip(known, hits, strict=True)]
-        best, style = policy["found"], scheduler_style(name)
-        sizes = [15 if best is not None and t["nodes"] == best["nodes"] else 8 for t in known]
+        style, tried = scheduler_style(name), policy["tried"]
+        y = [100 * t["slo_hit_rate"]["mean"] for t in tried]
+        ends = [t["slo_hit_rate"]["ci95"] or [v / 100, v / 100] for t, v in zip(tried, y, strict=True)]
         made.add_scatter(
-            x=[t["nodes"] for t in known],
-            y=hits,
+            x=[t["nodes"] for t in tried],
+            y=y,
+            name=text(name),
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2},
+            marker={
+                "color": style.colour,
+                "symbol": style.symbol,
+                "size": [13 if t == policy["found"] else 7 for t in tried],
+            },
             error_y={
                 "type": "data",
                 "symmetric": False,
-                "array": [min(100.0, s[1]) - h for s, h in zip(spans, hits, strict=True)],
-                "arrayminus": [h - max(0.0, s[0]) for s, h in zip(spans, hits, strict=True)],
+                "array": [min(100 * e[1], 100.0) - v for e, v in zip(ends, y, strict=True)],
+                "arrayminus": [v - max(100 * e[0], 0.0) for e, v in zip(ends, y, strict=True)],
+                "color": style.colour,
                 "thickness": 1.5,
-                "width": 4,
             },
-            name=text(name),
-            mode="lines+markers",
-            line={"color": style.colour, "width": 2, "dash": style.dash},
-            marker={"symbol": style.symbol, "size": sizes, "color": style.colour},
-            customdata=[t["usd_hour"] for t in known],
-            hovertemplate="%{x} nodes: %{y:.2f} %, $%{customdata:.2f} an hour<extra>"
+            customdata=[t["usd_hour"] for t in tried],
+            hovertemplate="%{x} nodes, $%{customdata:.2f} an hour: %{y:.2f} % kept<extra>"
             + text(name)
             + "</extra>",
         )
@@ -47,6 +54,6 @@ def nodes_figure(report: Mapping[str, Any]) -> go.Figure:
         annotation_text="target",
         annotation_position="bottom right",
     )
-    made.update_xaxes(title="nodes, the found one larger", rangemode="tozero")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 102])
+    made.update_xaxes(title="nodes", rangemode="tozero")
+    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
     return made

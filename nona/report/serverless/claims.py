@@ -6,74 +6,29 @@ the cells of a study, setting → policy → cell, so that it can be judged anew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nona.report.serverless.claim_forms import (
+    MATERIAL,
+    RELAXED,
+    STRICT,
+    Cells,
+    Claim,
+    Verdict,
+    missed,
+    misses,
+    more_hits,
+)
 from nona.report.serverless.pairs import mean
 from nona.units import format_time
 
 Row = Mapping[str, Any]
-Cells = Mapping[str, Mapping[str, Row]]
-Verdict = bool | None
-#: Per cent of pre-planned configurations that could not be used, slides on ESG.
-MISSES: Mapping[str, Mapping[str, float]] = {
-    "orion": {"strict_light": 9.6, "moderate_normal": 27.32, "relaxed_heavy": 51.68},
-    "aquatope": {"strict_light": 85.5, "moderate_normal": 59.85, "relaxed_heavy": 58.72},
-}
 BRUTE_FORCE_S = 7.258
 SEARCH_S = 0.010
-NEAR = 10.0  # percentage points: miss rates that close agree in size
-MATERIAL = 0.5  # percentage points: what differs by less is not "more"
 SLOWER = 0.02  # relative: latencies and searches closer than that are not "longer"
 SIMILAR = 0.05  # relative: costs that close are "similar"
 JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
-STRICT, RELAXED = "strict_light", "relaxed_heavy"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` says what was found.
-
-    ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
-    """
-
-    name: str
-    stated: str
-    order: Callable[[Cells], Verdict]
-    size: Callable[[Cells], Verdict]
-    told: Callable[[Cells], str]
-
-
-def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
-    """How much more ESG keeps than each of the others in each setting: in points, and in per cent of theirs.
-
-    The slides do not say which of the two they mean.
-    """
-    found = []
-    for row in cells.values():
-        for other in others:
-            ours, theirs = mean(row["esg"], "hits"), mean(row[other], "hits")
-            found.append((100 * (ours - theirs), 100 * (ours / theirs - 1) if theirs else float("inf")))
-    return found
-
-
-def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
-    def order(cells: Cells) -> Verdict:
-        return all(points > MATERIAL for points, _ in _gaps(cells, others))
-
-    def size(cells: Cells) -> Verdict:
-        return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
-
-    def told(cells: Cells) -> str:
-        points, relative = zip(*_gaps(cells, others), strict=True)
-        return (
-            f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
-            f"{max(relative):+.1f} % of theirs), by setting and policy"
-        )
-
-    stated = f"ESG keeps {low:.0f} % to {high:.0f} % more SLOs than {others[0]} and {others[1]}"
-    return Claim(name, stated, order, size, told)
 
 
 def _ratios(cells: Cells) -> list[tuple[float, str, str]]:
@@ -148,46 +103,13 @@ def _search_grows(cells: Cells) -> Verdict:
     return None if strict is None or relaxed is None else bool((1 + SLOWER) * strict < relaxed)
 
 
-def _missed(cells: Cells, policy: str) -> dict[str, float]:
-    found = {name: row[policy]["miss"] for name, row in cells.items()}
-    return {name: 100 * share for name, share in found.items() if share is not None}
-
-
-def _misses(policy: str, grows: bool) -> Claim:
-    stated = MISSES[policy]
-
-    def order(cells: Cells) -> Verdict:
-        found = _missed(cells, policy)
-        if not {STRICT, RELAXED} <= set(found):
-            return None
-        change = found[RELAXED] - found[STRICT]
-        return change > MATERIAL if grows else change < -MATERIAL
-
-    def size(cells: Cells) -> Verdict:
-        found = _missed(cells, policy)
-        return all(abs(found[n] - stated[n]) <= NEAR for n in found if n in stated) if found else None
-
-    def told(cells: Cells) -> str:
-        return ", ".join(f"{share:.1f} % ({name})" for name, share in _missed(cells, policy).items()) or "–"
-
-    numbers = ", ".join(f"{share:g} %" for share in stated.values())
-    change = "grow" if grows else "fall"
-    return Claim(
-        f"misses of {policy}",
-        f"{policy}'s configuration misses {change} from strict-light to relaxed-heavy: {numbers}",
-        order,
-        size,
-        told,
-    )
-
-
 def _no_size(cells: Cells) -> Verdict:
     return None
 
 
 CLAIMS: tuple[Claim, ...] = (
-    _more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
-    _more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
+    more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
+    more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
     Claim(
         "costs alike or less",
         "ESG costs as much as the others or less",
@@ -223,19 +145,19 @@ CLAIMS: tuple[Claim, ...] = (
         lambda cells: all(s < SEARCH_S for s in _searches(cells).values()),
         _searches_told,
     ),
-    _misses("orion", grows=True),
-    _misses("aquatope", grows=False),
+    misses("orion", grows=True),
+    misses("aquatope", grows=False),
     Claim(
         "Aquatope misses more than Orion",
         "Aquatope misses more often than Orion in every setting",
         lambda cells: all(
-            _missed(cells, "aquatope").get(n, 0.0) > share + MATERIAL
-            for n, share in _missed(cells, "orion").items()
+            missed(cells, "aquatope").get(n, 0.0) > share + MATERIAL
+            for n, share in missed(cells, "orion").items()
         ),
         _no_size,
         lambda cells: ", ".join(
-            f"{_missed(cells, 'aquatope').get(n, 0.0) - share:+.1f} points ({n})"
-            for n, share in _missed(cells, "orion").items()
+            f"{missed(cells, 'aquatope').get(n, 0.0) - share:+.1f} points ({n})"
+            for n, share in missed(cells, "orion").items()
         ),
     ),
 )

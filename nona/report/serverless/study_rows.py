@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nona.report.serverless.claim_forms import MISSES
 from nona.report.serverless.claims import (
     BRUTE_FORCE_S,
     CLAIMS,
-    MISSES,
     alternative_cells,
     main_cells,
     movers,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nona.report.serverless.claim_forms import MATERIAL, NEAR
 from nona.report.serverless.claims import (
     CLAIMS,
     JUST_BELOW,
-    MATERIAL,
-    NEAR,
     SIMILAR,
     SLOWER,
     main_cells,

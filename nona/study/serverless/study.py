@@ -48,8 +48,8 @@ class StudySettings:
 
     calls: int = 5000
     replications: int = 8
-    small: int = 800
-    small_warmup: int = 500
+    small: int = 600
+    small_warmup: int = 400
     few: int = 3
     seed: int | None = None
     settings: tuple[str, ...] = SETTINGS
