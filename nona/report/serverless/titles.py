@@ -29,7 +29,7 @@ def pareto_title(report: Row) -> str:
         return "No policy completed a call"
     most = policies[by_hits[0]]["slo_hit_rate"]["mean"]
     level = [n for n in by_hits if policies[n]["slo_hit_rate"]["mean"] > most - LEVEL]
-    best = min(level, key=lambda n: (by_cost.index(n) if n in by_cost else len(by_cost)))
+    best = min(level, key=lambda n: by_cost.index(n) if n in by_cost else len(by_cost))
     cheapest = by_cost[0]
     hits = policies[best]["slo_hit_rate"]["mean"]
     keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
