@@ -25,6 +25,7 @@ from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.policies.esg import prepare
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.policy import Ask
+from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.stored import STORED, stored_serverless
@@ -283,3 +284,21 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page: O
     at.slider(key="serverless-shown-slack").set_value(5).run()
     assert not at.exception
     assert "No path is in time" in said(at.markdown)
+
+
+def test_every_default_is_listed_with_its_source_and_every_option_has_a_field(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    for key in ("provenance-open", "policy-options", "policy-notes"):
+        at.session_state[key] = True
+    at.run()
+    assert not at.exception
+    shown = at.dataframe[0].value
+    assert set(shown["how sure"]) <= set(TAGS)
+    assert len(shown) == len(provenance())
+    entries = state_of(at).scenario.serverless.policies
+    wanted = sum(len(get_policy(p.name).defaults) for p in entries)
+    fields = [w for kind in ("number_input", "text_input", "toggle") for w in at.get(kind)]
+    options = [w for w in fields if w.key and w.key.startswith("option:")]
+    assert len(options) == wanted
+    assert all(w.proto.help for w in options)
+    assert all(get_policy(p.name).summary in said(at.markdown) for p in entries)

@@ -55,5 +55,7 @@ def nodes_figure(report: Row) -> go.Figure:
         annotation_position="bottom right",
     )
     made.update_xaxes(title="nodes", rangemode="tozero")
-    made.update_yaxes(title="SLOs kept, %", range=[0, 104])
+    shown = [t["slo_hit_rate"]["mean"] for p in report["policies"].values() for t in p["tried"]]
+    low = max(0.0, 10 * (min((100 * s for s in shown if s is not None), default=0.0) // 10 - 1))
+    made.update_yaxes(title="SLOs kept, %", range=[low, 100 + 0.04 * (100 - low)])
     return made
