@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from nona.errors import NonaError
+from nona.report.serverless.report import serverless_report
+from nona.report.serverless.text import serverless_text
 from nona.samples import load_sample, scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario
@@ -16,6 +18,7 @@ from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.model_functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import simulate_serverless_scenario
 
 FORK = {
     "nodes": [{"id": "a", "compute_ms": 40}, {"id": "b", "compute_ms": 60}, {"id": "c", "compute_ms": 90}],
@@ -237,3 +240,18 @@ def test_a_large_network_runs_on_large_slices() -> None:
     )
     assert made.functions[0].cold_start_s > 5 + 10  # its weights are fetched
     assert load_sample("llama2_7b").name == made.functions[0].name
+
+
+def test_the_report_says_why_tasks_are_no_stages() -> None:
+    scenario = Scenario.model_validate(
+        {
+            "cluster": {"servers": [{"count": 2}]},
+            "workload": [{"model": "resnet18", "rate": 3.0, "slo": "100 ms"}],
+            "simulation": {"jobs": 40, "replications": 1},
+            "serverless": {"models": "tasks", "configurations": SMALL, "policies": ["esg"]},
+        }
+    )
+    result = simulate_serverless_scenario(scenario, oracle=False)
+    report = serverless_report(result.summaries, setting=result.setting)
+    assert result.setting["notes"] == [result.system.notes[0]]
+    assert "resnet18 is one function" in serverless_text(report)

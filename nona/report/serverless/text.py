@@ -119,8 +119,9 @@ def _oracle_lines(oracle: Row) -> Iterator[str]:
 def _setting(setting: Row) -> str:
     if not setting:
         return "simulated"
+    notes = "".join(f"{note}\n" for note in setting.get("notes", ()))
     return (
-        f"{setting['replications']} runs of {setting['calls']:,} calls, seed {setting['seed']}, "
+        f"{notes}{setting['replications']} runs of {setting['calls']:,} calls, seed {setting['seed']}, "
         f"{setting['nodes']} nodes, {setting['sharing']}"
     )
 

@@ -109,6 +109,7 @@ def simulate_serverless_scenario(
             "nodes": len(system.invokers),
             "configurations": len(system.space),
             "options": {p.name: {**p.defaults, **options} for p, options in chosen},
+            "notes": list(system.notes),
         },
     )
 
