@@ -12,16 +12,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from nona import (
-    __version__,
-    capacity_command,
-    commands,
-    contract_command,
-    list_command,
-    serverless_command,
-    study_command,
-    sweep_command,
-)
+from nona import __version__
+from nona.commands import basic, lists
+from nona.commands import capacity as capacity_command
+from nona.commands import contract as contract_command
+from nona.commands import serverless as serverless_command
+from nona.commands import study as study_command
+from nona.commands import sweep as sweep_command
 from nona.errors import NonaError
 
 Command = Callable[[argparse.Namespace], None]
@@ -63,44 +60,44 @@ def _parser() -> argparse.ArgumentParser:
     )
     app.add_argument("--port", type=int, default=8501, help="port to serve on (default 8501)")
     app.add_argument("--no-browser", action="store_true", help="do not open a browser window")
-    app.set_defaults(run=commands.app)
+    app.set_defaults(run=basic.app)
 
     inspect = add("inspect", help="operators, work, time and parallelism of a model")
     _model(inspect)
-    _json(inspect, commands.inspect)
+    _json(inspect, basic.inspect)
 
     contract = add("contract", help="contract a model into tasks and cut it into sub-graphs")
     _model(contract)
     contract_command.add_arguments(contract)
-    _json(contract, commands.contract)
+    _json(contract, basic.contract)
 
     place = add("place", help="solve the placement of a scenario")
     _place(place)
-    _json(place, commands.place)
+    _json(place, basic.place)
 
     simulate = add("simulate", help="simulate a scenario under one scheduler or several")
     _simulate(simulate)
-    _json(simulate, commands.simulate)
+    _json(simulate, basic.simulate)
 
     sweep = add("sweep", help="every scheduler over many values of one number, with edges of stability")
     sweep_command.add_arguments(sweep)
-    _json(sweep, commands.sweep)
+    _json(sweep, basic.sweep)
 
     capacity = add("capacity", help="the fewest servers, or the cheapest, that keep the SLOs by prediction")
     capacity_command.add_arguments(capacity)
-    _json(capacity, commands.capacity)
+    _json(capacity, basic.capacity)
 
     serverless = add("serverless", help="serverless workflows under configuration policies: SLOs and costs")
     serverless_command.add_arguments(serverless)
-    _json(serverless, commands.serverless)
+    _json(serverless, basic.serverless)
 
     study = add("study", help="a study that ships with the program, as the paper's evaluation")
     study_command.add_arguments(study)
 
     for name, run in (
-        ("schedulers", list_command.schedulers),
-        ("devices", list_command.devices),
-        ("models", list_command.models),
+        ("schedulers", lists.schedulers),
+        ("devices", lists.devices),
+        ("models", lists.models),
     ):
         _json(add(name, help=f"list the {name}"), run)
 
@@ -123,7 +120,7 @@ def _measure(measure: argparse.ArgumentParser) -> None:
     measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
     measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
     _symbols(measure)
-    measure.set_defaults(run=commands.measure)
+    measure.set_defaults(run=basic.measure)
 
 
 def _simulate(simulate: argparse.ArgumentParser) -> None:

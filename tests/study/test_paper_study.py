@@ -141,7 +141,7 @@ def test_the_command_runs_a_small_study(
             PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
         )
 
-    monkeypatch.setattr("nona.study_command.paper_study", small)
+    monkeypatch.setattr("nona.commands.study.paper_study", small)
     where = tmp_path / "points.csv"
     arguments = [
         "study",

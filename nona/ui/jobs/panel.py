@@ -143,6 +143,25 @@ def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Li
         st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
 
 
+def ended_note(job: Job | None, what: str, advice: str) -> None:
+    """How a job ended, if not well, and what to do; ``what`` names it, ``advice`` makes it shorter."""
+    if job is None or job.status == "done":
+        return
+    if job.status == "failed":
+        st.error(plain(job.error), icon=":material/error:")
+        st.caption("Nothing was lost: change what the line above names, and run again.")
+    elif job.status == "cancelled":
+        st.info(f"{what} was cancelled after {duration(job.elapsed_s)}. {advice}", icon=":material/cancel:")
+
+
+def progress_text(job: Job, *counts: str) -> str:
+    """How far it is: what runs, ``counts``, how long it may still take."""
+    parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
+    if job.remaining_s is not None:
+        parts.append(f"about {duration(job.remaining_s)} left")
+    return " · ".join(p for p in parts if p)
+
+
 def duration(seconds: float) -> str:
     """A wall-clock time for people, without false precision.
 

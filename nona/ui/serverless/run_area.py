@@ -9,8 +9,7 @@ import streamlit as st
 
 from nona.report.serverless.titles import pareto_title
 from nona.simulation.sizes import auto_warmup
-from nona.ui.jobs.panel import current_job, duration, job_buttons, result_of
-from nona.ui.jobs.registry import Job
+from nona.ui.jobs.panel import current_job, ended_note, job_buttons, progress_text, result_of
 from nona.ui.serverless.platform.platform import platform_data, platform_view
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -72,7 +71,7 @@ def _area(state: AppState, was_running: bool) -> None:
         return
     if was_running:
         st.rerun()
-    _ended(job)
+    ended_note(job, "The run", "Fewer calls, replications or policies end sooner.")
     if held is not None:
         finding = pareto_title(held.data["report"])
         st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
@@ -82,26 +81,3 @@ def _area(state: AppState, was_running: bool) -> None:
             "goes on, who keeps the SLOs and at what cost, how queues grow, and what every node has handed "
             "out. The tabs below with the search, the ways of sharing and the nodes need no run."
         )
-
-
-def _ended(job: Job | None) -> None:
-    """How the last run ended, if not well, and what to do."""
-    if job is None or job.status == "done":
-        return
-    if job.status == "failed":
-        st.error(plain(job.error), icon=":material/error:")
-        st.caption("Nothing was lost: change what the line above names, and run again.")
-    elif job.status == "cancelled":
-        st.info(
-            f"The run was cancelled after {duration(job.elapsed_s)}. Fewer calls, replications or policies "
-            "end sooner.",
-            icon=":material/cancel:",
-        )
-
-
-def progress_text(job: Job) -> str:
-    """How far it is: what runs, how many calls, how long it may still take."""
-    parts = [f"{100 * job.fraction:.0f} %", job.text]
-    if job.remaining_s is not None:
-        parts.append(f"about {duration(job.remaining_s)} left")
-    return " · ".join(p for p in parts if p)

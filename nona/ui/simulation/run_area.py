@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.simulations.headline import headline, live_headline
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, utilisation_title
-from nona.ui.jobs.panel import current_job, duration, job_buttons, result_of
+from nona.ui.jobs.panel import current_job, ended_note, job_buttons, progress_text, result_of
 from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -38,12 +38,12 @@ def _area(state: AppState, was_running: bool) -> None:
         job.touch()
     if job is not None and job.running:
         live = job.live or {"schedulers": [s.name for s in state.scenario.schedulers]}
-        _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job)))
+        _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(job))))
         return
     if was_running:
         st.rerun()
     with st.container():
-        _ended(job)
+        ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
     if held is not None:
         found = held.data["report"]["schedulers"]
         titles = [jct_title(found), ecdf_title(found, "all"), hits_title(found), utilisation_title(found)]
@@ -64,28 +64,10 @@ def _draw(finding: str, data: Mapping[str, Any]) -> None:
     live_charts("live-charts", data)
 
 
-def _ended(job: Job | None) -> None:
-    """How the last run ended, if not well, and what to do."""
-    if job is None or job.status == "done":
-        return
-    if job.status == "failed":
-        st.error(plain(job.error), icon=":material/error:")
-        st.caption("Nothing was lost: change what the line above names, and run again.")
-    elif job.status == "cancelled":
-        st.info(
-            f"The simulation was cancelled after {duration(job.elapsed_s)}. Fewer jobs or replications end "
-            "sooner.",
-            icon=":material/cancel:",
-        )
-
-
-def progress_text(job: Job) -> str:
-    """How far it is: what runs, how many jobs, how long it may still take."""
+def _counts(job: Job) -> str:
+    """How many jobs were simulated."""
     live = job.live
-    parts = [f"{100 * job.fraction:.0f} %", job.text]
-    if live.get("jobs"):
-        of = f" of {live['of']:,}" if live.get("of") else ""
-        parts.append(f"{live['jobs']:,}{of} jobs")
-    if job.remaining_s is not None:
-        parts.append(f"about {duration(job.remaining_s)} left")
-    return " · ".join(p for p in parts if p)
+    if not live.get("jobs"):
+        return ""
+    of = f" of {live['of']:,}" if live.get("of") else ""
+    return f"{live['jobs']:,}{of} jobs"

@@ -1,4 +1,4 @@
-"""What each command of the command line does: call the study, print a table or JSON."""
+"""The commands that take a model or a scenario: call the study, print a table or JSON."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nona import (
-    app_root,
-    capacity_command,
-    contract_command,
-    samples,
-    serverless_command,
-    study,
-    sweep_command,
-)
+from nona import app_root, samples, study
+from nona.commands import capacity as capacity_command
+from nona.commands import contract as contract_command
+from nona.commands import serverless as serverless_command
+from nona.commands import sweep as sweep_command
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.executor import executor_class

@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona import samples, serverless_command
+from nona import samples
+from nona.commands.serverless import policy_rows
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.report.inputs.hardware import device_row
 from nona.report.plain import plain
@@ -30,7 +31,7 @@ def schedulers(arguments: argparse.Namespace) -> None:
                 "adaptation": s.adaptation,
             }
         )
-    rows += serverless_command.policy_rows()
+    rows += policy_rows()
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 

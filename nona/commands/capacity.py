@@ -6,13 +6,13 @@ import argparse
 import json
 from typing import Any
 
+from nona.commands.values import share
 from nona.errors import NonaError
 from nona.report.capacity import capacity_report, capacity_text
 from nona.report.plain import plain
 from nona.scenario import Scenario
 from nona.sources import Sources
 from nona.study.capacity import MOST, cheapest, fewest_servers, with_gpu
-from nona.units import parse_quantity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def capacity(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
     """Find the fewest servers for each device, and print them or JSON."""
-    hit, prices = _share(arguments.hit), _prices(arguments.price)
+    hit, prices = share("--hit", arguments.hit), _prices(arguments.price)
     if arguments.most < 1:
         raise NonaError(f"--most {arguments.most} must be at least 1; give a larger number.")
     if not 0 <= arguments.group < len(scenario.cluster.servers):
@@ -59,16 +59,6 @@ def capacity(arguments: argparse.Namespace, scenario: Scenario, sources: Sources
         capacity_report(found, cheapest(found), hit, arguments.group, arguments.most)
     )
     print(json.dumps(report, allow_nan=False) if arguments.json else capacity_text(report))
-
-
-def _share(text: str) -> float:
-    try:
-        value = parse_quantity(text, "fraction")
-    except ValueError as error:
-        raise NonaError(f"--hit: {error}.") from None
-    if not 0 < value < 1:
-        raise NonaError(f"--hit {text!r} must lie between 0 and 1; write 0.99 or 99%.")
-    return value
 
 
 def _prices(entries: list[str]) -> dict[str, float]:

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from nona.commands.values import share
 from nona.errors import NonaError
 from nona.report.plain import plain
 from nona.report.serverless.nodes import nodes_report, nodes_text
@@ -25,7 +26,6 @@ from nona.study.serverless.run import (
     with_sharing,
 )
 from nona.study.serverless.sharing import compare_sharing
-from nona.units import parse_quantity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +141,7 @@ def _compare(arguments: argparse.Namespace, scenario: Scenario, sources: Sources
 
 
 def _nodes(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
-    target, usual = _share(arguments.nodes_for), CapacitySize()
+    target, usual = share("--nodes-for", arguments.nodes_for), CapacitySize()
     size = CapacitySize(
         calls=usual.calls if arguments.calls is None else arguments.calls,
         first=min(usual.first, arguments.replications or usual.first),
@@ -177,13 +177,3 @@ def _tell(fraction: float, text: str) -> None:
     if sys.stderr.isatty():
         end = "\n" if fraction >= 1 else ""
         print(f"\r{fraction:6.1%}  {text:<40}", end=end, file=sys.stderr, flush=True)
-
-
-def _share(text: str) -> float:
-    try:
-        value = parse_quantity(text, "fraction")
-    except ValueError as error:
-        raise NonaError(f"--nodes-for: {error}.") from None
-    if not 0 < value < 1:
-        raise NonaError(f"--nodes-for {text!r} must lie between 0 and 1; write 0.99 or 99%.")
-    return value
