@@ -38,20 +38,18 @@ def usable(system: ServerlessSystem, function: int) -> tuple[int, ...]:
 
 
 def transfer_s(system: ServerlessSystem, application: Application, stage: int) -> Floats:
-    """(C,) Seconds in which a full batch's inputs arrive when nothing is in the way.
+    """(C,) Seconds in which a full batch's inputs arrive from elsewhere when nothing is in the way.
 
-    Formula: latency + batch · bytes / bandwidth; an entry stage fetches from outside, another one from its
-    own invoker, where the dispatcher sends it first. 0 without bytes.
+    Formula: latency + batch · bytes / bandwidth, 0 without bytes. A later stage may find its inputs on its
+    own invoker, which is faster; whether there will be room for it is not known when it is planned.
     """
     given = application.input_bytes[stage]
     if given <= 0:
         return np.zeros(len(system.space))
     way = system.transfer
-    if stage in application.entries:
-        latency_s, bandwidth = way.remote_latency, way.remote_bandwidth
-    else:
-        latency_s, bandwidth = way.local_latency, way.local_bandwidth
-    return np.asarray(latency_s + system.space.batch * given / bandwidth, dtype=np.float64)
+    return np.asarray(
+        way.remote_latency + system.space.batch * given / way.remote_bandwidth, dtype=np.float64
+    )
 
 
 def profiled(system: ServerlessSystem) -> tuple[Floats, Floats]:
