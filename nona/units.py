@@ -132,15 +132,16 @@ def _complaint(value: object, dimension: Dimension) -> str:
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞"
-    factor, unit = next(((f, u) for f, u in steps if abs(value) >= f), steps[-1])
-    return f"{value / factor:.{digits}g} {unit}".strip()
+    rounded = float(f"{value:.{digits}g}")  # 999.9 ms is 1 s
+    factor, unit = next(((f, u) for f, u in steps if abs(rounded) >= f), steps[-1])
+    return f"{rounded / factor:.{digits}g} {unit}".strip()
 
 
 def format_time(seconds: float, digits: int = 3) -> str:
     """Seconds for people.
 
-    >>> format_time(0.0142), format_time(0), format_time(float("nan"))
-    ('14.2 ms', '0 s', '–')
+    >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(float("nan"))
+    ('14.2 ms', '0 s', '1 s', '–')
     """
     if seconds == 0:
         return "0 s"
