@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nona.serverless.intervals_held import most_at_once, overlap_s, sharing_pairs
 from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.layouts import held_vgpus
+from nona.serverless.sharing.held import held_vgpus
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.records import Check
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.layouts import held_vgpus
+from nona.serverless.sharing.held import held_vgpus
 from nona.serverless.system import HOUR_S, ServerlessSystem
 from nona.simulation.intervals import percentile, without_nan
 

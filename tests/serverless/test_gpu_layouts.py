@@ -1,18 +1,18 @@
-"""What runs held over time: rectangles that never overlap, fixed slices, and their files."""
+"""What runs held over time: rectangles that never overlap, legal slices, fixed ones paid for whole."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nona.errors import HardwareError, SimulationError
 from nona.hardware.geometry import board
 from nona.hardware.mig import legal_layouts, parse_layout
-from nona.hardware.mig_parted import write_mig_parted
+from nona.report.serverless.layouts import layout_rows, placed
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.serverless.configuration import Configuration
@@ -21,8 +21,7 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.measured_run import batch_cost
 from nona.serverless.policy import Ask, Plan, Policy
 from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.layouts import Rectangle, held_vgpus, layout_rectangles
-from nona.serverless.sharing.parted import read_layouts, write_layouts
+from nona.serverless.sharing.held import held_vgpus
 from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_gpu_seconds
 from nona.serverless.system import Invoker, ServerlessSystem
@@ -56,50 +55,47 @@ class AllSizes:
         return Plan((*self.ranked[first:], *self.ranked[:first]))
 
 
-def rectangles(mode: str) -> list[tuple[Rectangle, ...]]:
+def gpus(mode: str) -> list[list[dict[str, Any]]]:
+    """The rows of each GPU that :func:`layout_rows` draws."""
     system, records = run(mode)
-    end_s = records.stopped_s + 1.0
-    return [layout_rectangles(system, records, i, 0.0, end_s) for i in range(4)]
+    rows = layout_rows(records, system, most=10**9)
+    return [placed([r for r in rows if r["invoker"] == i]) for i in range(4)]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_two_rectangles_overlap_and_all_batches_are_there(mode: str) -> None:
+def test_no_two_rectangles_overlap_and_all_batches_of_the_window_are_there(mode: str) -> None:
     system, records = run(mode)
-    sizes = system.space.vgpus[records.batches.configuration]
-    assert len(set(sizes.tolist())) >= (2 if mode == "mig-fixed" else 4)
-    drawn = rectangles(mode)
+    b, drawn = records.batches, gpus(mode)
     for own in drawn:
-        for a, b in combinations(own, 2):
-            apart = a.gpu != b.gpu or a.to_s <= b.from_s or b.to_s <= a.from_s
-            assert apart or a.slot + a.height <= b.slot or b.slot + b.height <= a.slot
-    assert {r.batch for own in drawn for r in own} == set(range(len(sizes)))
+        for one, other in combinations(own, 2):
+            apart = one["to_s"] <= other["from_s"] + 1e-9 or other["to_s"] <= one["from_s"] + 1e-9
+            assert apart or one["high"] <= other["low"] or other["high"] <= one["low"]
+    inside = ~(b.ended_s <= records.sums.start_s)
+    begun = sorted({(r["invoker"], r["from_s"], r["slots"]) for own in drawn for r in own})
+    said = zip(b.invoker[inside], b.dispatched_s[inside] - records.sums.start_s, b.slots[inside], strict=True)
+    assert begun == sorted({(int(i), float(t), int(s)) for i, t, s in said})
     if mode in ("mig-counter", "mps"):
-        heights = np.zeros(len(sizes), dtype=int)
-        for r in (r for own in drawn for r in own):
-            heights[r.batch] += r.height
-        assert heights.tolist() == sizes.tolist()
+        height = sum(r["high"] - r["low"] for own in drawn for r in own)
+        assert height == system.space.vgpus[b.configuration[inside]].sum()
 
 
 @pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
 def test_slices_in_use_are_legal_together_at_every_instant(mode: str) -> None:
     legal = {tuple((s.start, s.profile) for s in m.slices) for m in legal_layouts("a100-40gb")}
-    fixed = {(s.start, s.profile) for s in BALANCED.slices}
-    for own in rectangles(mode):
+    fixed = {s.start: s.profile for s in BALANCED.slices}
+    made = {p.compute_slices: p for p in board("a100-40gb").profiles if p.standard}
+
+    def slice_of(row: dict[str, Any]) -> tuple[int, str]:
+        if mode == "mig-fixed":
+            return row["low"], fixed[row["low"]]
+        profile = made[row["vgpus"]]
+        assert profile.memory_slices == row["high"] - row["low"]
+        return row["low"], profile.name
+
+    for own in gpus(mode):
         for now in own:
-            together = sorted((r.slot, r.profile) for r in own if r.from_s <= now.from_s < r.to_s)
-            assert tuple(together) in legal
-            assert mode != "mig-fixed" or set(together) <= fixed
-            assert board("a100-40gb").profile(now.profile).memory_slices == now.height
-
-
-def test_a_picture_is_cut_at_its_instants() -> None:
-    system, records = run("mig-counter")
-    middle = float(np.nanmax(records.batches.ended_s)) / 2
-    found = layout_rectangles(system, records, 1, middle, middle + 0.2)
-    assert found
-    assert all(middle <= r.from_s <= r.ready_s <= r.to_s <= middle + 0.2 for r in found)
-    with pytest.raises(SimulationError, match="Invoker 4"):
-        layout_rectangles(system, records, 4, 0.0, 1.0)
+            together = [r for r in own if r["from_s"] <= now["from_s"] + 1e-9 < r["to_s"]]
+            assert tuple(sorted(map(slice_of, together))) in legal
 
 
 def test_a_larger_fixed_slice_is_used_and_paid_for_whole() -> None:
@@ -130,29 +126,3 @@ def test_least_times_are_those_of_the_largest_slice_that_may_be_held() -> None:
         for f in range(len(system.functions)):
             on_three = larger_slice_s(system, f, c, 3)
             assert least[f, c] == (on_three if configuration.vgpus < 3 else own[f, c])
-
-
-def test_fixed_slices_go_to_a_mig_parted_file_and_back() -> None:
-    system, _ = run("mig-fixed")
-    other = parse_layout("4g.20gb, 3g.20gb", "a100-40gb")
-    nodes = (*system.invokers[:2], *(replace(node, layout=other) for node in system.invokers[2:]))
-    text = write_layouts(replace(system, invokers=nodes))
-    assert [line for line in text.splitlines() if "invoker" in line] == ["  invoker-0:", "  invoker-2:"]
-    for name, layout in (("invoker-0", BALANCED), ("invoker-2", other)):
-        again = read_layouts(run("mig-counter")[0], text, name)
-        assert {node.layout for node in again.invokers} == {layout}
-        assert again.sharing.mode == "mig-fixed"
-    assert read_layouts(system, text).invokers[0].layout == BALANCED
-
-
-def test_what_cannot_be_written_or_read_says_so() -> None:
-    system, _ = run("mig-counter")
-    text = write_mig_parted({"two": parse_layout("3g.20gb, 3g.20gb", "a100-40gb")})
-    with pytest.raises(SimulationError, match="none has MIG slices"):
-        write_layouts(system)
-    with pytest.raises(SimulationError, match="'three' is no configuration"):
-        read_layouts(system, text, "three")
-    with pytest.raises(SimulationError, match="without MIG"):
-        read_layouts(replace(system, invokers=(Invoker(board=""),)), text)
-    with pytest.raises(HardwareError, match="mig-configs"):
-        read_layouts(system, "version: v1")

@@ -10,7 +10,7 @@ import numpy as np
 
 from nona.hardware.geometry import board
 from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.layouts import slot_runs
+from nona.serverless.sharing.held import slot_runs
 from nona.serverless.system import ServerlessSystem
 
 Row = Mapping[str, Any]
@@ -20,12 +20,14 @@ MOST_ROWS = 1200
 def layout_rows(
     records: ServerlessRecords, system: ServerlessSystem, most: int = MOST_ROWS
 ) -> list[dict[str, Any]]:
-    """The first batches of the measured window, at most ``most``, times in seconds from its start.
+    """The first batches that run in the measured window, at most ``most``, times in seconds from its start.
 
-    ``slots`` are the bits of the vGPUs or memory slices held, 0 where nothing has a place (MPS, turns).
+    What was dispatched in the warm-up begins before 0; a batch in flight ends with the run. ``slots`` are
+    the bits of the vGPUs or memory slices held, 0 where nothing has a place (MPS, turns).
     """
     b, start_s = records.batches, records.sums.start_s
-    inside = np.flatnonzero((b.dispatched_s >= start_s) & np.isfinite(b.ended_s))[:most]
+    ended_s = np.where(np.isfinite(b.ended_s), b.ended_s, records.stopped_s)
+    inside = np.flatnonzero(ended_s > start_s)[:most]
     rows = []
     for k in inside.tolist():
         application = system.applications[int(b.application[k])]
@@ -36,7 +38,7 @@ def layout_rows(
                 "gpu": int(b.gpu[k]),
                 "from_s": float(b.dispatched_s[k]) - start_s,
                 "computes_s": float(b.started_s[k]) - start_s,
-                "to_s": float(b.ended_s[k]) - start_s,
+                "to_s": float(ended_s[k]) - start_s,
                 "slots": int(b.slots[k]),
                 "vgpus": held.vgpus,
                 "application": application.name,
@@ -47,6 +49,17 @@ def layout_rows(
             }
         )
     return rows
+
+
+def clipped(rows: Sequence[Row], until_s: float) -> list[dict[str, Any]]:
+    """What runs between 0 and ``until_s``, cut at both.
+
+    >>> clipped([{"from_s": -1.0, "computes_s": -0.5, "to_s": 3.0}], 2.0)
+    [{'from_s': 0.0, 'computes_s': 0.0, 'to_s': 2.0}]
+    """
+    keys = ("from_s", "computes_s", "to_s")
+    inside = (r for r in rows if r["from_s"] < until_s and r["to_s"] > 0)
+    return [{**r, **{k: min(max(r[k], 0.0), until_s) for k in keys}} for r in inside]
 
 
 def placed(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from nona.report.figures.serverless_layouts import layouts_figure
-from nona.report.serverless.layouts import layouts_title, placed, stranded_spans
+from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 
@@ -35,11 +35,11 @@ def layouts_tab(state: AppState, data: Report) -> None:
         60,
         8,
         key="serverless-shown-seconds",
-        help="From the start of the measured window; batches that begin later are left out.",
+        help="From the start of the measured window; what runs longer is cut.",
     )
     for gpu in range(node["gpus"]):
-        own = [r for r in rows if r["invoker"] == invoker and r["gpu"] == gpu and r["from_s"] < seconds]
-        _gpu(placed(own), node, mode, gpu, policy, layouts["applications"], seconds)
+        own = [r for r in rows if r["invoker"] == invoker and r["gpu"] == gpu]
+        _gpu(clipped(placed(own), seconds), node, mode, gpu, policy, layouts["applications"], seconds)
     st.caption(
         "Hatched at the left of a batch: its slice is made, its container starts, its input is fetched. "
         + (
