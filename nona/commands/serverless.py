@@ -12,13 +12,14 @@ from nona.errors import NonaError
 from nona.report.plain import plain
 from nona.report.serverless.nodes import nodes_report, nodes_text
 from nona.report.serverless.report import serverless_report
-from nona.report.serverless.text import serverless_text, sharing_text
+from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.scenario import Scenario
 from nona.serverless.engine.run import ServerlessProgress
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources import Sources
 from nona.study.numbers import with_value
 from nona.study.serverless.capacity import MOST, CapacitySize, nodes_for
+from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
@@ -49,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="the fewest nodes with which each policy keeps this share of the SLOs, as 99%%",
     )
+    parser.add_argument(
+        "--dag-schedulers",
+        action="store_true",
+        help="the scenario's schedulers in place of policies, with one vGPU and one job a task",
+    )
     parser.add_argument("--most", type=int, default=MOST, help=f"nodes to try at most (default {MOST})")
 
 
@@ -67,6 +73,8 @@ def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sourc
         if len(modes) > 1:
             raise NonaError("--nodes-for: it looks at one way of sharing; give --sharing once.")
         _nodes(arguments, with_sharing(scenario, modes[0]) if modes else scenario, sources)
+    elif arguments.dag_schedulers:
+        _schedulers(arguments, scenario, sources)
     elif len(modes) > 1:
         _compare(arguments, scenario, sources, modes)
     else:
@@ -125,6 +133,16 @@ def _run(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) ->
 
     listener = told if sys.stderr.isatty() else None
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
+
+
+def _schedulers(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
+    if arguments.policy or arguments.sharing:
+        raise NonaError(
+            "--dag-schedulers runs the scenario's schedulers, not policies; leave out --policy and --sharing."
+        )
+    sizes = {"calls": arguments.calls, "replications": arguments.replications}
+    rows = simulate_dag_schedulers(scenario, sources, workers=arguments.workers, **sizes)
+    _print(arguments, {"schedulers": rows}, schedulers_text)
 
 
 def _compare(arguments: argparse.Namespace, scenario: Scenario, sources: Sources, modes: list[str]) -> None:

@@ -94,6 +94,18 @@ def test_the_shipped_study_is_shown_at_once(capsys: pytest.CaptureFixture[str]) 
     assert run(capsys, "study", "serverless", "--shipped") == stored_serverless()
 
 
+def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ("--calls", "200", "--replications", "2")
+    found = run(capsys, "serverless", "strict_light", "--dag-schedulers", *sizes)["schedulers"]
+    assert set(found) >= {"nona", "local"}
+    for row in found.values():
+        assert row["batch"] == 1
+        # at the smallest configuration a call takes L in the mean, and the SLO is 0.8 L
+        assert row["slo_hit_rate"]["mean"] < 0.1
+    main(["serverless", "strict_light", "--dag-schedulers", *sizes])
+    assert "opportunistic" in capsys.readouterr().out
+
+
 def test_schedulers_lists_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {s["name"]: s for s in run(capsys, "schedulers")["schedulers"]}
     kinds = {n for n, s in rows.items() if s["kind"] == "configure"}
@@ -110,6 +122,7 @@ def test_schedulers_lists_the_policies(capsys: pytest.CaptureFixture[str]) -> No
         (("serverless", "strict_light", "--calls", "0"), "--calls 0 must be at least 1"),
         (("serverless", "strict_light", "--nodes-for", "2"), "--nodes-for"),
         (("serverless", "strict_light", "--nodes-for", "9 apples"), "--nodes-for"),
+        (("serverless", "strict_light", "--dag-schedulers", "--policy", "esg"), "leave out --policy"),
         (("simulate", "strict_light", "--scheduler", "esg"), "nona serverless SCENARIO --policy esg"),
         (("study", "serverless", "--calls", "0"), "calls=0 must be at least 1"),
         (("study", "serverless", "--workers", "0"), "--workers 0 must be at least 1"),

@@ -99,6 +99,14 @@ def serverless_text(report: Row) -> str:
     return "\n".join(lines)
 
 
+def schedulers_text(report: Row) -> str:
+    """A table of DAG schedulers on serverless workflows."""
+    rows = policy_rows({"policies": report["schedulers"]})
+    rows = [{"scheduler": row["policy"], **row} for row in rows]
+    without = {"policy", "misses", "cold", "batch"}  # what schedulers of single tasks do not have
+    return table(rows, ("scheduler", *(column for column in COLUMNS if column not in without)))
+
+
 def sharing_text(reports: Mapping[str, Row]) -> str:
     """The same workload under several ways of sharing, side by side."""
     rows = [

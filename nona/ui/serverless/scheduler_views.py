@@ -17,6 +17,7 @@ from nona.study.serverless.dag_schedulers import LEFT_OUT
 from nona.ui.jobs.panel import job_panel, result_of
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
+from nona.ui.widgets.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
@@ -34,6 +35,7 @@ def schedulers_tab(state: AppState, data: Report | None) -> None:
     names = ", ".join(s.name for s in state.scenario.schedulers)
     job_panel(state, KIND, "Run the DAG schedulers", "run of schedulers")
     found = result_of(state, KIND, "run of schedulers")
+    equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
     if found is None:
         st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))
         return

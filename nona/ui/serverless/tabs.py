@@ -45,7 +45,7 @@ def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
     return drawn
 
 
-OWN_COMMAND = ("Sharing", "Nodes", "The slides")  # tabs that say themselves how to do the same from a shell
+OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with a shell line of their own
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),
     "Latency": _of_run(latency_tab),
