@@ -11,7 +11,6 @@ from nona.commands.values import share
 from nona.errors import NonaError
 from nona.report.plain import plain
 from nona.report.serverless.nodes import nodes_report, nodes_text
-from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.scenario import Scenario
 from nona.serverless.engine.run import ServerlessProgress
@@ -23,6 +22,7 @@ from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.run import (
     ServerlessResult,
     chosen_policies,
+    report_of,
     simulate_serverless_scenario,
     with_sharing,
 )
@@ -80,11 +80,6 @@ def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sourc
     else:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
         _print(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
-
-
-def report_of(result: ServerlessResult) -> dict[str, Any]:
-    """The report on a result."""
-    return serverless_report(result.summaries, result.oracle, result.checks, result.seconds, result.setting)
 
 
 def refuse_policies(schedulers: list[str] | None) -> None:

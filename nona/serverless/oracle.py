@@ -33,7 +33,7 @@ from nona.random_streams import RandomStreams
 from nona.serverless.application import Application
 from nona.serverless.arrivals import LEAST_NOISE, calls, noise_factors
 from nona.serverless.engine.options import RunOptions
-from nona.serverless.sharing.registry import make_pool
+from nona.serverless.sharing.registry import holdable, kinds_of_pool
 from nona.serverless.sharing.times import least_gpu_seconds
 from nona.serverless.system import ServerlessSystem
 
@@ -144,11 +144,9 @@ def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> l
 
 def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
     """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
-    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
-    time_s = system.cpu_s + np.min([least_gpu_seconds(system, pool) for pool in pools], axis=0)
-    fits = np.array([any(p.fits(c) for p in pools) for c in system.space.configurations])
-    time_s = np.where(fits & system.fits_somewhere, time_s, np.inf)
-    return time_s, time_s * system.price_per_s / system.space.batch
+    on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
+    time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)
+    return time_s, system.job_cost_at(time_s)
 
 
 def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share: float) -> Bound:

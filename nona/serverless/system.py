@@ -111,18 +111,17 @@ class ServerlessSystem:
 
     @cached_property
     def job_cost(self) -> Floats:
-        """(F, C) US dollars a job of a full batch: time · price / batch."""
-        cost = np.full_like(self.time_s, np.inf)  # also without a price, where it cannot run
-        np.multiply(self.time_s, self.price_per_s, out=cost, where=np.isfinite(self.time_s))
-        return np.asarray(cost / self.space.batch, dtype=np.float64)
+        """(F, C) US dollars a job of a full batch that has a GPU part to itself."""
+        return self.job_cost_at(self.time_s)
 
-    @cached_property
-    def fits_somewhere(self) -> NDArray[np.bool_]:
-        """(C,) Whether some empty invoker holds the configuration by its counts."""
-        found: NDArray[np.bool_] = np.zeros(len(self.space), dtype=bool)
-        for node in set(self.invokers):
-            found |= (self.space.vcpus <= node.vcpus) & (self.space.vgpus <= node.vgpus)
-        return found
+    def job_cost_at(self, time_s: Floats) -> Floats:
+        """(F, C) US dollars a job of a full batch that takes ``time_s``: time · price / batch.
+
+        Infinite where the time is, also without a price.
+        """
+        cost = np.full_like(time_s, np.inf)
+        np.multiply(time_s, self.price_per_s, out=cost, where=np.isfinite(time_s))
+        return np.asarray(cost / self.space.batch, dtype=np.float64)
 
     def smallest_s(self, application: Application) -> float:
         """L: seconds of an application with every stage at the smallest configuration."""

@@ -1,20 +1,24 @@
 """What every policy owes the controller: legal configurations, equal answers to equal asks, misses told."""
 
+import math
+from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.hardware.catalogue import find_device
 from nona.hardware.mig import parse_layout
-from nona.scenario_serverless import DispatchSpec, SharingSpec
+from nona.scenario_serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.serverless.oracle import least_times
 from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.choices import usable
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.policy import Ask, Planner
 from nona.serverless.system import Invoker, ServerlessSystem
-from tests.serverless.policy_cases import DIAMOND, SPACE, workflow_system
+from tests.serverless.policy_cases import DIAMOND, SPACE, table_system, workflow_system
 
 QUICK = {"aquatope": {"initial": 4, "rounds": 1}}
 SLOS = (0.05, 0.6, 3.0)
@@ -119,6 +123,18 @@ def test_only_what_fixed_slices_can_hold_is_named(name: str) -> None:
             ranked = planner.plan(Ask(0, stage, length, 0.4, rate=50.0, waited_s=9.0)).ranked
             assert ranked
             assert {SPACE[n].vgpus for n in ranked} == {1}
+
+
+def test_a_gap_in_a_table_stays_closed_where_resources_are_free() -> None:
+    seconds = [math.inf if n % 3 == 2 else 0.2 for n in range(len(SPACE))]
+    free = replace(
+        table_system(seconds, slo_s=1.0, space=SPACE), prices=PricesSpec(vcpu_hour=0.0, vgpu_hour=0.0)
+    )
+    for name in policy_names():
+        named = get_policy(name).prepare(free, {}).plan(Ask(0, 0, 4, 1.0)).ranked
+        assert named
+        assert all(math.isfinite(seconds[n]) for n in named)
+    assert np.isinf(least_times(free)[1][0, 2::3]).all()
 
 
 def test_all_policies_are_tried_here() -> None:

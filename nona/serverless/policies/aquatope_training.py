@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
-from nona.serverless.policies.choices import LEAST_FACTOR, profiled, transfer_s, usable
+from nona.serverless.arrivals import LEAST_NOISE
+from nona.serverless.policies.choices import profiled, transfer_s, usable
 from nona.serverless.policies.gaussian_process import Process
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
+LEAST_USD = 1e-30  # a call that is free has a logarithm too
 Choice = tuple[int, ...]
 RELEARN = 4  # rounds between two fits of the kernels' constants
 NEAR = 0.15  # standard deviation of candidates around the best plan, in parts of a side
@@ -65,7 +67,7 @@ class Platform:
         """Run some calls under a plan and measure."""
         stages, chosen = np.arange(len(plan)), list(plan)
         drawn = generator.standard_normal((self._effort.calls, len(plan)))
-        factor = np.maximum(LEAST_FACTOR, 1.0 + self._noise * drawn)
+        factor = np.maximum(LEAST_NOISE, 1.0 + self._noise * drawn)
         took = self._transfer_s[stages, chosen] + factor * self._time_s[stages, chosen]
         end = np.zeros_like(took)
         for s, before in enumerate(self._application.dag.predecessors):
@@ -188,7 +190,7 @@ class Training:
 
     def _promising(self, plans: Sequence[Choice], learn: bool) -> list[Choice]:
         x = np.array([self._cube.point(o.plan) for o in self.seen])
-        self._cost.fit(x, np.log([o.cost for o in self.seen]), learn)
+        self._cost.fit(x, np.log([max(o.cost, LEAST_USD) for o in self.seen]), learn)
         self._latency.fit(x, np.log([o.latency_s for o in self.seen]), learn)
         every = np.vstack([x, [self._cube.point(p) for p in plans]])
         cost, latency = (

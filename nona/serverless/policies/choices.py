@@ -8,23 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.serverless.application import Application
-from nona.serverless.sharing.registry import make_pool
+from nona.serverless.arrivals import LEAST_NOISE
+from nona.serverless.sharing.registry import holdable
 from nona.serverless.sharing.times import crowded_seconds
 from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
-LEAST_FACTOR = 0.1  # of the noise, as in the simulation
-
-
-def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
-    """(C,) Whether some invoker, when empty, takes the configuration under the scenario's way of sharing.
-
-    Narrower than the counts of :attr:`~nona.serverless.system.ServerlessSystem.fits_somewhere`: fixed MIG
-    slices may be too small for it.
-    """
-    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
-    taken = [any(pool.fits(c) for pool in pools) for c in system.space.configurations]
-    return np.array(taken) & system.fits_somewhere
 
 
 def usable(system: ServerlessSystem, function: int) -> tuple[int, ...]:
@@ -55,7 +44,7 @@ def transfer_s(system: ServerlessSystem, application: Application, stage: int) -
 def profiled(system: ServerlessSystem) -> tuple[Floats, Floats]:
     """(F, C) mean seconds of a batch as sharing leaves them on a full GPU, and US dollars a job at those."""
     time_s = system.cpu_s + crowded_seconds(system)
-    return time_s, time_s * system.price_per_s / system.space.batch
+    return time_s, system.job_cost_at(time_s)
 
 
 def profile_s(system: ServerlessSystem, application: Application) -> Floats:
@@ -66,7 +55,7 @@ def profile_s(system: ServerlessSystem, application: Application) -> Floats:
     noise themselves aim at the same percentile.
     """
     z = NormalDist().inv_cdf(system.profile_percentile / 100)
-    factor = max(LEAST_FACTOR, 1 + z * system.noise)
+    factor = max(LEAST_NOISE, 1 + z * system.noise)
     time_s = profiled(system)[0]
     stages = enumerate(application.function)
     return np.array([transfer_s(system, application, s) + time_s[f] * factor for s, f in stages])

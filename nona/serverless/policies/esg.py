@@ -20,9 +20,10 @@ from nona.errors import SimulationError
 from nona.serverless.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.carried import CarriedPlans
-from nona.serverless.policies.choices import holdable, profile_s, profiled
+from nona.serverless.policies.choices import profile_s, profiled
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
+from nona.serverless.sharing.registry import holdable
 from nona.serverless.system import ServerlessSystem
 
 #: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.

@@ -13,6 +13,7 @@ from nona.errors import SimulationError
 from nona.serverless.configuration import Configuration
 from nona.serverless.policies.options import known_options, whole
 from nona.serverless.policy import Ask, Place, Plan, Policy
+from nona.serverless.sharing.registry import holdable
 from nona.serverless.system import ServerlessSystem
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
@@ -30,10 +31,10 @@ class FixedPlanner:
                 f"Policy 'fixed': {configuration.text} is not among the configurations of the scenario; "
                 "choose batch, vcpus and vgpus from serverless.configurations."
             )
-        chosen = space.number[configuration]
+        chosen, holds = space.number[configuration], holdable(system)
         for function in system.functions:
             cpu, gpu = function.seconds(space)
-            if not (cpu[chosen] + gpu[chosen] < float("inf") and system.fits_somewhere[chosen]):
+            if not (cpu[chosen] + gpu[chosen] < float("inf") and holds[chosen]):
                 raise SimulationError(
                     f"Policy 'fixed': {configuration.text} cannot serve {function.name!r} (no time in its "
                     "table, or no invoker holds it); choose another one."

@@ -35,32 +35,24 @@ class CounterPool(Ledger):
         """All free vGPUs where no vCPU is free, else none: every free one fits some batch."""
         return 0 if self.free_vcpus else self.free_vgpus
 
-    def fits(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and the vGPUs on one GPU."""
-        return configuration.vcpus <= self.free_vcpus and configuration.vgpus <= self._most
+    def _gpu_for(self, vgpus: int) -> int:
+        """The fullest GPU that has enough."""
+        if vgpus > self._most:
+            return -1
+        free = self._free
+        return 0 if len(free) == 1 else min((f, n) for n, f in enumerate(free) if f >= vgpus)[1]
 
-    def ready(self, configuration: Configuration) -> bool:
-        """Whether it fits: nothing is ever set up."""
-        return self.fits(configuration)
-
-    def why_not(self, configuration: Configuration) -> str:
-        """Which of the two is short."""
-        short = self._short_of_vcpus(configuration)
-        if not short and configuration.vgpus > self._most:
-            return f"vGPUs short: {self._most} free on one GPU, {configuration.vgpus} needed"
-        return short
-
-    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
-        """The lowest free slots of the fullest GPU that has enough."""
-        if not self.fits(configuration):
-            return None
-        vgpus, free = configuration.vgpus, self._free
-        gpu = 0 if len(free) == 1 else min((f, n) for n, f in enumerate(free) if f >= vgpus)[1]
+    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+        """The lowest free slots."""
+        vgpus = configuration.vgpus
         slots = lowest_bits(self._slots[gpu], vgpus)
         self._slots[gpu] ^= slots
-        free[gpu] -= vgpus
-        self._most = max(free)
+        self._free[gpu] -= vgpus
+        self._most = max(self._free)
         return self._book(gpu, configuration.vcpus, vgpus, slots)
+
+    def _why_no_gpu(self, vgpus: int) -> str:
+        return f"vGPUs short: {self._most} free on one GPU, {vgpus} needed"
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back."""

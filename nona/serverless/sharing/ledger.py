@@ -11,7 +11,9 @@ from nona.serverless.system import Invoker
 class Ledger:
     """The base of all pools: counts, leases by number, and the usual answers.
 
-    A pool without coupling runs every lease at speed 1, and times a configuration as itself.
+    A pool without coupling runs every lease at speed 1, and times a configuration as itself. What a pool
+    adds: which GPU takes so many vGPUs (:meth:`_gpu_for`, −1: none), what it hands out there
+    (:meth:`_hand_out`), and why no GPU takes them (:meth:`_why_no_gpu`).
     """
 
     couples = False
@@ -28,6 +30,38 @@ class Ledger:
     def held(self) -> tuple[Lease, ...]:
         """The leases that are held, oldest first."""
         return tuple(self._held.values())
+
+    def fits(self, configuration: Configuration) -> bool:
+        """Whether the vCPUs are free, and a GPU takes the vGPUs."""
+        return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
+
+    def ready(self, configuration: Configuration) -> bool:
+        """Whether it fits: nothing is ever set up."""
+        return self.fits(configuration)
+
+    def why_not(self, configuration: Configuration) -> str:
+        """What is short, vCPUs first; nothing where it fits."""
+        if configuration.vcpus > self.free_vcpus:
+            return f"vCPUs short: {self.free_vcpus} free, {configuration.vcpus} needed"
+        if self._gpu_for(configuration.vgpus) >= 0:
+            return ""
+        return self._why_no_gpu(configuration.vgpus)
+
+    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
+        """A lease on the GPU that takes it, or ``None``."""
+        if configuration.vcpus > self.free_vcpus:
+            return None
+        gpu = self._gpu_for(configuration.vgpus)
+        return None if gpu < 0 else self._hand_out(gpu, configuration)
+
+    def _gpu_for(self, vgpus: int) -> int:
+        raise NotImplementedError
+
+    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+        raise NotImplementedError
+
+    def _why_no_gpu(self, vgpus: int) -> str:
+        raise NotImplementedError
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """1: nobody slows it down."""
@@ -68,8 +102,3 @@ class Ledger:
         del self._held[lease.number]
         self.free_vcpus += lease.vcpus
         self.free_vgpus += lease.vgpus
-
-    def _short_of_vcpus(self, configuration: Configuration) -> str:
-        if configuration.vcpus <= self.free_vcpus:
-            return ""
-        return f"vCPUs short: {self.free_vcpus} free, {configuration.vcpus} needed"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nona.scenario_serverless import SharingSpec
 from nona.serverless.sharing.counter import CounterPool
 from nona.serverless.sharing.pool import Pool
 from nona.serverless.sharing.slices import SlicePool
 from nona.serverless.sharing.soft import MpsPool, TimeSlicingPool
-from nona.serverless.system import Invoker
+from nona.serverless.system import Invoker, ServerlessSystem
 
 MAKERS: Mapping[str, Callable[[Invoker, SharingSpec], Pool]] = {
     "mig-counter": lambda invoker, sharing: CounterPool(invoker),
@@ -32,3 +35,14 @@ def make_pool(invoker: Invoker, sharing: SharingSpec) -> Pool:
     True
     """
     return MAKERS[sharing.mode](invoker, sharing)
+
+
+def kinds_of_pool(system: ServerlessSystem) -> list[Pool]:
+    """An empty pool for each kind of invoker."""
+    return [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+
+
+def holdable(system: ServerlessSystem) -> NDArray[np.bool_]:
+    """(C,) Whether some invoker, when empty, takes the configuration under the scenario's way of sharing."""
+    pools = kinds_of_pool(system)
+    return np.array([any(pool.fits(c) for pool in pools) for c in system.space.configurations])

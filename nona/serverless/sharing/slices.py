@@ -76,13 +76,6 @@ class SlicePool(Ledger):
         sizes = {i.compute_slices for layout in self.layouts[:1] for i in layout.profiles}
         return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
-    def fits(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and an instance is or could be made."""
-        if configuration.vcpus > self.free_vcpus:
-            return False
-        vgpus = configuration.vgpus
-        return any(vgpus in state.steps for state in self._now)
-
     def ready(self, configuration: Configuration) -> bool:
         """Whether the vCPUs are free, and an idle instance serves it."""
         if configuration.vcpus > self.free_vcpus:
@@ -90,13 +83,14 @@ class SlicePool(Ledger):
         found = (state.steps.get(configuration.vgpus) for state in self._now)
         return any(step is not None and not (step.made and self._reconfiguration_s) for step in found)
 
-    def why_not(self, configuration: Configuration) -> str:
-        """What is short: vCPUs, vGPUs, or a legal place."""
-        vgpus = configuration.vgpus
-        if self.fits(configuration):
-            return ""
-        if short := self._short_of_vcpus(configuration):
-            return short
+    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+        """An idle instance of the size, else a new one."""
+        step = self._now[gpu].steps[configuration.vgpus]
+        self._move(gpu, self._states.at(step.after))
+        setup_s = self._reconfiguration_s if step.made else 0.0
+        return self._book(gpu, configuration.vcpus, step.vgpus, step.slots, setup_s, step.profile)
+
+    def _why_no_gpu(self, vgpus: int) -> str:
         if not self._states.has(vgpus):
             return f"no slice has {vgpus} vGPUs on this board"
         most = max((state.free for state in self._now), default=0)
@@ -105,18 +99,6 @@ class SlicePool(Ledger):
         if self._states.fixed:
             return f"no idle slice of at least {vgpus} vGPUs"
         return f"no legal place for a slice of {vgpus} vGPUs beside those in use"
-
-    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
-        """An idle instance of the size, else a new one; ``None`` where there is no room."""
-        if configuration.vcpus > self.free_vcpus:
-            return None
-        gpu = self._gpu_for(configuration.vgpus)
-        if gpu < 0:
-            return None
-        step = self._now[gpu].steps[configuration.vgpus]
-        self._move(gpu, self._states.at(step.after))
-        setup_s = self._reconfiguration_s if step.made else 0.0
-        return self._book(gpu, configuration.vcpus, step.vgpus, step.slots, setup_s, step.profile)
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back; its instance stays, idle."""

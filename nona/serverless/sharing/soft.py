@@ -38,38 +38,19 @@ class SoftPool(Ledger):
         full = (u for u, n in zip(self._used, self._batches, strict=True) if n >= self._clients)
         return sum(self._most - u for u in full)
 
-    def fits(self, configuration: Configuration) -> bool:
-        """Whether the vCPUs are free, and one GPU has both the vGPUs and a place for a client."""
-        return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
+    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+        """A place beside the others."""
+        self._used[gpu] += configuration.vgpus
+        self._batches[gpu] += 1
+        return self._book(gpu, configuration.vcpus, configuration.vgpus)
 
-    def ready(self, configuration: Configuration) -> bool:
-        """Whether it fits: nothing is ever set up."""
-        return self.fits(configuration)
-
-    def why_not(self, configuration: Configuration) -> str:
-        """Which of the three is short."""
-        if self.fits(configuration):
-            return ""
-        if short := self._short_of_vcpus(configuration):
-            return short
-        vgpus = configuration.vgpus
+    def _why_no_gpu(self, vgpus: int) -> str:
         if vgpus > self._whole:
             return f"vGPUs short: a GPU has {self._whole}, {vgpus} needed"
         most = max((self._most - u for u in self._used), default=0)
         if vgpus > most:
             return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
         return f"clients: a GPU with room has all {self._clients} that it may have"
-
-    def take(self, configuration: Configuration, now_s: float) -> Lease | None:
-        """A place beside the others, or ``None``."""
-        if configuration.vcpus > self.free_vcpus:
-            return None
-        gpu = self._gpu_for(configuration.vgpus)
-        if gpu < 0:
-            return None
-        self._used[gpu] += configuration.vgpus
-        self._batches[gpu] += 1
-        return self._book(gpu, configuration.vcpus, configuration.vgpus)
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back."""

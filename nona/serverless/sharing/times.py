@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nona.serverless.configuration import Configuration
 from nona.serverless.function import Function, LawTimes
 from nona.serverless.sharing.pool import Pool
-from nona.serverless.sharing.registry import make_pool
+from nona.serverless.sharing.registry import kinds_of_pool
 from nona.serverless.system import ServerlessSystem
 
 
@@ -38,7 +38,7 @@ def crowded_seconds(system: ServerlessSystem) -> NDArray[np.float64]:
 
     What a careful profile shows: without coupling it is the time alone.
     """
-    pools = [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+    pools = kinds_of_pool(system)
     factors = [np.array([pool.crowded(c) for c in system.space.configurations]) for pool in pools]
     slowest = [gpu_seconds(system, pool) * factor for pool, factor in zip(pools, factors, strict=True)]
     return np.asarray(np.max(slowest, axis=0), dtype=np.float64)

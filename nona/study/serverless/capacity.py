@@ -20,6 +20,7 @@ from nona.serverless.system import ServerlessSystem
 from nona.simulation.intervals import Interval
 from nona.sources import Sources
 from nona.study.numbers import with_value
+from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 
 Verdict = Literal["keeps", "misses", "open"]
@@ -166,10 +167,12 @@ def _judged(
 ) -> TriedNodes:
     """Simulate one count with more and more replications until its interval leaves the target."""
     replications = size.first
+    system = prepare_serverless(scenario, sources)
     while True:
         result = simulate_serverless_scenario(
             scenario,
             sources,
+            system=system,
             policies=(policy,),
             calls=size.calls,
             replications=replications,
@@ -179,7 +182,6 @@ def _judged(
         summary = result.summaries[policy]
         verdict = judged(summary.slo_hit_rate, target, summary.arrived, summary.state)
         if verdict != "open" or replications >= size.replications:
-            system = result.system
             return TriedNodes(
                 nodes, summary.slo_hit_rate, verdict, cluster_usd_hour(system), held_usd_hour(summary, system)
             )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nona.report.serverless.report import serverless_report
 from nona.scenario import Scenario
 from nona.scenario_serverless import ServerlessSpec
 from nona.serverless.checks import checks_of
@@ -49,6 +50,7 @@ def simulate_serverless_scenario(
     scenario: Scenario,
     sources: Sources = _NO_SOURCES,
     *,
+    system: ServerlessSystem | None = None,
     policies: Sequence[str] = (),
     calls: int | None = None,
     replications: int | None = None,
@@ -62,6 +64,8 @@ def simulate_serverless_scenario(
 
     Parameters
     ----------
+    system
+        What the scenario is prepared to, where that has been done already.
     policies
         Names, in place of the scenario's; options are those of the scenario's entry of that name.
     calls, replications
@@ -79,7 +83,7 @@ def simulate_serverless_scenario(
         When the scenario is not serverless, or a policy or option is not known.
     """
     begin = time.perf_counter()
-    system = prepare_serverless(scenario, sources)
+    system = prepare_serverless(scenario, sources) if system is None else system
     chosen = chosen_policies(scenario, policies)
     run = RunOptions(
         calls=scenario.simulation.jobs if calls is None else calls,
@@ -99,19 +103,35 @@ def simulate_serverless_scenario(
             for name, runs in records.items()
         },
         seconds=time.perf_counter() - begin,
-        setting={
-            "name": scenario.name,
-            "calls": run.calls,
-            "warmup": run.first,
-            "replications": count,
-            "seed": scenario.seed,
-            "sharing": system.sharing.mode,
-            "nodes": len(system.invokers),
-            "configurations": len(system.space),
-            "options": {p.name: {**p.defaults, **options} for p, options in chosen},
-            "notes": list(system.notes),
-        },
+        setting=_setting(scenario, system, run, count, chosen),
     )
+
+
+def _setting(
+    scenario: Scenario,
+    system: ServerlessSystem,
+    run: RunOptions,
+    replications: int,
+    policies: Sequence[tuple[Policy, Mapping[str, Any]]],
+) -> dict[str, Any]:
+    """What was run."""
+    return {
+        "name": scenario.name,
+        "calls": run.calls,
+        "warmup": run.first,
+        "replications": replications,
+        "seed": scenario.seed,
+        "sharing": system.sharing.mode,
+        "nodes": len(system.invokers),
+        "configurations": len(system.space),
+        "options": {p.name: {**p.defaults, **options} for p, options in policies},
+        "notes": list(system.notes),
+    }
+
+
+def report_of(result: ServerlessResult) -> dict[str, Any]:
+    """The report on a result, as plain data."""
+    return serverless_report(result.summaries, result.oracle, result.checks, result.seconds, result.setting)
 
 
 def told_oracle(

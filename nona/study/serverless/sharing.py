@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nona.scenario import Scenario
 from nona.serverless.engine.run import ServerlessProgress
 from nona.sources import Sources
+from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 
 MODES = ("mig-counter", "mig-geometry", "mps", "time-slicing")
@@ -32,13 +34,20 @@ def compare_sharing(
         As :func:`~nona.study.serverless.run.simulate_serverless_scenario` takes it.
     """
     found: dict[str, ServerlessResult] = {}
+    base = prepare_serverless(scenario, sources)
     for done, mode in enumerate(modes):
 
         def told(progress: ServerlessProgress, done: int = done, mode: str = mode) -> None:
             if on_progress is not None:
                 on_progress(mode, (done + progress.fraction) / len(modes), progress)
 
+        changed = with_sharing(scenario, mode)
+        sharing = base.sharing if changed.serverless is None else changed.serverless.sharing
         found[mode] = simulate_serverless_scenario(
-            with_sharing(scenario, mode), sources, on_progress=told if on_progress else None, **how
+            changed,
+            sources,
+            system=replace(base, sharing=sharing),
+            on_progress=told if on_progress else None,
+            **how,
         )
     return found

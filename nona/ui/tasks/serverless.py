@@ -12,7 +12,6 @@ from nona.hardware.geometry import board
 from nona.report.plain import plain
 from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.nodes import nodes_report
-from nona.report.serverless.report import serverless_report
 from nona.report.serverless.stories import story_rows
 from nona.scenario import Scenario
 from nona.scenario_file import scenario_from_mapping
@@ -22,7 +21,7 @@ from nona.study import SimulationProgress
 from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import ServerlessResult, chosen_policies, simulate_serverless_scenario
+from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import MODES, compare_sharing
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.serverless_live import PlatformWatch
@@ -37,14 +36,14 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run every policy; the result holds ``report``, ``layouts`` and ``stories``, all as plain data."""
     scenario, sources = _read(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
-    watch = PlatformWatch(
-        prepare_serverless(scenario, sources), [p.name for p, _ in chosen_policies(scenario)]
-    )
+    system = prepare_serverless(scenario, sources)
+    watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
     told = _teller(desk, watch)
     size = scenario.simulation
     result = simulate_serverless_scenario(
         scenario,
         sources,
+        system=system,
         workers=_processes(len(chosen_policies(scenario)) * size.jobs * size.replications),
         stories=STORIES,
         on_progress=told,
@@ -53,7 +52,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     return dict(
         plain(
             {
-                "report": reported(result),
+                "report": report_of(result),
                 "layouts": {
                     "mode": result.system.sharing.mode,
                     "applications": [a.name for a in result.system.applications],
@@ -90,7 +89,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         oracle=False,
         workers=_processes(int(spec["calls"]) * int(spec["replications"])),
     )
-    return dict(plain({"policy": spec["policy"], "reports": {m: reported(r) for m, r in found.items()}}))
+    return dict(plain({"policy": spec["policy"], "reports": {m: report_of(r) for m, r in found.items()}}))
 
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -140,11 +139,6 @@ def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
     rows = simulate_dag_schedulers(scenario, sources, on_progress=told)
     return dict(plain({"schedulers": rows}))
-
-
-def reported(result: ServerlessResult) -> dict[str, Any]:
-    """The report of a result."""
-    return serverless_report(result.summaries, result.oracle, result.checks, result.seconds, result.setting)
 
 
 def _read(spec: Mapping[str, Any]) -> tuple[Scenario, Sources]:
