@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.placement.slo.search import solve_sampled
+from nona.placement.sampled.choose import (
+    Improved,
+    by_response,
+    choose_placement,
+    has_large_interior,
+    local_answer,
+)
 from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -26,6 +32,7 @@ from nona.simulation.warmup import Warmup
 from nona.simulation.workers import ProcessPool
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study
+from nona.study.referee import decide
 from nona.study.runs import Runner, find_warmup, replicate
 
 SimulationProgress = ReplicationProgress
@@ -61,11 +68,15 @@ def place(
     solver: str = "parametric",
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
+    on_better: Improved = lambda placement: None,
 ) -> Placement:
-    """Solve the placement for the scenario's objective.
+    """Choose the placement for the scenario's objective.
 
+    ``mean-jct`` and ``slo`` solve the formula, then judge its optimum and others by sampled jobs
+    (:mod:`nona.placement.sampled.choose`); ``formula`` stops at the formula's optimum, the paper's problem.
     With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
     ``check`` is called now and then in a search that takes seconds; what it raises comes out.
+    ``on_better`` is called with every placement that is the best so far.
 
     Raises
     ------
@@ -74,10 +85,14 @@ def place(
     """
 
     def solved() -> Placement:
-        placement, objective = solve(study.system, solver), study.scenario.objective
-        if objective == "mean-jct":
-            return placement
-        return solve_sampled(study.system, placement, objective, check=check)
+        objective = study.scenario.objective
+        if objective == "mean-jct" and has_large_interior(study.system):
+            on_better(local_answer(study.system))  # the formula takes seconds there
+        optimum = solve(study.system, solver)
+        if objective == "formula":
+            return optimum
+        found = choose_placement(study.system, optimum, objective, check=check, on_better=on_better)
+        return decide(study.system, found, check)
 
     if cache is None or not study.key:
         return solved()
@@ -85,8 +100,13 @@ def place(
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
-    """Evaluate local and spread beside a placement."""
-    return Comparison(placement, steady_local(study), steady_spread(study))
+    """Local and spread beside a placement, all by the same measure: the response, or the formula."""
+    local, spread = steady_local(study), steady_spread(study)
+    if placement.formula is None:
+        return Comparison(placement, local, spread)
+    return Comparison(
+        placement, *(None if p is None else by_response(study.system, p) for p in (local, spread))
+    )
 
 
 def steady_local(study: Study) -> Placement | None:

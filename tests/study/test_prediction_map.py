@@ -13,6 +13,7 @@ from nona.cli import main
 from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
+from nona.placement.sampled.starts import blend
 from nona.report.figures.prediction_map import band, map_figure
 from nona.report.placements.response import response_report
 from nona.report.placements.response_text import response_finding, response_lines, response_rows
@@ -28,7 +29,7 @@ from nona.report.prediction_map.rows import (
 from nona.report.prediction_map.text import findings, map_text, title
 from nona.study.prediction_map import MapSettings, map_study, stored_map
 from nona.study.prediction_map.measure import measure
-from nona.study.prediction_map.points import LOADS, SCENARIOS, blend, names_of, point, splits
+from nona.study.prediction_map.points import LOADS, SCENARIOS, names_of, point, splits
 from nona.study.prediction_map.region import warning
 from nona.study.prediction_map.run import shipped_system
 from nona.system import Arrivals, Stream

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from nona.placement.feasibility import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import SubGraphPlacement
+from nona.placement.placement import Queries
 from nona.placement.prediction import predict
+from nona.placement.sampled.starts import blend
 from nona.placement.solve import solve
 from nona.system import Stream, System
 
-Queries = tuple[tuple[SubGraphPlacement, ...], ...]
 SCENARIOS = (
     "slides_example",
     "vision_language_8_servers",
@@ -52,23 +52,6 @@ LOADS: Mapping[str, Load] = {
     )
 }
 OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85")  # enough where no message is sent
-
-
-def blend(first: Queries, second: Queries, share: float) -> Queries:
-    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
-    return tuple(
-        tuple(_blend(a, b, share) for a, b in zip(row, other, strict=True))
-        for row, other in zip(first, second, strict=True)
-    )
-
-
-def _blend(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
-    chances: dict[object, float] = {}
-    for placed, weight in ((a, 1.0 - share), (b, share)):
-        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
-            chances[c] = chances.get(c, 0.0) + weight * p
-    kept = [c for c in dict.fromkeys((*a.configurations, *b.configurations)) if chances[c] > 0]
-    return SubGraphPlacement(a.subgraph, tuple(kept), np.array([chances[c] for c in kept]))
 
 
 def splits(queries: Queries) -> float:
