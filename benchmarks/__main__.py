@@ -19,7 +19,6 @@ LIBRARY = {  # parts of benchmarks
     "fork_join",
     "heap_loop",
     "idiomatic_simpy",
-    "large_networks",
     "machine",
     "placement_trials",
 }

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.large_networks import encoder_decoder, u_net
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.hardware.executor import executor_class
@@ -23,6 +22,8 @@ from nona.placement.messages import Link
 from nona.placement.shape import Shape, shapes_of
 from nona.samples import load_sample, sample_names
 from nona.study import prepare_model
+from nona.study.networks.encoder_decoder import encoder_decoder
+from nona.study.networks.u_net import u_net
 
 LINKS = {gbit: Link(gbit * 1e9 / 8, 20e-6) for gbit in (25, 200)}
 SHARES = (0.0, 0.05)

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.large_networks import encoder_decoder, u_net
 from nona.placement.model import shapes
 from nona.placement.solve import solve
 from nona.samples import sample_names
 from nona.scenario_file import scenario_from_mapping
 from nona.study import prepare
+from nona.study.networks.encoder_decoder import encoder_decoder
+from nona.study.networks.u_net import u_net
 from nona.system import System
 
 LOADS = (0.2, 0.5, 0.8)

@@ -41,6 +41,9 @@ class RunOptions:
         A name in :data:`~nona.simulation.engines.ENGINES`, or ``auto``: what is ready.
     timeline_jobs
         Measured jobs whose intervals are kept.
+    tail_jobs
+        Jobs that arrive after the measured ones until the run is cut off; ``None``: as many as can tell
+        an overloaded system from one that is slow, which costs a multiple of the run.
     run_on
         Whether a ready task of the same job runs before the queue of its executor.
     """
@@ -52,9 +55,17 @@ class RunOptions:
     timeline_jobs: int = 0
     run_on: bool = True
     record_jobs: int = 1_000_000
+    tail_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        lowest = {"jobs": 1, "warmup": 0, "replication": 0, "timeline_jobs": 0, "record_jobs": 1}
+        lowest = {
+            "jobs": 1,
+            "warmup": 0,
+            "replication": 0,
+            "timeline_jobs": 0,
+            "record_jobs": 1,
+            "tail_jobs": 0,
+        }
         for name, least in lowest.items():
             value = getattr(self, name)
             if value is not None and value < least:
@@ -102,8 +113,8 @@ def _size(system: System, options: RunOptions) -> RunSize:
         replication=options.replication,
         run_on=options.run_on,
         timeline_jobs=options.timeline_jobs,
-        tail_jobs=first + options.jobs + 1000,
-        tail_s=TAIL_WORK * largest_job_s(system),
+        tail_jobs=first + options.jobs + 1000 if options.tail_jobs is None else options.tail_jobs,
+        tail_s=TAIL_WORK * largest_job_s(system) if options.tail_jobs is None else 0.0,
         record_jobs=options.record_jobs,
     )
 
