@@ -9,6 +9,7 @@ from nona.errors import SimulationError
 from nona.schedulers import (
     expert,
     jsq_d,
+    least_loaded,
     local,
     nona_d2,
     nona_stochastic,
@@ -32,6 +33,7 @@ _MODULES = (
     spark_fifo,
     priority,
     jsq_d,
+    least_loaded,
     expert,
 )
 _registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}
