@@ -83,7 +83,7 @@ SCHEDULER = Scheduler(
     ),
     adaptation=(
         "Work is modelled seconds, waiting, running or promised; background counts with its mean, a running "
-        "task in full. The job's own time on each executor is added, so that a slow executor must be emptier. "
+        "task in full. The job's own time on each executor is added: a slow executor must be emptier. "
         "Of equals one with the fewest tasks, drawn. Executors that cannot hold the model are left out."
     ),
     decide=decide,

@@ -12,6 +12,7 @@ from nona.schedulers import (
     least_loaded,
     local,
     nona_d2,
+    nona_live,
     nona_stochastic,
     opportunistic,
     priority,
@@ -25,6 +26,7 @@ from nona.schedulers.base import Scheduler
 _MODULES = (
     nona_stochastic,
     nona_d2,
+    nona_live,
     local,
     spread,
     random_executor,
