@@ -14,11 +14,7 @@ from nona.placement.placement import Placement
 from nona.placement.sampled.choose import (
     Improved,
     by_response,
-    choose_placement,
-    has_large_interior,
-    local_answer,
 )
-from nona.placement.solve import solve
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool
@@ -31,8 +27,8 @@ from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.simulation.warmup import Warmup
 from nona.simulation.workers import ProcessPool
 from nona.study.cache import StudyCache
+from nona.study.placing import place_system
 from nona.study.preparation import Study
-from nona.study.referee import decide
 from nona.study.runs import Runner, find_warmup, replicate
 
 SimulationProgress = ReplicationProgress
@@ -70,29 +66,13 @@ def place(
     check: Callable[[], None] = lambda: None,
     on_better: Improved = lambda placement: None,
 ) -> Placement:
-    """Choose the placement for the scenario's objective.
+    """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
 
-    ``mean-jct`` and ``slo`` solve the formula, then judge its optimum and others by sampled jobs
-    (:mod:`nona.placement.sampled.choose`); ``formula`` stops at the formula's optimum, the paper's problem.
     With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
-    ``check`` is called now and then in a search that takes seconds; what it raises comes out.
-    ``on_better`` is called with every placement that is the best so far.
-
-    Raises
-    ------
-    PlacementError
-        When there is none.
     """
 
     def solved() -> Placement:
-        objective = study.scenario.objective
-        if objective == "mean-jct" and has_large_interior(study.system):
-            on_better(local_answer(study.system))  # the formula takes seconds there
-        optimum = solve(study.system, solver)
-        if objective == "formula":
-            return optimum
-        found = choose_placement(study.system, optimum, objective, check=check, on_better=on_better)
-        return decide(study.system, found, check)
+        return place_system(study.system, study.scenario.objective, solver, check, on_better)
 
     if cache is None or not study.key:
         return solved()

@@ -13,7 +13,7 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Queries
 from nona.placement.prediction import predict
 from nona.placement.sampled.starts import blend
-from nona.placement.solve import solve
+from nona.study.placing import place_system
 from nona.system import Stream, System
 
 SCENARIOS = (
@@ -76,7 +76,7 @@ class Placed:
 def placed(system: System, name: str) -> Placed:
     """The placement called ``name`` for ``system``; ``nona`` is solved there."""
     if name == "nona":
-        solved = solve(system)
+        solved = place_system(system)
         return Placed(solved.queries, solved.class_shares)
     local, spread = local_placement(system).queries, spread_placement(system).queries
     return Placed(blend(local, spread, _SPREAD_SHARE[name]))
