@@ -8,11 +8,11 @@ from typing import Any
 
 from nona.report.decisions.verdicts import (
     FASTER,
-    GAIN,
     QUESTIONS,
     compared,
     counts,
     prediction_error,
+    promising,
     verdict,
     worst,
 )
@@ -77,12 +77,8 @@ def worst_rows(data: Data, key: str, most: int = 10) -> list[dict[str, Any]]:
 
 def missed_gains(data: Data, most: int = 10) -> list[dict[str, Any]]:
     """The cells in which the bound leaves much and nona does not gain, those that it leaves most first."""
-    cells = [
-        c
-        for c in compared(data, "blind")
-        if c["potential"] is not None and c["potential"] > GAIN and c["blind"]["ratio"] >= FASTER
-    ]
-    ordered = sorted(cells, key=lambda c: -c["potential"])[:most]
+    cells = [c for c in promising(data) if c["blind"]["ratio"] >= FASTER]
+    ordered = sorted(cells, key=lambda c: -c["potential"]["low"])[:most]
     return [_compared_row(cell, "blind") for cell in ordered]
 
 
@@ -97,8 +93,12 @@ def _compared_row(cell: Data, key: str) -> dict[str, Any]:
         "goal": verdict(answer, question.goal),
         "objective": time_text(placement["objective_s"]),
         "gap": or_dash(placement["gap"], lambda gap: share_text(gap, 1)),
-        "to gain at most": or_dash(cell["potential"], lambda share: share_text(max(share, 0.0), 1)),
+        "to gain at most": or_dash(cell["potential"], _potential),
     }
+
+
+def _potential(found: Data) -> str:
+    return share_text(max(found["value"], 0.0), 1)
 
 
 def cell_rows(data: Data) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ def _cell_row(cell: Data) -> dict[str, Any]:
     placement = cell.get("placement", {})
     row["objective"] = time_text(placement.get("objective_s"))
     row["gap"] = or_dash(placement.get("gap"), lambda gap: share_text(gap, 1))
-    row["to gain at most"] = or_dash(cell.get("potential"), lambda share: share_text(max(share, 0.0), 1))
+    row["to gain at most"] = or_dash(cell.get("potential"), _potential)
     row["placed in"] = time_text(placement.get("seconds"))
     for name, held in cell.get("schedulers", {}).items():
         row[name] = time_text(held.get("mean_s"))

@@ -42,7 +42,7 @@ def compared(data: Data, key: str) -> list[Data]:
 
 
 def verdict(answer: Data, goal: float) -> str:
-    """``met``: at most ``goal``; ``missed``: above it with the whole interval; ``open``: above it, not surely.
+    """``met``: at most ``goal``; ``missed``: its whole interval lies above; ``open``: above, but not surely.
 
     >>> [verdict({"ratio": r, "low": r - 0.01}, 1.01) for r in (0.9, 1.015, 1.2)]
     ['met', 'open', 'missed']
@@ -62,8 +62,12 @@ def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
 
 
 def promising(data: Data) -> list[Data]:
-    """Cells in which the bound leaves more than :data:`GAIN` to be gained over the best other."""
-    return [c for c in compared(data, "blind") if c["potential"] is not None and c["potential"] > GAIN]
+    """Cells in which the bound leaves, surely, more than :data:`GAIN` to be gained over the best other."""
+    return [
+        c
+        for c in compared(data, "blind")
+        if c["potential"] is not None and c["potential"]["low"] is not None and c["potential"]["low"] > GAIN
+    ]
 
 
 def gained(cells: Iterable[Data]) -> int:

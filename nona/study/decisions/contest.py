@@ -76,6 +76,14 @@ def is_precise(ratio: Ratio) -> bool:
     return (ratio.high - ratio.low) / 2 <= max(PRECISE, SHARE * abs(ratio.value - 1.0))
 
 
+def reason(records: Records) -> str:
+    """Why a run has no steady state, in a few words."""
+    executors, link = records.offered
+    if max(executors, link) >= 1:
+        return f"offered to {'the link' if link > executors else 'executors'}: {max(executors, link):.2f}"
+    return "jobs left behind"
+
+
 @dataclass(eq=False)
 class Contest:
     """The runs so far: scheduler → mean JCT of each run; schedulers without a steady state → the reason."""
@@ -154,7 +162,7 @@ class Contest:
         records = simulate_run(self.system, *self.chosen[name], replace(PILOT, engine=self.effort.engine))
         unfinished = records.jobs - int(records.tally.completed.sum())
         if max(records.offered) >= 1 or unfinished:
-            self.reasons[name] = records.state_reason or "More is offered than can be served."
+            self.reasons[name] = reason(records)
         return name not in self.reasons
 
     def _repeat(self, name: str, until: int) -> None:
@@ -163,7 +171,7 @@ class Contest:
         while len(means) < until and name not in self.reasons:
             records = self._run(name, len(means))
             if records.state == "overloaded":
-                self.reasons[name] = records.state_reason
+                self.reasons[name] = reason(records)
                 return
             measured = Measured([records], [None] * len(self.system.queries))
             if not means:

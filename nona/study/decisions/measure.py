@@ -11,7 +11,7 @@ from nona.placement.placement import Placement
 from nona.report.plain import number
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.study.decisions.cells import Cell
-from nona.study.decisions.contest import Answer, Contest, Effort, Question
+from nona.study.decisions.contest import Answer, Contest, Effort, Entrant, Question
 from nona.study.decisions.workloads import Workload, cell_scenario
 from nona.study.preparation import Study, prepare
 from nona.study.run import place, steady_spread
@@ -24,7 +24,7 @@ SHORTEST, LONGEST = 2000, 20_000  # jobs of a run
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is simulated: about ``tasks`` tasks in a run, or ``jobs`` jobs; the rest as in :class:`Effort`."""
+    """How much is simulated: about ``tasks`` tasks in a run, or ``jobs`` jobs; else as in :class:`Effort`."""
 
     tasks: int = 400_000
     jobs: int | None = None
@@ -40,7 +40,8 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> dict[s
     half-width of its 95 % interval and the number of runs, or why there is no steady state; ``blind``: nona
     over the best of the others that see no queue; ``live``: nona-live over the best of all others, ``None``
     where it is not there; ``potential``: 1 − lower bound / mean of the best other that sees no queue, the
-    share of its time that any placement can save at the most; ``seconds``.
+    share of its time that any placement can save at the most (``low``: with the lower end of that mean's
+    interval); ``seconds``.
     """
     begin = time.perf_counter()
     study = prepare(cell_scenario(workload, cell, seed))
@@ -53,15 +54,13 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> dict[s
     contest.hold()
     questions = {question.who: contest.answer(question) for question in contest.questions}
     blind = questions[REFERENCE]
-    best_s = None if blind is None else contest.entrant(blind.best).mean_s
-    bound_s = number(placement.lower_bound_s)
     return {
         "jobs": contest.effort.jobs,
         "placement": placement_figures(placement) | {"seconds": placed_s},
         "schedulers": {name: _entrant(contest, name) for name in (*contest.chosen, *_unheld(contest))},
         "blind": _answer(blind),
         "live": _answer(questions.get(LIVE)),
-        "potential": None if best_s is None or bound_s is None else 1.0 - bound_s / best_s,
+        "potential": None if blind is None else _potential(placement, contest.entrant(blind.best)),
         "seconds": time.perf_counter() - begin,
     }
 
@@ -102,7 +101,7 @@ def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
     reasons = {}
     if steady_spread(study) is None:
-        reasons["spread"] = "By the formula link or executors get more than they can serve."
+        reasons["spread"] = "more than link or executors can serve, by formula"
     chosen = {}
     for name in known:
         scheduler = get_scheduler(name)
@@ -113,6 +112,16 @@ def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     if LIVE in known:
         questions.append(Question(LIVE, tuple(n for n in known if n != LIVE)))
     return Contest(study.system, chosen, effort, questions, reasons=reasons)
+
+
+def _potential(placement: Placement, best: Entrant) -> dict[str, float | None] | None:
+    if number(placement.lower_bound_s) is None:
+        return None
+    low_s = best.mean_s - best.half_width_s
+    return {
+        "value": 1.0 - placement.lower_bound_s / best.mean_s,
+        "low": number(1.0 - placement.lower_bound_s / low_s),
+    }
 
 
 def _unheld(contest: Contest) -> list[str]:

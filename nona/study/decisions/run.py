@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ def planned(settings: DecisionSettings) -> list[Task]:
     return tasks
 
 
-def _about(settings: DecisionSettings, size: Size) -> Mapping[str, Any]:
+def _about(settings: DecisionSettings, size: Size) -> dict[str, Any]:
     return {
         "study": "decisions",
         "command": _command(settings),
