@@ -1,4 +1,4 @@
-"""Validation: modelled times, the prediction, queueing theory, self-checks and the paper's evaluation."""
+"""Validation: modelled times, prediction, decisions, queueing theory, self-checks, the paper's evaluation."""
 
 import streamlit as st
 
@@ -8,8 +8,9 @@ from nona.ui.widgets.guide_link import guide_link
 
 state = current()
 st.caption(
-    "What stands behind the numbers of this app: modelled times beside published ones, predictions beside "
-    "simulations, the simulator beside queueing theory, and what must hold tried on this very machine."
+    "What stands behind the numbers of this app: modelled times beside published ones, predictions and "
+    "decisions beside simulations, the simulator beside queueing theory, and what must hold tried on this very "
+    "machine."
 )
 tabs = st.tabs(list(TABS), on_change="rerun", key="validation-tabs")
 for tab, draw in zip(tabs, TABS.values(), strict=True):

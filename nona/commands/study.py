@@ -15,12 +15,15 @@ from pathlib import Path
 import pandas as pd
 
 from nona.errors import NonaError
+from nona.report.decisions.rows import file_rows
+from nona.report.decisions.text import decisions_text
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study, stored_decisions
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study, stored_paper
 from nona.study.prediction_map import MapSettings, map_study, stored_map
@@ -160,6 +163,51 @@ def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, object]:
     return data
 
 
+def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
+    usual = DecisionSettings()
+    add = parser.add_argument
+    add("--network", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
+    add("--link", action="append", type=float, metavar="GBIT", help="only this speed; may be repeated")
+    add("--full", action="store_true", help="all 48 combinations for each network, not 12 of them")
+    add("--jobs", type=int, metavar="N", help="jobs measured per run, in place of about as many tasks each")
+    add("--replications", type=int, default=usual.replications, metavar="R", help="runs of a round")
+    add("--seed", type=int, default=usual.seed, help="of all runs")
+    add("--engine", default="compiled", help="compiled (default), simpy, or auto")
+    add("--workers", type=int, default=1, metavar="N", help="processes; results do not depend on it")
+    add("--csv", type=Path, metavar="FILE", help="also write one row per cell and scheduler")
+    add("--shipped", action="store_true", help="show the results that ship with the program; run nothing")
+
+
+def _decisions(arguments: argparse.Namespace) -> None:
+    """Simulate what is placed beside the other schedulers, or show the shipped results."""
+    check_places(arguments.csv)
+    if arguments.workers < 1:
+        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
+    data = stored_decisions() if arguments.shipped else _run_decisions(arguments)
+    if arguments.csv:
+        write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
+    print(json.dumps(data, allow_nan=False) if arguments.json else decisions_text(data))
+
+
+def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, object]:
+    def told(progress: DecisionProgress) -> None:
+        tell(progress.fraction, progress.text)
+
+    usual = DecisionSettings()
+    settings = DecisionSettings(
+        networks=tuple(arguments.network),
+        links=tuple(arguments.link or usual.links),
+        full=arguments.full,
+        jobs=arguments.jobs,
+        replications=arguments.replications,
+        seed=arguments.seed,
+    )
+    data = decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return data
+
+
 STUDIES: Mapping[str, ShippedStudy] = {
     s.name: s
     for s in (
@@ -174,6 +222,12 @@ STUDIES: Mapping[str, ShippedStudy] = {
             "the prediction against the simulation, over load, background, locality and models",
             _map_arguments,
             _map,
+        ),
+        ShippedStudy(
+            "decisions",
+            "the placement simulated beside the other schedulers: every sample, and networks made by rule",
+            _decisions_arguments,
+            _decisions,
         ),
         ShippedStudy(
             "serverless",

@@ -31,6 +31,7 @@ CHOICES = (
     "difference-baseline",
     "effort",
     "map-measure",
+    "decisions-question",
     "model-tabs",
     "placed-model",
     "placed-subgraph-*",

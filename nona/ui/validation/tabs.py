@@ -11,6 +11,7 @@ from nona.cost.validation_text import WEAK_POINTS, reading
 from nona.report.figures.validation import validation_figure
 from nona.ui.session.state import AppState
 from nona.ui.validation.check_views import check_section
+from nona.ui.validation.decisions_views import decisions_section
 from nona.ui.validation.paper_views import paper_section
 from nona.ui.validation.prediction_views import prediction_section
 from nona.ui.validation.theory_views import theory_section
@@ -79,6 +80,15 @@ def _prediction(state: AppState) -> None:
     st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 
 
+def _decisions(state: AppState) -> None:
+    st.subheader("Decisions, simulated")
+    st.markdown(
+        "Does the placement win when it is simulated? Every sample, and networks made by rule that were not "
+        "looked at when the solver was built, over speeds of the link, background on it and load."
+    )
+    decisions_section()
+
+
 def _theory(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
@@ -107,6 +117,7 @@ def _paper(state: AppState) -> None:
 TABS: Mapping[str, Callable[[AppState], None]] = {
     "Modelled times": _times,
     "Prediction": _prediction,
+    "Decisions": _decisions,
     "Theory": _theory,
     "Self-checks": _checks,
     "The paper": _paper,

@@ -1,0 +1,1 @@
+"""The study of decisions, as verdicts, rows and words."""

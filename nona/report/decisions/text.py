@@ -1,0 +1,157 @@
+"""What the study found, in words made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from nona.report.decisions.rows import missed_gains, network_rows, ratio_words, where, worst_rows
+from nona.report.decisions.verdicts import (
+    FASTER,
+    GAIN,
+    GOAL,
+    LIVE_GOAL,
+    QUESTIONS,
+    WITHIN,
+    compared,
+    counts,
+    gained,
+    predicted_cells,
+    promising,
+    worst,
+)
+from nona.report.text import share_text, table
+from nona.units import format_time
+
+Data = Mapping[str, Any]
+HOW = (
+    "Each network, alone or in a mix, is placed and simulated on 16 A100 servers; all schedulers get the same "
+    "jobs. A ratio is a mean completion time over that of the best rival, with the 95 % interval of the "
+    "paired runs. The best rival is chosen in the same runs, which favours it a little."
+)
+
+
+def title(data: Data, key: str = "blind") -> str:
+    """The main finding in one sentence.
+
+    >>> cell = {"link": 25.0, "blind": {"ratio": 0.9, "low": 0.8}}
+    >>> title({"cells": [cell]})
+    'nona is at most 1 % slower than the best other scheduler that sees no queue in 1 of 1 cells'
+    """
+    question, cells = QUESTIONS[key], compared(data, key)
+    if not cells:
+        return f"{question.name} was not simulated"
+    met = counts(cells, key, question.goal)["met"]
+    slower = share_text(question.goal - 1)
+    return f"{question.name} is at most {slower} slower than {question.rivals} in {met} of {len(cells)} cells"
+
+
+def heat_title(data: Data, key: str = "blind") -> str:
+    """Where the largest ratio is."""
+    cells = worst(data, key, 1)
+    if not cells:
+        return f"{QUESTIONS[key].name} was not simulated"
+    return f"The largest ratio is {cells[0][key]['ratio']:.3g}: {where(cells[0])}"
+
+
+def findings(data: Data) -> list[str]:
+    """Counts and the worst cells of both questions, what was gained, and how good the predictions were."""
+    lines = [line for key in QUESTIONS for line in _question(data, key)]
+    hopeful = promising(data)
+    if hopeful:
+        lines.insert(
+            1,
+            f"Where the lower bound leaves more than {share_text(GAIN)} to be gained over the best other "
+            f"({len(hopeful)} cells), nona takes less than {FASTER} of its time in {gained(hopeful)}. The "
+            "bound says what no placement can surpass, not what one can reach.",
+        )
+    return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
+
+
+def _question(data: Data, key: str) -> list[str]:
+    question, cells = QUESTIONS[key], compared(data, key)
+    if not cells:
+        return [f"{question.name} is not among the schedulers of this run."]
+    goals = (GOAL,) if key == "blind" else (GOAL, LIVE_GOAL)
+    parts = []
+    for goal in goals:
+        found = counts(cells, key, goal)
+        parts.append(
+            f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
+            + (f", not surely so in {found['open']}" if found["open"] else "")
+        )
+    (last,) = worst(data, key, 1)
+    return [
+        f"{question.name} over {question.rivals}: {'; '.join(parts)}. Median "
+        f"{median(c[key]['ratio'] for c in cells):.3f}; the largest is {ratio_words(last[key])} against "
+        f"{last[key]['best']} ({where(last)})."
+    ]
+
+
+def _predictions(data: Data) -> list[str]:
+    found = predicted_cells(data)
+    if not found:
+        return []
+    close = sum(abs(e) <= WITHIN for e, _ in found)
+    error, cell = max(found, key=lambda pair: abs(pair[0]))
+    return [
+        f"The placement's objective is within {share_text(WITHIN)} of nona's simulated mean in {close} of "
+        f"{len(found)} cells; it is furthest off by {share_text(error, sign='+')} ({where(cell)})."
+    ]
+
+
+def _placing(data: Data) -> list[str]:
+    cells = [c for c in data["cells"] if "placement" in c and c["link"] is not None]
+    if not cells:
+        return []
+    slowest = max(cells, key=lambda c: c["placement"]["seconds"])
+    gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
+    lines = [
+        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} in half of the cells, "
+        f"at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
+    ]
+    if gaps:
+        gap, cell = max(gaps, key=lambda pair: pair[0])
+        within = sum(g <= GAIN for g, _ in gaps)
+        lines.append(
+            f"The gap between objective and lower bound is at most {share_text(GAIN)} in {within} of "
+            f"{len(gaps)} cells; the largest is {share_text(gap, 1)} ({where(cell)})."
+        )
+    return lines
+
+
+def _unsteady(data: Data) -> list[str]:
+    counted: dict[str, int] = {}
+    for cell in data["cells"]:
+        for name, held in cell.get("schedulers", {}).items():
+            counted[name] = counted.get(name, 0) + ("reason" in held)
+    told = ", ".join(f"{name} in {n}" for name, n in counted.items() if n)
+    lines = [f"Without a steady state: {told} of {len(data['cells'])} cells."] if told else []
+    failed = [c for c in data["cells"] if "error" in c]
+    return [*lines, *(f"Not placed: {where(c)}: {c['error']}" for c in failed)]
+
+
+def provenance(data: Data) -> str:
+    """Where the numbers come from."""
+    about = data["about"]
+    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['tasks']:,} tasks"
+    return (
+        f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
+        f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads where nothing can be sent), "
+        f"{about['replications']} to {about['most']} runs of {size}, {format_time(about['seconds'])} with "
+        f"{about['workers']} process{'es' if about['workers'] > 1 else ''}, {about['cluster']}."
+    )
+
+
+def decisions_text(data: Data) -> str:
+    """What ``nona study decisions`` prints."""
+    parts = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
+    for heading, rows in (
+        ("By network", network_rows(data)),
+        ("nona: the largest ratios", worst_rows(data, "blind")),
+        ("nona: most left by the bound and not gained", missed_gains(data)),
+        ("nona-live: the largest ratios", worst_rows(data, "live")),
+    ):
+        parts += ["", heading, table(rows, list(rows[0]))] if rows else []
+    return "\n".join([*parts, "", HOW, provenance(data)])

@@ -1,0 +1,98 @@
+"""Whether a ratio keeps to its goal, as far as its interval can tell, and how many do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Data = Mapping[str, Any]
+GOAL = 1.01  # a ratio of at most that is as good as the best
+LIVE_GOAL = 1.02
+GAIN, FASTER = 0.05, 0.99  # where the bound leaves more than the first, the ratio shall be below the second
+WITHIN = 0.10  # of the simulated mean: a prediction that is close
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a ratio of the data compares: ``name`` over the best of ``rivals``."""
+
+    key: str
+    name: str
+    rivals: str
+    goal: float
+
+
+QUESTIONS: Mapping[str, Question] = {
+    q.key: q
+    for q in (
+        Question("blind", "nona", "the best other scheduler that sees no queue", GOAL),
+        Question("live", "nona-live", "the best of all other schedulers", LIVE_GOAL),
+    )
+}
+
+
+def compared(data: Data, key: str) -> list[Data]:
+    """The cells that answer a question: there is a ratio, and for ``blind`` something to distribute."""
+    return [
+        cell
+        for cell in data["cells"]
+        if cell.get(key) is not None and (key == "live" or cell["link"] is not None)
+    ]
+
+
+def verdict(answer: Data, goal: float) -> str:
+    """``met``: at most ``goal``; ``missed``: its whole interval lies above; ``open``: above, but not surely.
+
+    >>> [verdict({"ratio": r, "low": r - 0.01}, 1.01) for r in (0.9, 1.015, 1.2)]
+    ['met', 'open', 'missed']
+    """
+    if answer["ratio"] <= goal:
+        return "met"
+    low = answer["low"]
+    return "missed" if low is not None and low > goal else "open"
+
+
+def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
+    """Verdict → number of cells."""
+    found = dict.fromkeys(("met", "open", "missed"), 0)
+    for cell in cells:
+        found[verdict(cell[key], goal)] += 1
+    return found
+
+
+def promising(data: Data) -> list[Data]:
+    """Cells in which the bound leaves, surely, more than :data:`GAIN` to be gained over the best other."""
+    return [
+        c
+        for c in compared(data, "blind")
+        if c["potential"] is not None and c["potential"]["low"] is not None and c["potential"]["low"] > GAIN
+    ]
+
+
+def gained(cells: Iterable[Data]) -> int:
+    """In how many cells nona takes less than :data:`FASTER` of the best other's time."""
+    return sum(c["blind"]["ratio"] < FASTER for c in cells)
+
+
+def worst(data: Data, key: str, most: int = 10) -> list[Data]:
+    """The cells with the largest ratios, the largest first."""
+    return sorted(compared(data, key), key=lambda c: -c[key]["ratio"])[:most]
+
+
+def prediction_error(cell: Data) -> float | None:
+    """(objective − simulated mean of nona) / simulated; ``None`` without a steady state."""
+    simulated = cell.get("schedulers", {}).get("nona", {}).get("mean_s")
+    predicted = cell.get("placement", {}).get("objective_s")
+    return predicted / simulated - 1.0 if simulated and predicted is not None else None
+
+
+def predicted_cells(data: Data) -> Sequence[tuple[float, Data]]:
+    """(error, cell) of every cell whose prediction can be compared."""
+    pairs = [(prediction_error(c), c) for c in data["cells"]]
+    return [(e, c) for e, c in pairs if e is not None]
+
+
+def family_of(data: Data, cell: Data) -> str:
+    """The family of a cell's network."""
+    return str(data["networks"][cell["network"]]["family"])

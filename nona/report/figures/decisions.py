@@ -1,0 +1,108 @@
+"""Figures of the study of decisions: every ratio in order with its interval, and where they are large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.decisions.rows import heat, ratio_words, where
+from nona.report.decisions.verdicts import QUESTIONS, compared, family_of
+from nona.report.figures.style import QUIET, colours, figure, text
+from nona.report.text import share_text
+
+Data = Mapping[str, Any]
+FULL = 1.25  # a ratio from which on a cell has the full colour
+SYMBOLS = (
+    "circle",
+    "square",
+    "diamond",
+    "cross",
+    "triangle-up",
+    "x",
+    "star",
+    "pentagon",
+    "hexagon",
+    "bowtie",
+)
+
+
+def ratios_figure(data: Data, key: str) -> go.Figure:
+    """Every cell's ratio with its interval, a colour and a symbol for each family, the smallest first.
+
+    On a logarithmic axis twice as long and half as long are equally far from 1; the dashed line is the goal.
+    """
+    cells = sorted(compared(data, key), key=lambda c: c[key]["ratio"])
+    families = list(dict.fromkeys(str(n["family"]) for n in data["networks"].values()))
+    colour = colours(families)
+    made = figure(430)
+    for number, family in enumerate(families):
+        own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c) == family]
+        if own:
+            made.add_scatter(
+                x=[rank for rank, _ in own],
+                y=[c[key]["ratio"] for _, c in own],
+                error_y=_whiskers([c[key] for _, c in own]),
+                name=text(family),
+                mode="markers",
+                marker={"size": 7, "color": colour[family], "symbol": SYMBOLS[number % len(SYMBOLS)]},
+                customdata=[f"{text(where(c))}<br>{ratio_words(c[key])} {c[key]['best']}" for _, c in own],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+    made.update_xaxes(title="cells, the smallest ratio first")
+    made.update_yaxes(
+        type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best other (log)"
+    )
+    made.add_hline(y=1.0, line={"color": QUIET, "width": 1})
+    made.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
+    return made
+
+
+def _whiskers(answers: list[Data]) -> dict[str, Any]:
+    up = [0.0 if a["high"] is None else a["high"] - a["ratio"] for a in answers]
+    down = [0.0 if a["low"] is None else a["ratio"] - a["low"] for a in answers]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": up,
+        "arrayminus": down,
+        "thickness": 1,
+        "width": 0,
+    }
+
+
+def heat_figure(data: Data, key: str) -> go.Figure:
+    """Link across, its background up: the median ratio there as colour, with the largest below it."""
+    links, backgrounds, ratios = heat(data, key)
+    made = figure(150 + 62 * len(backgrounds), legend=False)
+    middle = [[median(found) if found else None for found in row] for row in ratios]
+    made.add_heatmap(
+        x=[f"{link:g} Gbit/s" for link in links],
+        y=[share_text(b) for b in backgrounds],
+        z=middle,
+        zmid=1.0,
+        zmin=2.0 - FULL,
+        zmax=FULL,
+        colorscale=[(0.0, "#14a394"), (0.5, "#8390a6"), (1.0, "#e25555")],
+        text=[[_cell_text(found) for found in row] for row in ratios],
+        texttemplate="%{text}",
+        hovertemplate="%{x}, background %{y}<br>%{text}<extra></extra>",
+        hoverongaps=False,
+        xgap=2,
+        ygap=2,
+        colorbar={"title": {"text": "median", "side": "top"}, "thickness": 10},
+    )
+    made.update_xaxes(title="the link", showgrid=False, type="category")
+    made.update_yaxes(title="background on it", showgrid=False, type="category")
+    return made
+
+
+def _cell_text(found: list[float]) -> str:
+    """Median, largest, and of how many.
+
+    >>> _cell_text([0.5, 1.0, 1.2])
+    '1.00<br>largest 1.20 of 3'
+    """
+    return f"{median(found):.2f}<br>largest {max(found):.2f} of {len(found)}" if found else ""

@@ -1,0 +1,11 @@
+"""Does the placement win when it is simulated? Every sample and network, simulated: ``nona study decisions``.
+
+Each network alone and some together, on 16 servers, over speeds of the link, background on it and
+load of the executors; what ``nona`` samples from against the other schedulers that see no queue, and
+``nona-live`` against all. One run of it ships with the program.
+"""
+
+from nona.study.decisions.run import DecisionProgress, DecisionSettings, decisions_study
+from nona.study.decisions.stored import stored_decisions
+
+__all__ = ["DecisionProgress", "DecisionSettings", "decisions_study", "stored_decisions"]

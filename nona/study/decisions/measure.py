@@ -1,0 +1,142 @@
+"""One cell of the study: the placement, the schedulers simulated, the two ratios, what could be gained."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from nona.errors import PlacementError
+from nona.placement.placement import Placement
+from nona.report.plain import number
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.study.decisions.cells import Cell
+from nona.study.decisions.contest import Answer, Contest, Effort, Entrant, Question
+from nona.study.decisions.workloads import Workload, cell_scenario
+from nona.study.preparation import Study, prepare
+from nona.study.run import place, steady_spread
+
+BLIND = ("nona", "local", "spread", "expert")  # see no queue
+AWARE = ("nona-live", "least-loaded", "nona-d2", "jsq-d", "opportunistic", "spark-fair")
+REFERENCE, LIVE = "nona", "nona-live"
+SHORTEST, LONGEST = 2000, 20_000  # jobs of a run
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is simulated: about ``tasks`` tasks in a run, or ``jobs`` jobs; else as in :class:`Effort`."""
+
+    tasks: int = 400_000
+    jobs: int | None = None
+    replications: int = 5
+    most: int = 25
+    engine: str = "compiled"
+
+
+def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> dict[str, Any]:
+    """Place and simulate a cell: its row of the data.
+
+    Keys: ``jobs`` of a run; ``placement`` (:func:`placement_figures`); ``schedulers``: mean JCT with the
+    half-width of its 95 % interval and the number of runs, or why there is no steady state; ``blind``: nona
+    over the best of the others that see no queue; ``live``: nona-live over the best of all others, ``None``
+    where it is not there; ``potential``: 1 − lower bound / mean of the best other that sees no queue, the
+    share of its time that any placement can save at the most (``low``: with the lower end of that mean's
+    interval); ``seconds``.
+    """
+    begin = time.perf_counter()
+    study = prepare(cell_scenario(workload, cell, seed))
+    try:
+        placement = place(study)
+    except PlacementError as error:
+        return {"error": str(error), "seconds": time.perf_counter() - begin}
+    placed_s = time.perf_counter() - begin
+    contest = contest_of(study, placement, effort(study, cell, size))
+    contest.hold()
+    questions = {question.who: contest.answer(question) for question in contest.questions}
+    blind = questions[REFERENCE]
+    return {
+        "jobs": contest.effort.jobs,
+        "placement": placement_figures(placement) | {"seconds": placed_s},
+        "schedulers": {name: _entrant(contest, name) for name in (*contest.chosen, *_unheld(contest))},
+        "blind": _answer(blind),
+        "live": _answer(questions.get(LIVE)),
+        "potential": None if blind is None else _potential(placement, contest.entrant(blind.best)),
+        "seconds": time.perf_counter() - begin,
+    }
+
+
+def placement_figures(placement: Placement) -> dict[str, Any]:
+    """What a placement says of itself: objective and bounds (s), gap, utilisation of link and executors."""
+    predicted = placement.prediction
+    return {
+        "objective_s": placement.objective_s,
+        "lower_bound_s": placement.lower_bound_s,
+        "global_bound_s": placement.global_bound_s,
+        "gap": placement.gap,
+        "link": predicted.network_utilization,
+        "executors": predicted.compute_utilization,
+        "solver": placement.solver,
+    }
+
+
+def effort(study: Study, cell: Cell, size: Size) -> Effort:
+    """Jobs for about as many tasks in every cell; the warm-up grows with the load.
+
+    The relaxation time of M/D/1 at load ρ is about ρ/(1 − ρ)² services, 20 at 0.8; the warm-up is twice
+    as long on every executor, and at least a tenth of the jobs.
+
+    Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
+    Advances in Applied Probability 19, 1987 (recollected).
+    """
+    system = study.system
+    each = sum(q.rate * len(q.tasks) for q in system.queries) / system.total_rate
+    jobs = size.jobs or min(max(round(size.tasks / each), SHORTEST), LONGEST)
+    services = 2.0 * cell.load / (1.0 - cell.load) ** 2
+    warmup = max(round(services * system.executors), jobs // 10)
+    return Effort(jobs, warmup, size.replications, max(size.most, size.replications), size.engine)
+
+
+def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
+    """The contest between all schedulers of the study that this version has."""
+    known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
+    reasons = {}
+    if steady_spread(study) is None:
+        reasons["spread"] = "more than link or executors can serve, by formula"
+    chosen = {}
+    for name in known:
+        scheduler = get_scheduler(name)
+        given = placement if scheduler.needs_placement else None
+        if name not in reasons:
+            chosen[name] = (scheduler, scheduler.prepare(study.system, given, {}))
+    questions = [Question(REFERENCE, tuple(n for n in known if n in BLIND and n != REFERENCE))]
+    if LIVE in known:
+        questions.append(Question(LIVE, tuple(n for n in known if n != LIVE)))
+    return Contest(study.system, chosen, effort, questions, reasons=reasons)
+
+
+def _potential(placement: Placement, best: Entrant) -> dict[str, float | None] | None:
+    if number(placement.lower_bound_s) is None:
+        return None
+    low_s = best.mean_s - best.half_width_s
+    return {
+        "value": 1.0 - placement.lower_bound_s / best.mean_s,
+        "low": number(1.0 - placement.lower_bound_s / low_s),
+    }
+
+
+def _unheld(contest: Contest) -> list[str]:
+    return [name for name in contest.reasons if name not in contest.chosen]
+
+
+def _entrant(contest: Contest, name: str) -> dict[str, Any]:
+    found = contest.entrant(name)
+    if found.reason:
+        return {"reason": found.reason}
+    return {"mean_s": found.mean_s, "half_width_s": number(found.half_width_s), "runs": found.runs}
+
+
+def _answer(answer: Answer | None) -> dict[str, Any] | None:
+    if answer is None:
+        return None
+    ratio = answer.ratio
+    return {"best": answer.best, "ratio": ratio.value, "low": ratio.low, "high": ratio.high, "pairs": ratio.n}

@@ -1,0 +1,21 @@
+"""``python -m nona.study.decisions.page docs/decisions.md`` puts the stored results into the page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nona.report.decisions.page import with_results
+from nona.study.decisions.stored import stored_decisions
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Rewrite each file named, between its marks."""
+    for name in arguments:
+        path = Path(name)
+        path.write_text(with_results(path.read_text("utf-8"), stored_decisions()), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

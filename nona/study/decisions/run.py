@@ -1,0 +1,144 @@
+"""The study itself: which cells, all of them run, at the end plain data with where it comes from."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.schedulers.registry import scheduler_names
+from nona.study.decisions.cells import LINKS, all_cells, fraction, loads_only
+from nona.study.decisions.measure import AWARE, BLIND, Size
+from nona.study.decisions.tasks import Cells, Task, run_cells
+from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
+from nona.study.outcome import now_text
+from nona.study.paper.stored import rounded
+
+DIGITS = 5
+FEWEST = 2  # runs of a round: below it no interval
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    """What is run: ``networks`` (all where it is empty) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
+
+    ``jobs`` of a run: so many that all cells have about as many tasks where it is ``None``.
+    ``replications``: runs of a round, of which there are several where schedulers are close.
+    """
+
+    networks: tuple[str, ...] = ()
+    links: tuple[float, ...] = LINKS
+    full: bool = False
+    jobs: int | None = None
+    replications: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("jobs", self.jobs, 100), ("replications", self.replications, FEWEST)):
+            if value is not None and value < least:
+                raise SimulationError(
+                    f"Study: {name}={value} must be at least {least}; give a larger number."
+                )
+        for network in self.networks:
+            if network not in workload_table():
+                raise SimulationError(
+                    f"Study: network {network!r} is none of it; choose from {', '.join(workload_table())}."
+                )
+        for link in self.links:
+            if link not in LINKS:
+                names = ", ".join(f"{known:g}" for known in LINKS)
+                raise SimulationError(f"Study: link={link:g} Gbit/s is none of it; choose from {names}.")
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionProgress:
+    """How far the study is, and the network of the last cell that is done."""
+
+    text: str
+    fraction: float
+
+
+def decisions_study(
+    settings: DecisionSettings | None = None,
+    *,
+    engine: str = "compiled",
+    workers: int = 1,
+    on_progress: Callable[[DecisionProgress], None] = lambda progress: None,
+) -> dict[str, Any]:
+    """Run the study; its plain data: ``about`` (provenance), ``networks`` (their facts), ``cells`` (rows).
+
+    Parameters
+    ----------
+    workers
+        Processes; but for the seconds, results do not depend on it.
+    on_progress
+        Called as cells are done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or DecisionSettings(), time.perf_counter()
+    tasks = planned(chosen)
+    size = Size(jobs=chosen.jobs, replications=chosen.replications, engine=engine)
+
+    def heard(done: int, name: str) -> None:
+        on_progress(DecisionProgress(f"{done} of {len(tasks)} cells, {name}", done / len(tasks)))
+
+    rows = run_cells(Cells(tuple(tasks), size, chosen.seed), workers, heard)
+    names = dict.fromkeys(name for name, _ in tasks)
+    about = _about(chosen, size) | {"workers": workers, "seconds": time.perf_counter() - begin}
+    networks = {name: facts(workload_table()[name]) for name in names}
+    found: dict[str, Any] = rounded({"about": about, "networks": networks, "cells": rows}, DIGITS)
+    return found
+
+
+def planned(settings: DecisionSettings) -> list[Task]:
+    """The cells of the study, network by network.
+
+    The part of a network's cells that is run depends on its place among all, not on which are chosen.
+    """
+    split = {name: distributes(workload) for name, workload in workload_table().items()}
+    numbers = {name: n for n, name in enumerate(name for name, can in split.items() if can)}
+    tasks: list[Task] = []
+    for name in settings.networks or tuple(split):
+        if not split[name]:
+            tasks += [(name, cell) for cell in loads_only()]
+            continue
+        cells = all_cells() if settings.full else fraction(numbers[name])
+        tasks += [(name, cell) for cell in cells if cell.link in settings.links]
+    return tasks
+
+
+def _about(settings: DecisionSettings, size: Size) -> dict[str, Any]:
+    return {
+        "study": "decisions",
+        "command": _command(settings),
+        "version": __version__,
+        "date": now_text(),
+        "seed": settings.seed,
+        "cluster": f"{SERVERS} {GPU}",
+        "cells": "all 48" if settings.full else "12 of 48, in turn by network",
+        "tasks": size.tasks if size.jobs is None else None,
+        "jobs": size.jobs,
+        "replications": size.replications,
+        "most": max(size.most, size.replications),
+        "schedulers": [n for n in (*BLIND, *AWARE) if n in scheduler_names()],
+    }
+
+
+def _command(settings: DecisionSettings) -> str:
+    usual = DecisionSettings()
+    words: Sequence[str] = [
+        *(w for name in settings.networks for w in ("--network", name)),
+        *(w for link in settings.links for w in ("--link", f"{link:g}") if settings.links != LINKS),
+        *(["--full"] if settings.full else []),
+        *(["--jobs", str(settings.jobs)] if settings.jobs is not None else []),
+        *(
+            ["--replications", str(settings.replications)]
+            if settings.replications != usual.replications
+            else []
+        ),
+        *(["--seed", str(settings.seed)] if settings.seed != usual.seed else []),
+    ]
+    return shlex.join(["nona", "study", "decisions", "--json", *words])

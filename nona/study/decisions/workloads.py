@@ -1,0 +1,110 @@
+"""What is placed: every sample alone, a few mixes, every generated network; and the scenario of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from nona.samples import description, manifest, workflows
+from nona.scenario import Scenario
+from nona.scenario_file import scenario_from_mapping
+from nona.study.decisions.cells import Cell
+from nona.study.networks import NETWORKS
+from nona.study.preparation import prepare
+from nona.system import System
+
+SERVERS, GPU = 16, "a100-40gb"
+LATENCY, MESSAGE = "20 us", "1 MB"
+_ANY = Cell(25.0, 0.0, 0.5)  # where nothing is sent any link will do
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Models that share the cluster, each with an equal share of the work."""
+
+    name: str
+    family: str
+    description: str
+    models: tuple[str, ...]
+
+
+def _mixes() -> tuple[Workload, ...]:
+    paper = ("alexnet", "resnet18", "vgg16", "densenet121", "gpt2")
+    seeing = ("resnet50", "vit_b_16", "bert_base", "gpt2")
+    return (
+        Workload("five_models", "mixes", "the five models of the paper", paper),
+        Workload("vision_language", "mixes", "two image and two language models", seeing),
+        Workload("all_workflows", "mixes", "all sample workflows", tuple(workflows())),
+    )
+
+
+@cache
+def workload_table() -> Mapping[str, Workload]:
+    """Name → workload: samples, workflows, mixes, generated networks.
+
+    >>> workload_table()["mixture_64"].family
+    'mixture of experts'
+    """
+    found = [
+        *(Workload(n, "sample networks", description(n), (n,)) for n in manifest()),
+        *(Workload(n, "sample workflows", description(n), (n,)) for n in workflows()),
+        *_mixes(),
+        *(Workload(n, g.family, g.description, (n,)) for n, g in NETWORKS.items()),
+    ]
+    return MappingProxyType({w.name: w for w in found})
+
+
+def cell_scenario(workload: Workload, cell: Cell, seed: int = 0) -> Scenario:
+    """The scenario of a cell: the rates bring its load to the executors, each model equally much of it.
+
+    Formula: rate_j = load · executors / (models · Σ task times of j).
+    """
+    alone = _system(workload)
+    share = cell.load * alone.executors / len(alone.queries)
+    return _scenario(workload, cell, [share / float(q.tasks.compute_s[0].sum()) for q in alone.queries], seed)
+
+
+def distributes(workload: Workload) -> bool:
+    """Whether some sub-graph has tasks between its root and its sink: else every task stays where it is."""
+    return any(s.interior for q in _system(workload).queries for s in q.decomposition.subgraphs)
+
+
+def facts(workload: Workload) -> dict[str, Any]:
+    """What a table says of a workload: its tasks, its largest interior, seconds and bytes of a query."""
+    queries = _system(workload).queries
+    return {
+        "family": workload.family,
+        "description": workload.description,
+        "models": list(workload.models),
+        "tasks": sum(len(q.tasks) for q in queries),
+        "interior": max((len(s.interior) for q in queries for s in q.decomposition.subgraphs), default=0),
+        "work_s": sum(float(q.tasks.compute_s[0].sum()) for q in queries) / len(queries),
+        "bytes": sum(float(q.tasks.tensor_bytes.sum()) for q in queries) / len(queries),
+    }
+
+
+def _system(workload: Workload) -> System:
+    """At one query a second of each model: what the models themselves are."""
+    return prepare(_scenario(workload, _ANY, [1.0] * len(workload.models), 0)).system
+
+
+def _scenario(workload: Workload, cell: Cell, rates: list[float], seed: int) -> Scenario:
+    link, background = cell.link or _ANY.link, cell.background or 0.0
+    rows = zip(workload.models, rates, strict=True)
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "name": workload.name,
+            "seed": seed,
+            "cluster": {
+                "servers": [{"count": SERVERS, "gpu": GPU}],
+                "network": {"capacity": f"{link:g} Gbit/s", "latency": LATENCY},
+            },
+            "background": {"network": {"utilization": background, "mean_size": MESSAGE, "scv": 1}},
+            "workload": [{"model": model, "rate": rate} for model, rate in rows],
+            "models": {m: NETWORKS[m].build() for m in workload.models if m in NETWORKS},
+        }
+    )
