@@ -7,7 +7,7 @@ import numpy as np
 from nona.placement.configurations import to_labels
 from nona.placement.placement import Placement, SubGraphPlacement
 from nona.schedulers.least_loaded import works_of
-from nona.schedulers.live_tables import Floats, LiveTables
+from nona.schedulers.live_tables import LiveTables
 from nona.system import QueryClass, System
 
 MOST_SLOTS = 8
