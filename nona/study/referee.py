@@ -1,8 +1,9 @@
 """Close calls are decided by simulation: of placements within the prediction's accuracy, which is quicker?
 
 The response is within about 10 % of what is simulated, so of two placements that are nearer to each other it
-can name the wrong one. Such rivals are simulated with common random numbers that no later run uses, in rounds,
-until the quickest is clearly quicker than the others or the difference does not matter.
+can name the wrong one; and where jobs come back to servers it can be far too low (``docs/joins.md``). So the
+nearest rivals, and local whatever is predicted of it, are simulated with common random numbers that no later
+run uses, in rounds, until the quickest is clearly quicker or the difference does not matter.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ def simulated_means_s(
     first: int = _FIRST,
     check: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """(RUNS,) From replication ``first`` on, mean completion time of each run in seconds, infinite where the system was overloaded."""
+    """(RUNS,) Mean completion time of each run, seconds, from replication ``first`` on.
+
+    Infinite where the system was overloaded.
+    """
     scheduler = get_scheduler("nona")
     prepared = build_tables(system, queries, shares=placement.class_shares)
     jobs, means = jobs_of(system), []

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from placement_helpers import query, random_system, system
-from test_stays import late_input, source_away
 
+from nona.placement.assemble import placements
+from nona.placement.evaluate import Candidates
 from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.model import build_model
 from nona.placement.placement import SubGraphPlacement
 from nona.placement.prediction import predict
 from nona.placement.response import predict_response
@@ -17,7 +19,25 @@ from nona.placement.response.conserved import conserved_floor_s
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
+from nona.study.placing import place_system
 from nona.system import Arrivals, Stream, System
+
+
+def late_input(load: float) -> System:
+    """A short task, then a long one that also needs what another source makes."""
+    servers, times = 8, [0.01, 0.3, 2.0]
+    work = query(times, [(0, 2, 1.0), (1, 2, 1.0)], load * servers / sum(times))
+    return system(work, servers=servers, capacity=1e9)
+
+
+def source_away(made: System) -> tuple[tuple[SubGraphPlacement, ...], ...]:
+    labels = np.array([[0, 0, 0], [0, 1, 0]])
+
+    def rows(shape: object, link: object) -> Candidates:
+        return Candidates(shape, labels[:, : shape.m + 1], link)  # type: ignore[attr-defined, arg-type]
+
+    model = build_model(made, rows)
+    return placements(model, [[np.array([0.0, 1.0]) for _ in row] for row in model.candidates])
 
 
 def simulated_s(made: System, placed: tuple[tuple[SubGraphPlacement, ...], ...]) -> tuple[float, float]:
@@ -67,6 +87,15 @@ def test_it_tells_where_a_response_is_too_low() -> None:
     assert predict_response(made, placed).mix.mean_s < floor
     mean, error = simulated_s(made, placed)
     assert floor <= mean + 4.0 * error
+
+
+def test_the_default_placement_is_not_misled_by_such_a_response() -> None:
+    """Sampled jobs prefer to send the source away; simulated beside it, local is quicker, and is chosen."""
+    made = late_input(0.8)
+    assert predict_response(made, source_away(made)).mix.mean_s < local_placement(made).objective_s
+    mean, error = simulated_s(made, place_system(made).queries)
+    local, local_error = simulated_s(made, local_placement(made).queries)
+    assert mean <= local + 3.0 * (error + local_error)
 
 
 def test_without_poisson_arrivals_only_the_longest_chain_counts() -> None:
