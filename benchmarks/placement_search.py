@@ -25,7 +25,7 @@ from benchmarks.placement_trials import Queries, Trial, Trials
 from nona import study
 from nona.placement.placement import Placement
 from nona.placement.prediction import predict
-from nona.placement.slo.search import solve_sampled
+from nona.placement.sampled.search import solve_sampled
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.schedulers.registry import get_scheduler

@@ -11,7 +11,7 @@ import numpy as np
 from nona.placement.configurations import enumerate_configurations
 from nona.placement.fixed import local_configuration
 from nona.placement.placement import Configuration, SubGraphPlacement
-from nona.schedulers.presets import PRESETS, place_fixed
+from nona.placement.presets import PRESETS, place_fixed
 from nona.system import System
 
 Queries = tuple[tuple[SubGraphPlacement, ...], ...]

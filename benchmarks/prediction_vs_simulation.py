@@ -15,8 +15,8 @@ from nona.placement.response import predict_response
 from nona.report.prediction_map.rows import BOUNDS, MEASURES, error, surely_outside, within
 from nona.report.prediction_map.text import title
 from nona.study.prediction_map import MapSettings, map_study, stored_map
-from nona.study.prediction_map.points import SCENARIOS, placed
-from nona.study.prediction_map.run import shipped_system
+from nona.study.prediction_map.points import placed
+from nona.study.prediction_map.systems import SCENARIOS, map_system
 
 
 def main(tasks: int = 200_000, replications: int = 4) -> None:
@@ -45,7 +45,7 @@ def _scenario(name: str, points: list[dict[str, object]]) -> None:
 def _speed() -> None:
     """CPU seconds of one prediction, which the load of the machine touches little."""
     for name in ("five_models_80_servers", "vision_language_8_servers", "ensemble_bursty"):
-        system = shipped_system(name)
+        system = map_system(name)
         for placement in ("local", "half", "spread"):
             queries = placed(system, placement).queries
             begin = time.process_time()

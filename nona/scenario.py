@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
@@ -182,8 +183,9 @@ SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSer
 class Scenario(Part):
     """A whole study. Build it with :func:`nona.scenario_file.load_scenario` or by hand.
 
-    ``objective`` is what the placement makes small: the mean JCT by formula, certified; or, searched by
-    sampled completion times, the mean JCT or the probability of missing an SLO (some row must have one).
+    ``objective`` is what the placement minimises: the mean JCT, or the probability of missing an SLO (some
+    row must have one), both judged by sampled jobs; ``formula`` is the mean JCT by formula alone.
+    (``sampled-jct`` in older files is today's ``mean-jct``.)
     With ``serverless`` the workflows are also applications of batched, sized functions.
     ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario
     made in the browser travels as one file.
@@ -208,13 +210,18 @@ class Scenario(Part):
     workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
     cost: CostSpec = CostSpec()
     contraction: Literal["poset", "direct", "size-aware", "cost-aware"] = "poset"
-    objective: Literal["mean-jct", "sampled-jct", "slo"] = "mean-jct"
+    objective: Literal["mean-jct", "slo", "formula"] = "mean-jct"
     simulation: SimulationSpec = SimulationSpec()
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
     )
     serverless: ServerlessSpec | None = None
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
+
+    @_field_validator("objective", mode="before")
+    @classmethod
+    def _older_name(cls, value: Any) -> Any:
+        return "mean-jct" if value == "sampled-jct" else value
 
     @_model_validator(mode="after")
     def _has_what_it_keeps(self) -> Self:

@@ -101,6 +101,7 @@ def _map_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
     parser.add_argument("--seed", type=int, help="in place of the scenarios' seeds")
     parser.add_argument("--scenario", action="append", metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
     parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
     parser.add_argument(
         "--shipped", action="store_true", help="show the map that ships with the program; simulate nothing"
@@ -116,13 +117,10 @@ def _map(arguments: argparse.Namespace) -> None:
 def _run_map(arguments: argparse.Namespace) -> Mapping[str, object]:
     chosen = tuple(arguments.scenario or MapSettings().scenarios)
     settings = MapSettings(arguments.tasks, arguments.replications, arguments.seed, chosen)
-    data = None
-    for told in map_study(settings, engine=arguments.engine):
-        tell(told.fraction, told.text)
-        data = told.data
+    data = map_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return data or {}
+    return data
 
 
 def _serverless_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from nona.decomposition.subgraph import Decomposition
 from nona.errors import SimulationError
 from nona.placement.placement import Placement, SubGraphPlacement
-from nona.placement.prediction import predict
+from nona.placement.presets import PRESETS, fixed, idle_presets, place_fixed
 from nona.placement.shares.memory import default_shares
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
-from nona.schedulers.presets import PRESETS, fixed, place_fixed
 from nona.schedulers.table_policy import place_by_table
 from nona.schedulers.tables import build_tables
-from nona.system import QueryClass, Stream, System
-
-_RARE = 1e-9  # queries per second at which nobody waits for anybody
-
-
-def idle_choice(system: System) -> tuple[str, ...]:
-    """For each query class the preset with the least predicted JCT when it is alone and rare.
-
-    Ties go to the preset named first in :data:`nona.schedulers.presets.PRESETS`.
-    """
-    quiet = replace(system, background_compute=Stream(), background_network=Stream())
-    chosen = []
-    for query in system.queries:
-        alone = replace(quiet, queries=(replace(query, rate=_RARE),))
-        jct_s = {name: predict(alone, [place_fixed(alone, query, name)]).jct_s for name in PRESETS}
-        chosen.append(min(PRESETS, key=jct_s.__getitem__))
-    return tuple(chosen)
+from nona.system import QueryClass, System
 
 
 def part_numbers(
@@ -106,7 +88,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
             f"Scheduler 'expert': models={table!r} must map names of the workload "
             f"({', '.join(sorted(names))}) to placements; drop or rename the others."
         )
-    idle = idle_choice(system) if names.difference(table) else ("",) * len(system.queries)
+    idle = idle_presets(system) if names.difference(table) else ("",) * len(system.queries)
     placed = [_chosen(system, q, table.get(q.name), i) for q, i in zip(system.queries, idle, strict=True)]
     return build_tables(system, placed, shares=default_shares(system))
 

@@ -9,8 +9,10 @@ from nona.errors import SimulationError
 from nona.schedulers import (
     expert,
     jsq_d,
+    least_loaded,
     local,
     nona_d2,
+    nona_live,
     nona_stochastic,
     opportunistic,
     priority,
@@ -24,6 +26,7 @@ from nona.schedulers.base import Scheduler
 _MODULES = (
     nona_stochastic,
     nona_d2,
+    nona_live,
     local,
     spread,
     random_executor,
@@ -32,6 +35,7 @@ _MODULES = (
     spark_fifo,
     priority,
     jsq_d,
+    least_loaded,
     expert,
 )
 _registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.placement.placement import Placement
+from nona.placement.presets import place_fixed
 from nona.placement.shares.memory import default_shares
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
-from nona.schedulers.presets import place_fixed
 from nona.schedulers.table_policy import place_by_table
 from nona.schedulers.tables import build_tables
 from nona.system import System

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.slo.judge import Judge, rows
+from nona.placement.sampled.judge import Judge, rows
 from nona.scenario import Scenario, SchedulerSpec
 from nona.simulation.intervals import Interval
 from nona.sources import Sources

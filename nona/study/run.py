@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.placement.slo.search import solve_sampled
-from nona.placement.solve import solve
+from nona.placement.sampled.choose import (
+    Improved,
+    by_response,
+)
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool
@@ -25,6 +27,7 @@ from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.simulation.warmup import Warmup
 from nona.simulation.workers import ProcessPool
 from nona.study.cache import StudyCache
+from nona.study.placing import place_system
 from nona.study.preparation import Study
 from nona.study.runs import Runner, find_warmup, replicate
 
@@ -61,23 +64,15 @@ def place(
     solver: str = "parametric",
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
+    on_better: Improved = lambda placement: None,
 ) -> Placement:
-    """Solve the placement for the scenario's objective.
+    """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
 
     With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
-    ``check`` is called now and then in a search that takes seconds; what it raises comes out.
-
-    Raises
-    ------
-    PlacementError
-        When there is none.
     """
 
     def solved() -> Placement:
-        placement, objective = solve(study.system, solver), study.scenario.objective
-        if objective == "mean-jct":
-            return placement
-        return solve_sampled(study.system, placement, objective, check=check)
+        return place_system(study.system, study.scenario.objective, solver, check, on_better)
 
     if cache is None or not study.key:
         return solved()
@@ -85,8 +80,13 @@ def place(
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
-    """Evaluate local and spread beside a placement."""
-    return Comparison(placement, steady_local(study), steady_spread(study))
+    """Local and spread beside a placement, all by the same measure: the response, or the formula."""
+    local, spread = steady_local(study), steady_spread(study)
+    if placement.formula is None:
+        return Comparison(placement, local, spread)
+    return Comparison(
+        placement, *(None if p is None else by_response(study.system, p) for p in (local, spread))
+    )
 
 
 def steady_local(study: Study) -> Placement | None:

@@ -15,8 +15,7 @@ from nona.decomposition.subgraph import Decomposition, SubGraph
 from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
-from nona.schedulers.expert import idle_choice
-from nona.schedulers.presets import PRESETS, branches_of, place_fixed, traffic_of
+from nona.placement.presets import PRESETS, branches_of, idle_presets, place_fixed, traffic_of
 from nona.schedulers.registry import get_scheduler
 from nona.system import QueryClass, Stream
 
@@ -65,7 +64,7 @@ def test_slides_example_local_spread_and_network_aware():
     assert jct == pytest.approx(
         {"local": 0.022, "spread": 0.032, "keep-heaviest": 0.014, "half": 0.014}, rel=1e-5
     )
-    assert idle_choice(system) == ("keep-heaviest",)
+    assert idle_presets(system) == ("keep-heaviest",)
 
 
 def test_half_keeps_branches_whole_and_balances_them():
@@ -98,14 +97,14 @@ def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
     big = replace(heavy.tasks, tensor_bytes=heavy.tasks.tensor_bytes * 1e6)
     small = replace(light.tasks, tensor_bytes=light.tasks.tensor_bytes * 1e-6)
     system = system_of([replace(heavy, tasks=big), replace(light, tasks=small)])
-    first, second = idle_choice(system)
+    first, second = idle_presets(system)
     assert first == "local"
     assert second in ("spread", "keep-heaviest")
     assert len(set(bound(system, "expert", query=0).tolist())) == 1
     assert len(set(bound(system, "expert", query=1).tolist())) > 1
 
 
-def test_idle_choice_does_not_depend_on_load():
+def test_idle_presets_does_not_depend_on_load():
     system = system_of([slides_query(), fork_join_chain("a", [2, 3], 4)])
     busy = replace(
         system,
@@ -113,7 +112,7 @@ def test_idle_choice_does_not_depend_on_load():
         background_network=Stream(900.0, 1e6, 1.0),
         queries=tuple(replace(q, rate=q.rate * 100) for q in system.queries),
     )
-    assert idle_choice(system) == idle_choice(busy)
+    assert idle_presets(system) == idle_presets(busy)
 
 
 def test_expert_table_by_preset_and_by_parts():

@@ -13,6 +13,7 @@ from nona.cli import main
 from nona.errors import SimulationError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
+from nona.placement.sampled.starts import blend
 from nona.report.figures.prediction_map import band, map_figure
 from nona.report.placements.response import response_report
 from nona.report.placements.response_text import response_finding, response_lines, response_rows
@@ -28,9 +29,9 @@ from nona.report.prediction_map.rows import (
 from nona.report.prediction_map.text import findings, map_text, title
 from nona.study.prediction_map import MapSettings, map_study, stored_map
 from nona.study.prediction_map.measure import measure
-from nona.study.prediction_map.points import LOADS, SCENARIOS, blend, names_of, point, splits
+from nona.study.prediction_map.points import LOADS, OF_SERVERS, names_of, point, splits
 from nona.study.prediction_map.region import warning
-from nona.study.prediction_map.run import shipped_system
+from nona.study.prediction_map.systems import SYSTEMS, map_system
 from nona.system import Arrivals, Stream
 
 
@@ -45,11 +46,11 @@ def stored_point(scenario: str, placement: str, load: str) -> dict[str, Any]:
 
 def test_the_stored_map_has_every_point_and_its_origin() -> None:
     data = stored_map()
-    assert {p["scenario"] for p in data["points"]} == set(SCENARIOS)
+    assert {p["scenario"] for p in data["points"]} == set(SYSTEMS)
     assert {"command", "version", "made", "tasks", "replications", "seconds"} <= set(data["about"])
-    for name in SCENARIOS:
+    for name in SYSTEMS:
         own = [(p["placement"], p["load"]) for p in data["points"] if p["scenario"] == name]
-        assert own in (list(names_of(True)), list(names_of(False)))
+        assert own in (list(names_of(name, True)), list(names_of(name, False)))
     assert all(p["servers"] <= 0.86 and p["link"] <= 0.86 for p in data["points"])
 
 
@@ -60,7 +61,7 @@ def test_the_stored_map_has_every_point_and_its_origin() -> None:
 def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: str, load: str) -> None:
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     kept = stored_point(scenario, placement, load)
-    system, placed = point(shipped_system(scenario), placement, LOADS[load])
+    system, placed = point(map_system(scenario), placement, LOADS[load])
     again = measure(system, placed, tasks=20_000, replications=4)
     assert again["mean_s"]["predicted"] == pytest.approx(kept["mean_s"]["predicted"], rel=0.02)
     assert again["p95_s"]["predicted"] == pytest.approx(kept["p95_s"]["predicted"], rel=0.05)
@@ -81,14 +82,11 @@ def test_most_of_the_map_is_within_its_bounds_and_nothing_is_far_off() -> None:
 
 def test_a_short_study_gives_rows_words_and_a_figure() -> None:
     settings = MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
-    *told, last = map_study(settings)
-    assert [t.data for t in told] == [None] * len(told)
-    data = last.data
-    assert data is not None
-    assert [p["load"] for p in data["points"]] == ["as shipped", "both 0.6", "servers 0.85"]
+    data = map_study(settings)
+    assert [p["load"] for p in data["points"]] == list(OF_SERVERS)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert len(point_rows(data)) == 3
-    assert summary_rows(data)[0]["points"] == 3
+    assert len(point_rows(data)) == len(OF_SERVERS)
+    assert summary_rows(data)[0]["points"] == len(OF_SERVERS)
     assert title(data) in map_text(data)
     assert "esg_workflows" in findings(data)[len(MEASURES)]
 
@@ -116,7 +114,7 @@ def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
 
 
 def test_points_have_the_loads_that_they_name() -> None:
-    system, placed = point(shipped_system("rag_pipeline"), "half", LOADS["both 0.85"])
+    system, placed = point(map_system("rag_pipeline"), "half", LOADS["both 0.85"])
     queries = placed.queries
     found = predict(system, queries)
     assert found.compute_utilization == pytest.approx(0.85, abs=1e-6)
@@ -129,7 +127,7 @@ def test_points_have_the_loads_that_they_name() -> None:
 
 
 def test_outside_the_tested_region_one_line_says_why() -> None:
-    system = shipped_system("rag_pipeline")
+    system = map_system("rag_pipeline")
     inside = {"compute_utilization": 0.31, "link_utilization": 0.35}
     assert warning(system, inside) is None
     assert "executors busy 95 %" in str(warning(system, {**inside, "compute_utilization": 0.95}))
@@ -147,7 +145,7 @@ def test_outside_the_tested_region_one_line_says_why() -> None:
 
 
 def test_the_response_is_told_model_by_model() -> None:
-    system = replace(shipped_system("slides_example"), background_network=Stream())
+    system = replace(map_system("slides_example"), background_network=Stream())
     report = response_report(system, local_placement(system), ["slides"])
     assert report["mean_s"] == pytest.approx(0.022)
     assert report["miss"] == 1.0

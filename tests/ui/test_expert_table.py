@@ -8,9 +8,9 @@ from app_driver import Open, finish, go
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.placement.presets import PRESETS
 from nona.report.simulations.report import simulation_report
 from nona.scenario_file import parse_scenario
-from nona.schedulers.presets import PRESETS
 from nona.study import prepare, simulate
 from nona.ui.session.state import AppState, Draft
 from nona.ui.simulation.expert_edits import parse_parts, parts_text

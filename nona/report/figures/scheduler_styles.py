@@ -1,6 +1,6 @@
 """How each scheduler looks, on every chart alike: colour, dash and marker.
 
-Hue alone does not part eleven lines for everyone, so each scheduler has a marker of its own, and those
+Hue alone does not part thirteen lines for everyone, so each scheduler has a marker of its own, and those
 of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
 point where a scheduler becomes unstable.
 """
@@ -38,6 +38,7 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "spark-fifo": Style("#2b8fd6", "dash", "triangle-left"),
         "priority": Style("#7a9a1e", "solid", "pentagon"),
         "jsq-d": Style("#9c6b2f", "dashdot", "star"),
+        "least-loaded": Style("#0e94a8", "longdash", "triangle-right"),
         "expert": Style("#e25555", "longdashdot", "cross"),
     }
 )

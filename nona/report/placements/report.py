@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.placement import Placement, Prediction, SubGraphPlacement
+from nona.placement.sampled.choose import certificate_of
 from nona.report.placements.links import links_report
 from nona.report.placements.memory import memory_report, shares_report
 from nona.report.placements.sampled import sampled_report
@@ -30,10 +31,12 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
     }
     return {
         "objective_s": placement.objective_s,
+        "objective_error_s": placement.objective_error_s,
         "lower_bound_s": placement.lower_bound_s,
         "gap": placement.gap,
         "global_bound_s": placement.global_bound_s,
         "global_gap": placement.global_gap,
+        "formula": _formula(placement),
         "solver": placement.solver,
         "seconds": placement.seconds,
         "predicted": prediction_report(placement.prediction),
@@ -41,9 +44,15 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "class_shares": shares_report(system, placement, names),
         "memory": memory_report(system, placement, names),
         "notes": list(placement.notes),
-        "objective": "mean-jct" if placement.sampled is None else placement.sampled.objective,
+        "objective": "formula" if placement.sampled is None else placement.sampled.objective,
         "sampled": sampled_report(placement, names),
     }
+
+
+def _formula(placement: Placement) -> dict[str, float]:
+    """Objective, certified bound and gap of the formula's optimum."""
+    found = certificate_of(placement)
+    return {"objective_s": found.objective_s, "lower_bound_s": found.lower_bound_s, "gap": found.gap}
 
 
 def prediction_report(prediction: Prediction) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from nona.report.plain import number
 from nona.units import format_time
 
 Report = Mapping[str, Any]
-WORDS = {"slo": "missed SLOs", "sampled-jct": "mean JCT, sampled"}
+WORDS = {"slo": "missed SLOs", "mean-jct": "mean JCT"}
 
 
 def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any] | None:
     """The search as plain data; ``None`` where there was none.
 
-    ``value`` is a probability for the objective ``slo``, seconds for ``sampled-jct``; ``certified_value`` is
-    that of the placement with the least mean by formula, ``gain`` the difference, pair by pair.
+    ``value`` is a probability for the objective ``slo``, seconds for ``mean-jct``; ``formula_value`` is
+    that of the formula's optimum, ``gain`` the difference, pair by pair.
     """
     found = placement.sampled
     if found is None:
@@ -26,20 +26,21 @@ def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any]
         "value": number(found.value),
         "error": number(found.error),
         "bound": number(found.bound),
-        "certified_value": number(found.certified_value),
+        "formula_value": number(found.formula_value),
         "gain": number(found.gain),
         "gain_error": number(found.gain_error),
         "models": dict(zip(names, found.queries, strict=True)),
         "evaluations": found.evaluations,
         "samples": found.samples,
         "settled": found.settled,
+        "origin": found.origin,
     }
 
 
 def value_text(objective: str, value: float | None) -> str:
     """A value of the objective for people.
 
-    >>> value_text("slo", 0.0123), value_text("sampled-jct", 0.0123), value_text("slo", None)
+    >>> value_text("slo", 0.0123), value_text("mean-jct", 0.0123), value_text("slo", None)
     ('1.23 %', '12.3 ms', '–')
     """
     if value is None:
@@ -56,16 +57,13 @@ def sampled_finding(report: Report) -> str:
     def shown(key: str) -> str:
         return value_text(objective, found[key])
 
-    what = "Predicted share of missed SLOs" if objective == "slo" else "Predicted mean JCT by sampled jobs"
-    text = f"{what}: {shown('value')} (standard error {shown('error')})"
+    what = "Predicted share of missed SLOs" if objective == "slo" else "Predicted mean JCT"
+    text = f"{what} by sampled jobs: {shown('value')} (standard error {shown('error')})"
     if found["gain"]:
-        text += (
-            f", {shown('gain')} less than the {shown('certified_value')} of the placement with the least "
-            "mean by formula"
-        )
+        text += f", {shown('gain')} less than the {shown('formula_value')} of the formula's optimum"
     else:
-        text += ", that of the placement with the least mean by formula: no other is surely better"
-    return f"{text}. Not certified; no placement is below {shown('bound')}."
+        text += "; no other placement that was tried is surely better than the formula's optimum"
+    return f"{text}. The search is not a proof; no placement is below {shown('bound')}."
 
 
 def sampled_rows(report: Report) -> list[dict[str, str]]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
 from nona.placement.placement import Placement
+from nona.placement.presets import place_fixed
 from nona.placement.queueing import fifo_wait_s
 from nona.schedulers.base import Prepared
-from nona.schedulers.presets import place_fixed
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.known.parts import KnownSystem, exactly, query_of, run_length, system_of

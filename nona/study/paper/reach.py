@@ -20,9 +20,8 @@ from typing import Any
 from nona.placement.fixed import spread_placement
 from nona.placement.placement import Prediction, SubGraphPlacement
 from nona.placement.prediction import predict
+from nona.placement.presets import idle_presets, place_fixed
 from nona.scenario import Scenario
-from nona.schedulers.expert import idle_choice
-from nona.schedulers.presets import place_fixed
 from nona.sources import Sources
 from nona.study.numbers import LINK, with_value
 from nona.study.preparation import Study, prepare
@@ -36,7 +35,7 @@ _MOST = 0.999
 
 def _expert(study: Study) -> Queries:
     system = study.system
-    chosen = zip(system.queries, idle_choice(system), strict=True)
+    chosen = zip(system.queries, idle_presets(system), strict=True)
     return [place_fixed(system, query, preset) for query, preset in chosen]
 
 

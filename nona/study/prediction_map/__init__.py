@@ -1,11 +1,11 @@
 """Prediction against simulation over load, background, locality and models: ``nona study prediction``.
 
-Every shipped scenario, its placements from all local to all spread, its servers and its link loaded up to
-0.85; the predicted mean, 95th percentile and share of SLO misses beside the simulated ones. One run of
+Every shipped scenario and generated network, arrivals in bursts, placements from all local to all spread, servers
+and link loaded up to 0.85; the predicted mean, 95th percentile and share of SLO misses beside the simulated ones. One run of
 it ships with the program and tells the pages where a prediction can be relied on.
 """
 
-from nona.study.prediction_map.run import MapProgress, MapSettings, map_study
+from nona.study.prediction_map.run import MapSettings, map_study
 from nona.study.prediction_map.stored import stored_map
 
-__all__ = ["MapProgress", "MapSettings", "map_study", "stored_map"]
+__all__ = ["MapSettings", "map_study", "stored_map"]

@@ -10,24 +10,16 @@ from numpy.typing import NDArray
 
 from nona.placement.feasibility import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import SubGraphPlacement
+from nona.placement.placement import Queries
 from nona.placement.prediction import predict
-from nona.placement.solve import solve
+from nona.placement.sampled.starts import blend
+from nona.study.networks import NETWORKS
+from nona.study.placing import place_system
+from nona.study.prediction_map.systems import BURSTS
 from nona.system import Stream, System
 
-Queries = tuple[tuple[SubGraphPlacement, ...], ...]
-SCENARIOS = (
-    "slides_example",
-    "vision_language_8_servers",
-    "five_models_80_servers",
-    "background_sweep",
-    "ensemble_bursty",
-    "esg_workflows",
-    "mig_layouts",
-    "racks_and_nics",
-    "rag_pipeline",
-)
 PLACEMENTS = ("local", "quarter", "half", "spread", "nona")
+OF_NETWORKS = ("local", "formula", "nona")  # large interiors overload any link when they are spread
 _SPREAD_SHARE = {"local": 0.0, "quarter": 0.25, "half": 0.5, "spread": 1.0}
 HIGHEST = 0.85  # utilisation of the map's most loaded points
 
@@ -49,26 +41,15 @@ LOADS: Mapping[str, Load] = {
         Load("servers 0.85", HIGHEST, 0.5),
         Load("link 0.85", 0.5, HIGHEST),
         Load("both 0.85", HIGHEST, HIGHEST),
+        Load("both 0.3", 0.3, 0.3),
+        Load("servers 0.3, link 0.6", 0.3, 0.6),
+        Load("servers 0.3, link 0.85", 0.3, HIGHEST),
+        Load("servers 0.6, link 0.3", 0.6, 0.3),
+        Load("servers 0.85, link 0.3", HIGHEST, 0.3),
     )
 }
-OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85")  # enough where no message is sent
-
-
-def blend(first: Queries, second: Queries, share: float) -> Queries:
-    """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
-    return tuple(
-        tuple(_blend(a, b, share) for a, b in zip(row, other, strict=True))
-        for row, other in zip(first, second, strict=True)
-    )
-
-
-def _blend(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
-    chances: dict[object, float] = {}
-    for placed, weight in ((a, 1.0 - share), (b, share)):
-        for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
-            chances[c] = chances.get(c, 0.0) + weight * p
-    kept = [c for c in dict.fromkeys((*a.configurations, *b.configurations)) if chances[c] > 0]
-    return SubGraphPlacement(a.subgraph, tuple(kept), np.array([chances[c] for c in kept]))
+OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")  # enough where no message is sent
+OF_BURSTS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")
 
 
 def splits(queries: Queries) -> float:
@@ -91,9 +72,9 @@ class Placed:
 
 
 def placed(system: System, name: str) -> Placed:
-    """The placement called ``name`` for ``system``; ``nona`` is solved there."""
-    if name == "nona":
-        solved = solve(system)
+    """The placement called ``name`` for ``system``; ``nona`` and ``formula`` are solved there."""
+    if name in ("nona", "formula"):
+        solved = place_system(system, "formula" if name == "formula" else "mean-jct")
         return Placed(solved.queries, solved.class_shares)
     local, spread = local_placement(system).queries, spread_placement(system).queries
     return Placed(blend(local, spread, _SPREAD_SHARE[name]))
@@ -111,7 +92,7 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
     quiet = replace(system, background_network=replace(system.background_network, rate=0.0))
     busy = scaled(quiet, _factor(quiet, load.servers))
     half = with_link(busy, system.background_network, 0.5 * load.link)
-    found = placed(half if name == "nona" else busy, name)
+    found = placed(half if name in ("nona", "formula") else busy, name)
     own = predict(busy, found.queries, found.shares).network_utilization
     if own > load.link:
         busy = scaled(busy, load.link / own)
@@ -137,8 +118,11 @@ def _factor(system: System, servers: float) -> float:
     return max(servers - background, 0.05 * servers) / highest if highest > 0 else 1.0
 
 
-def names_of(queries_can_split: bool) -> Sequence[tuple[str, str]]:
-    """(placement, load) of every point of a scenario; just local ones where nothing can be split."""
-    if not queries_can_split:
+def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
+    """(placement, load) of every point of the system ``name``; just local ones where nothing can be split."""
+    if not can_split:
         return [("local", load) for load in OF_SERVERS]
-    return [(name, load) for name in PLACEMENTS for load in (OF_SERVERS if name == "local" else tuple(LOADS))]
+    if name in BURSTS:
+        return [(p, load) for p in ("local", "half", "nona") for load in OF_BURSTS]
+    named = OF_NETWORKS if name in NETWORKS else PLACEMENTS
+    return [(p, load) for p in named for load in (OF_SERVERS if p == "local" else tuple(LOADS))]

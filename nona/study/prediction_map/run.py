@@ -1,10 +1,10 @@
-"""The study itself: every point in turn, with its progress; at the end plain data."""
+"""The study itself: every point, on one process or several; at the end plain data."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,13 +12,11 @@ from typing import Any
 from nona import __version__
 from nona.errors import SimulationError
 from nona.report.plain import plain
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.study.numbers import with_value
+from nona.simulation.pool import Key
+from nona.study.parallel import run_pieces
 from nona.study.prediction_map.measure import measure
-from nona.study.prediction_map.points import LOADS, SCENARIOS, names_of, point
-from nona.study.preparation import prepare
-from nona.system import System
+from nona.study.prediction_map.points import LOADS, names_of, point
+from nona.study.prediction_map.systems import SYSTEMS, map_system
 
 _DIGITS = 5
 
@@ -33,7 +31,7 @@ class MapSettings:
     tasks: int = 400_000
     replications: int = 5
     seed: int | None = None
-    scenarios: tuple[str, ...] = SCENARIOS
+    scenarios: tuple[str, ...] = SYSTEMS
 
     def __post_init__(self) -> None:
         for name, value, least in (("tasks", self.tasks, 1000), ("replications", self.replications, 2)):
@@ -42,50 +40,54 @@ class MapSettings:
                     f"Study: {name}={value} must be at least {least}; give a larger number."
                 )
         for name in self.scenarios:
-            if name not in SCENARIOS:
-                raise SimulationError(
-                    f"Study: scenario {name!r} is not on the map; choose from {', '.join(SCENARIOS)}."
-                )
+            if name not in SYSTEMS:
+                raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
 
 
 @dataclass(frozen=True, slots=True)
-class MapProgress:
-    """How far the study is; ``data`` is the result, there with ``fraction`` 1 only."""
+class MapPoints:
+    """What every process gets once: the names of the points, and the size of the study."""
 
-    text: str
-    fraction: float
-    data: Mapping[str, Any] | None = None
+    names: tuple[tuple[str, str, str], ...]
+    size: MapSettings
+    engine: str
+    reporting: bool = True
 
-
-def shipped_system(name: str, seed: int | None = None) -> System:
-    """The system of a shipped scenario."""
-    scenario = load_scenario(scenario_path(name))
-    return prepare(scenario if seed is None else with_value(scenario, "seed", seed)).system
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> dict[str, Any]:
+        """The row of one point."""
+        name, placement, load = self.names[key[0]]
+        system, placed = point(map_system(name, self.size.seed), placement, LOADS[load])
+        size = self.size
+        found = measure(system, placed, tasks=size.tasks, replications=size.replications, engine=self.engine)
+        if on_progress is not None:
+            on_progress(f"{name}, {placement}, {load}")
+        return {"scenario": name, "placement": placement, "load": load} | found
 
 
 def map_study(
     settings: MapSettings | None = None,
     *,
     engine: str = "auto",
-    check: Callable[[], None] = lambda: None,
-) -> Iterator[MapProgress]:
-    """Run the study; the last progress holds its data: ``points`` (rows) and ``about`` (provenance)."""
+    workers: int = 1,
+    on_progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> dict[str, Any]:
+    """Run the study; its plain data: ``points`` (rows) and ``about`` (provenance).
+
+    ``workers`` are processes, on whose number results do not depend; what ``on_progress`` raises ends the
+    work.
+    """
     size = settings or MapSettings()
-    begin, rows = time.perf_counter(), []
-    systems = {name: shipped_system(name, size.seed) for name in size.scenarios}
-    names = [
-        (scenario, placement, load)
-        for scenario, system in systems.items()
-        for placement, load in names_of(
-            any(s.interior for q in system.queries for s in q.decomposition.subgraphs)
-        )
-    ]
-    for done, (scenario, placement, load) in enumerate(names):
-        check()
-        yield MapProgress(f"{scenario}, {placement}, {load}", done / len(names))
-        system, placed = point(systems[scenario], placement, LOADS[load])
-        found = measure(system, placed, tasks=size.tasks, replications=size.replications, engine=engine)
-        rows.append({"scenario": scenario, "placement": placement, "load": load} | found)
+    begin, names = time.perf_counter(), []
+    for name in size.scenarios:
+        queries = map_system(name, size.seed).queries
+        split = any(s.interior for q in queries for s in q.decomposition.subgraphs)
+        names += [(name, placement, load) for placement, load in names_of(name, split)]
+    rows = run_pieces(
+        MapPoints(tuple(names), size, engine),
+        len(names),
+        workers,
+        lambda done, text: on_progress(done / len(names), text),
+    )
     about = {
         "command": _command(size),
         "version": __version__,
@@ -95,14 +97,15 @@ def map_study(
         "seed": size.seed,
         "seconds": time.perf_counter() - begin,
     }
-    yield MapProgress("done", 1.0, rounded({"about": about, "points": rows}))
+    found: dict[str, Any] = rounded({"about": about, "points": rows})
+    return found
 
 
 def _command(size: MapSettings) -> str:
     words = ["nona", "study", "prediction", "--tasks", str(size.tasks)]
     words += ["--replications", str(size.replications)]
     words += ["--seed", str(size.seed)] if size.seed is not None else []
-    for name in size.scenarios if size.scenarios != SCENARIOS else ():
+    for name in size.scenarios if size.scenarios != SYSTEMS else ():
         words += ["--scenario", name]
     return shlex.join([*words, "--json"])
 

@@ -12,9 +12,11 @@ from nona.decomposition.subgraph import SubGraph
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.placement.slo.choices import groups_of, moves
-from nona.placement.slo.judge import Judge, Values, rows
-from nona.placement.slo.search import SURE, solve_sampled
+from nona.placement.sampled.choices import groups_of, moves
+from nona.placement.sampled.choose import choose_placement
+from nona.placement.sampled.judge import Judge, Values, rows
+from nona.placement.sampled.search import SURE
+from nona.placement.solve import solve
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.schedulers.registry import get_scheduler
@@ -96,10 +98,10 @@ def test_the_bound_is_the_longest_chain() -> None:
     chain_s = system.queries[0].tasks.dag.critical_path(system.queries[0].tasks.compute_s[0].tolist())[0]
     assert Judge(with_slo(system, 0.999 * chain_s), "slo").bound() == 1.0
     assert Judge(with_slo(system, 1.001 * chain_s), "slo").bound() == 0.0
-    assert Judge(system, "sampled-jct").bound() == pytest.approx(chain_s)
+    assert Judge(system, "mean-jct").bound() == pytest.approx(chain_s)
     drawn = replace(system, queries=tuple(replace(q, service_scv=1.0) for q in system.queries))
     assert Judge(with_slo(drawn, 0.5 * chain_s), "slo").bound() == 0.0
-    for objective in ("slo", "sampled-jct"):
+    for objective in ("slo", "mean-jct"):
         judge = Judge(with_slo(system, 0.012), objective)  # type: ignore[arg-type]
         assert judge.values(rows(local_placement(system).queries), 128, 0).value >= judge.bound()
 
@@ -138,15 +140,14 @@ def test_equal_subgraphs_get_the_same_choice_in_their_own_tasks() -> None:
 def test_fewer_slos_are_missed_where_the_prediction_says_so() -> None:
     """Arrivals in bursts: splitting loads the link when it is full already, which the formula cannot know."""
     study = study_of("ensemble_bursty")
-    certified = place(study)
-    found = solve_sampled(study.system, certified, "slo", evaluations=3)
+    certified = solve(study.system)
+    found = choose_placement(study.system, certified, "slo", evaluations=3)
     sampled = found.sampled
     assert sampled is not None
     assert sampled.gain > SURE * sampled.gain_error
-    assert sampled.value == pytest.approx(sampled.certified_value - sampled.gain)
+    assert sampled.value == pytest.approx(sampled.formula_value - sampled.gain)
     assert sampled.bound <= sampled.value
-    assert math.isnan(found.lower_bound_s)
-    assert found.global_bound_s <= found.objective_s
+    assert found.global_bound_s <= found.lower_bound_s <= found.objective_s
     ours = simulated_misses(study.system, found, 8, 4000)
     theirs = simulated_misses(study.system, certified, 8, 4000)
     difference = paired_difference(theirs, ours).difference
@@ -157,8 +158,8 @@ def test_fewer_slos_are_missed_where_the_prediction_says_so() -> None:
 def test_the_sampled_mean_finds_what_the_formula_overlooks() -> None:
     """At 80 % link background the formula counts returning visits as new ones; sampled jobs do not."""
     study = study_of("five_models_80_servers", 0.8)
-    certified = place(study)
-    found = solve_sampled(study.system, certified, "sampled-jct", evaluations=24)
+    certified = solve(study.system)
+    found = choose_placement(study.system, certified, "mean-jct", evaluations=24)
     assert found.sampled is not None
     if found.sampled.gain == 0.0:  # the formula has become as good
         assert found.queries == rows(certified.queries)
@@ -179,10 +180,11 @@ def test_the_sampled_mean_finds_what_the_formula_overlooks() -> None:
 
 def test_where_nothing_is_surely_better_the_certified_placement_stays() -> None:
     study = study_of("slides_example")
-    certified = place(study)
-    found = solve_sampled(with_slo(study.system, 0.016), certified, "slo", evaluations=60)
+    certified = solve(study.system)
+    found = choose_placement(with_slo(study.system, 0.016), certified, "slo", evaluations=60)
     assert found.queries == rows(certified.queries)
-    assert found.lower_bound_s == certified.lower_bound_s
+    assert found.formula is not None
+    assert found.formula.lower_bound_s == certified.lower_bound_s
     assert found.sampled is not None
     assert (found.sampled.value, found.sampled.gain) == (0.0, 0.0)
     assert found.sampled.settled
@@ -191,7 +193,7 @@ def test_where_nothing_is_surely_better_the_certified_placement_stays() -> None:
 
 def test_equal_seeds_walk_equal_jobs() -> None:
     study = study_of("vision_language_8_servers")
-    judge, queries = Judge(study.system, "sampled-jct"), rows(local_placement(study.system).queries)
+    judge, queries = Judge(study.system, "mean-jct"), rows(local_placement(study.system).queries)
     a, b, c = (judge.values(queries, 256, seed) for seed in (3, 3, 4))
     assert all(np.array_equal(x, y) for x, y in zip(a.y, b.y, strict=True))
     assert not any(np.array_equal(x, y) for x, y in zip(a.y, c.y, strict=True))
@@ -229,9 +231,9 @@ def test_the_objective_is_part_of_the_scenario() -> None:
 
 def test_what_cannot_be_kept_is_refused_in_one_line() -> None:
     study = study_of("slides_example")
-    certified = place(study)
+    certified = solve(study.system)
     with pytest.raises(PlacementError, match="no query class has an SLO") as caught:
-        solve_sampled(with_slo(study.system, None), certified, "slo")
+        choose_placement(with_slo(study.system, None), certified, "slo")
     assert "\n" not in str(caught.value)
-    with pytest.raises(PlacementError, match="must be one of sampled-jct, slo"):
-        solve_sampled(study.system, certified, "mean-jct")
+    with pytest.raises(PlacementError, match="must be one of mean-jct, slo"):
+        choose_placement(study.system, certified, "least")  # type: ignore[arg-type]

@@ -4,28 +4,42 @@ They are: all local; those that the placement uses; the cheapest ones at several
 and prices of link load (:func:`nona.placement.interiors.oracle.best_configuration`), free to use and as dear
 as the congestion they cause; and those that leave the root's server for good, so that the job's run
 there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
+Large interiors are searched at waits several times the predicted ones (:func:`_dear`): a path that crosses
+many joins waits longer than the sum of its mean waits, so configurations with few visits are worth a trial.
+From the configuration in use the search may also bring one part home, or join two parts
+(:func:`simpler`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from nona.decomposition.subgraph import SubGraph
-from nona.placement.configurations import to_configuration
+from nona.placement.configurations import ENUMERATED, canonical, to_configuration, to_labels
+from nona.placement.evaluate import Candidates
 from nona.placement.fixed import local_configuration, server_slots
+from nona.placement.interiors.budget import Budget
+from nona.placement.interiors.columns import climbed
+from nona.placement.interiors.large import list_schedules
 from nona.placement.interiors.oracle import best_configuration
+from nona.placement.interiors.prices import Prices
 from nona.placement.messages import Link
 from nona.placement.network.route import link_of
-from nona.placement.placement import Configuration, Placement, SubGraphPlacement
+from nona.placement.placement import Configuration, Placement, Queries, SubGraphPlacement
+from nona.placement.sampled.judge import rows
 from nona.placement.shape import Shape, shapes_of
-from nona.placement.slo.judge import Queries, rows
 from nona.system import System
 
-NODES = 20_000  # of a search for one configuration: here any good one will do
+NODES = 20_000  # of a search for one configuration of a small interior: here any good one will do
+_SMALL = 14  # tasks; larger interiors get fewer nodes, as each of them takes longer
 WAITS = (0.0, 1.0, 4.0)  # times those predicted
+DEAR = (1.0, 2.0, 4.0, 8.0)  # times those predicted, for interiors that are searched by moves
+_TRIALS_S = 0.4  # of such a search
+_PARTS = 6  # most parts of which pairs are joined, smallest first
 PRICES = (0.0, 1.0, 10.0)  # times the price of congestion
 
 
@@ -39,6 +53,11 @@ class Group:
     query: int
     members: tuple[int, ...]
     columns: tuple[tuple[Configuration, ...], ...]
+    subgraphs: Sequence[SubGraph]
+
+    def with_columns(self, columns: Iterable[tuple[Configuration, ...]]) -> Group:
+        """The same group with other columns."""
+        return replace(self, columns=tuple(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +91,14 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
             if shape.m > 0 and slots > 1:
                 equal.setdefault(shape.signature, []).append(k)
         for members in equal.values():
-            labels = _labels(shapes[members[0]], link, slots, placement)
+            shape = shapes[members[0]]
+            labels = _labels(shape, link, slots, placement)
             own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
+            if shape.m > ENUMERATED:
+                labels += _dear(shape, link, slots, placement, labels + [_row(c, shape.m) for c in own])
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
-            found.append(Group(j, tuple(members), tuple(dict.fromkeys(columns))))
+            found.append(Group(j, tuple(members), tuple(dict.fromkeys(columns)), subgraphs))
     return tuple(found)
 
 
@@ -119,12 +141,53 @@ def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[
                     link_wait=link_wait,
                     server_wait_s=server_wait_s,
                     load_price=load_price,
-                    nodes=NODES,
+                    nodes=max(NODES * _SMALL // max(shape.m, _SMALL) ** 2 * _SMALL, 200),
                 )
                 found.append(best.labels.tolist())
     if shape.has_sink:
         found += [[1] * (shape.m + 1), [0] * (shape.m - 1) + [1, 1]]
     return [list(row) for row in dict.fromkeys(tuple(row) for row in found)]
+
+
+def _dear(
+    shape: Shape, link: Link, slots: int, placement: Placement, known: list[list[int]]
+) -> list[list[int]]:
+    """What a local search makes of the ``known`` configurations where waits cost several times the mean."""
+    p = placement.prediction
+    wait = p.network_wait_s if link.discipline == "fifo" else p.network_utilization
+    rows_ = [tuple(row) for row in (*known, *list_schedules(shape, link, slots))]
+    start = Candidates(shape, np.array(list(dict.fromkeys(rows_)), dtype=np.int64), link, exhaustive=False)
+    found: list[list[int]] = []
+    for factor in DEAR:
+        dear = Prices(
+            link_wait=factor * wait,
+            server_wait_s=factor * p.server_wait_s,
+            load=p.congestion_price_s_per_byte * link.capacity,
+        )
+        found += climbed(start, slots, dear, Budget(_TRIALS_S)).tolist()
+    return found
+
+
+def _row(c: Configuration, m: int) -> list[int]:
+    """Labels (m + 1,) of a configuration whose tasks are numbered by their place in the interior."""
+    return to_labels(c, range(m))
+
+
+def simpler(group: Group, placed: SubGraphPlacement) -> Iterator[tuple[Configuration, ...]]:
+    """From the most probable configuration: one part brought to the root's server, or two parts joined.
+
+    A column for every member of the group. Of many parts the pairs among the smallest are joined.
+    """
+    c = placed.configurations[int(np.argmax(placed.probabilities))]
+    member = next(k for k in group.members if group.subgraphs[k] == placed.subgraph)
+    own = _numbers(c, group.subgraphs[member])
+    m = len(placed.subgraph.interior)
+    row = np.array(_row(own, m), dtype=np.int64)
+    away = sorted(set(row.tolist()) - {0}, key=lambda label: int((row == label).sum()))
+    joined = [(a, 0) for a in away] + [(a, b) for a, b in combinations(away[:_PARTS], 2)]
+    for a, b in joined:
+        changed = canonical(np.where(row == a, b, row).tolist())
+        yield tuple(to_configuration(list(changed), group.subgraphs[k].interior) for k in group.members)
 
 
 def _numbers(c: Configuration, subgraph: SubGraph) -> Configuration:

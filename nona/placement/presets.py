@@ -8,7 +8,7 @@ are dealt out in turn to those there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
@@ -18,9 +18,11 @@ from nona.decomposition.subgraph import SubGraph
 from nona.placement.configurations import to_configuration
 from nona.placement.fixed import server_slots
 from nona.placement.placement import SubGraphPlacement
-from nona.system import QueryClass, System
+from nona.placement.prediction import predict
+from nona.system import QueryClass, Stream, System
 
 Labels = list[int]
+_RARE = 1e-9  # queries per second at which nobody waits for anybody
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +126,17 @@ def place_fixed(system: System, query: QueryClass, preset: str) -> tuple[SubGrap
     """The preset's configuration for each sub-graph of a query class."""
     label, traffic = PRESETS[preset], traffic_of(query.tasks)
     return tuple(fixed(system, s, label(traffic, s.interior)) for s in query.decomposition.subgraphs)
+
+
+def idle_presets(system: System) -> tuple[str, ...]:
+    """For each query class the preset with the least predicted JCT when it is alone and rare.
+
+    Ties go to the preset named first in :data:`PRESETS`.
+    """
+    quiet = replace(system, background_compute=Stream(), background_network=Stream())
+    chosen = []
+    for query in system.queries:
+        alone = replace(quiet, queries=(replace(query, rate=_RARE),))
+        jct_s = {name: predict(alone, [place_fixed(alone, query, name)]).jct_s for name in PRESETS}
+        chosen.append(min(PRESETS, key=jct_s.__getitem__))
+    return tuple(chosen)

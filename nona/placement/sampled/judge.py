@@ -21,13 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.placement import SubGraphPlacement
+from nona.placement.placement import Queries, SampledObjective, SubGraphPlacement
 from nona.placement.response import predict_response
-from nona.placement.slo.outcome import Objective
 from nona.system import System
 
 Floats = NDArray[np.float64]
-Queries = tuple[tuple[SubGraphPlacement, ...], ...]
 _LATE = 1e-9  # relative: rounding does not make a job late
 
 
@@ -92,7 +90,7 @@ class Values:
 class Judge:
     """Walks the jobs of placements of one system for one objective; counts how often it was asked."""
 
-    def __init__(self, system: System, objective: Objective, shares: Floats | None = None) -> None:
+    def __init__(self, system: System, objective: SampledObjective, shares: Floats | None = None) -> None:
         self.system, self.objective, self.shares, self.asked = system, objective, shares, 0
         slo = objective == "slo"
         self.counted = [j for j, q in enumerate(system.queries) if q.slo_s is not None or not slo]

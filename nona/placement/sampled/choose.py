@@ -1,0 +1,209 @@
+"""Choose a placement by sampled completion times: the default of the program.
+
+The formula's optimum is certified for the formula: mean waits, and at a join the maximum of means. What is
+chosen here is judged by the response (jobs walked among random waits), beside the placements that a person
+would try by hand, and improved by a search. The formula's bound stays as the bound from below: the mean of
+a maximum is at least the maximum of the means (Jensen), so waits of the same means cannot make it shorter.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from nona.errors import PlacementError
+from nona.placement.configurations import ENUMERATED
+from nona.placement.fixed import local_placement
+from nona.placement.placement import (
+    SAMPLED,
+    Certificate,
+    Placement,
+    Queries,
+    Rival,
+    Sampled,
+    SampledObjective,
+)
+from nona.placement.sampled.choices import groups_of
+from nona.placement.sampled.judge import Judge, Values, rows
+from nona.placement.sampled.search import FEW, SURE, Found, Limits, Search, predicted
+from nona.placement.sampled.starts import same, starts
+from nona.system import System
+
+FINAL = 2048  # walked jobs of each class for the figures that are reported
+EVALUATIONS = 160
+WORK_S = {"mean-jct": 3.0, "slo": 30.0}  # about how long the search may take, by estimate
+ACCURACY = 0.1  # of the prediction, relative: placements nearer than this are rivals
+
+Improved = Callable[[Placement], None]
+
+
+def choose_placement(
+    system: System,
+    optimum: Placement,
+    objective: SampledObjective = "mean-jct",
+    *,
+    evaluations: int = EVALUATIONS,
+    work_s: float | None = None,
+    seed: int = 0,
+    check: Callable[[], None] = lambda: None,
+    on_better: Improved = lambda placement: None,
+) -> Placement:
+    """The best placement by sampled jobs, from the formula's optimum, fixed placements and mixtures.
+
+    Parameters
+    ----------
+    optimum
+        What :func:`nona.placement.solve.solve` found: the first start, with the bound from below.
+    objective
+        ``mean-jct``: the least mean; ``slo``: the least probability of missing the SLO.
+    evaluations, work_s
+        The most placements that are sampled, and about how many seconds of one core that may take.
+    check
+        Called before every evaluation; what it raises ends the search and comes out.
+    on_better
+        Called with every placement that is the best so far, judged by few jobs.
+
+    Returns
+    -------
+    Placement
+        ``objective_s`` is the response's mean with standard error ``objective_error_s``; ``formula`` holds
+        objective and bound of the formula's optimum, ``sampled`` the figures of the search.
+
+    Raises
+    ------
+    PlacementError
+        Without an SLO to keep, or for an unknown objective.
+    """
+    if objective not in SAMPLED:
+        raise PlacementError(f"Objective {objective!r} must be one of {', '.join(SAMPLED)}; choose one.")
+    began = time.perf_counter()
+    mean = objective == "mean-jct"
+    judge = Judge(system, objective, optimum.class_shares)
+    first = rows(optimum.queries)
+
+    def tell(queries: Queries, values: Values, origin: str) -> None:
+        if mean:
+            on_better(judged(system, optimum, queries, values, origin))
+
+    search = Search(
+        judge,
+        Limits(evaluations, WORK_S[objective] if work_s is None else work_s),
+        seed,
+        bound=optimum.lower_bound_s if mean else judge.bound(),
+        check=check,
+        on_better=tell,
+    )
+    found = search.run(starts(system, first), lambda: groups_of(system, optimum))
+    final = _final(judge, first, found, seed)
+    sampled = Sampled(
+        objective, final.values.value, final.values.error, judge.bound(), final.formula_value, *final.gain,
+        judge.by_class(final.values), judge.asked, FINAL, found.settled, final.origin, _rivals(found, final),
+    )  # fmt: skip
+    values = final.values if mean else mean_of(system, optimum, final.queries, seed)
+    return replace(
+        judged(system, optimum, final.queries, values, final.origin),
+        seconds=optimum.seconds + time.perf_counter() - began,
+        notes=(_note(sampled), *optimum.notes),
+        sampled=sampled,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Final:
+    """What is chosen in the end; ``gain`` over the formula's optimum, and its standard error."""
+
+    queries: Queries
+    origin: str
+    values: Values
+    formula_value: float
+    gain: tuple[float, float]
+
+
+def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
+    """The search's placement, unless on new samples it is not surely better than the formula's optimum."""
+    own = judge.values(first, FINAL, seed + 1)
+    if same(found.queries, first):
+        return _Final(first, "formula", own, own.value, (0.0, 0.0))
+    values = judge.values(found.queries, FINAL, seed + 1)
+    gain, error = values.less_than(own)
+    if not gain > SURE * error:
+        return _Final(first, "formula", own, own.value, (0.0, 0.0))
+    return _Final(found.queries, found.origin, values, own.value, (gain, error))
+
+
+def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
+    near = [
+        Rival(name, queries, values.value)
+        for name, (queries, values) in found.tried.items()
+        if values.value <= final.values.value * (1 + ACCURACY) and not same(queries, final.queries)
+    ]
+    return tuple(sorted(near, key=lambda rival: rival.value))
+
+
+def mean_of(system: System, optimum: Placement, queries: Queries, seed: int = 0) -> Values:
+    """The completion times of a placement on the samples by which placements are reported."""
+    return Judge(system, "mean-jct", optimum.class_shares).values(queries, FINAL, seed + 1)
+
+
+def by_response(system: System, placement: Placement, seed: int = 0) -> Placement:
+    """A placement that was evaluated by formula, with the response's mean as its objective."""
+    values = mean_of(system, placement, placement.queries, seed)
+    return replace(
+        placement, objective_s=values.value, objective_error_s=values.error, formula=certificate_of(placement)
+    )
+
+
+def certificate_of(placement: Placement) -> Certificate:
+    """What the formula says of a placement: kept where the response is the objective."""
+    return placement.formula or Certificate(placement.objective_s, placement.lower_bound_s)
+
+
+def has_large_interior(system: System) -> bool:
+    """Whether a sub-graph has more tasks than all its configurations can be listed for."""
+    return any(len(s.interior) > ENUMERATED for q in system.queries for s in q.decomposition.subgraphs)
+
+
+def local_answer(system: System) -> Placement:
+    """Everything local, judged by few sampled jobs: an answer to have while the formula is solved."""
+    local = local_placement(system)
+    values = Judge(system, "mean-jct", local.class_shares).values(rows(local.queries), FEW, 1)
+    return judged(system, local, rows(local.queries), values, "local")
+
+
+def judged(system: System, optimum: Placement, queries: Queries, values: Values, origin: str) -> Placement:
+    """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula.
+
+    A bound is never reported above the value that it bounds: a sampled mean has an error, and for some
+    placements the formula's waits are too long.
+    """
+    objective_s = values.value
+    return replace(
+        optimum,
+        queries=queries,
+        prediction=predicted(Judge(system, "mean-jct", optimum.class_shares), queries) or optimum.prediction,
+        objective_s=objective_s,
+        objective_error_s=values.error,
+        lower_bound_s=_at_most(optimum.lower_bound_s, objective_s),
+        global_bound_s=_at_most(optimum.global_bound_s, objective_s),
+        formula=certificate_of(optimum),
+        solver=f"{optimum.solver}, response: {origin}",
+    )
+
+
+def _at_most(bound: float, value: float) -> float:
+    return bound if math.isnan(bound) else min(bound, value)
+
+
+def _note(found: Sampled) -> str:
+    what = "the probability of missing an SLO" if found.objective == "slo" else "the mean JCT"
+    if found.origin == "formula":
+        return (
+            f"Judged by sampled jobs for {what}: no other placement that was tried is surely better than the "
+            "formula's optimum."
+        )
+    return (
+        f"Judged by sampled jobs for {what}: chosen over the formula's optimum. The search proves nothing; "
+        "the notes below are on the formula's optimum and its bound."
+    )

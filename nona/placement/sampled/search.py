@@ -1,0 +1,214 @@
+"""The search: from the best of several placements, one move after the other, as long as samples are sure.
+
+In a round every move gets a score (the mean by formula, its waits stretched by as much as they were at the
+present placement), the most promising moves are walked by few sampled jobs, and the best of these by more,
+with random numbers of their own: a move is taken if it is better by more than :data:`SURE` standard errors
+there. The search ends when no move is, when the certified bound leaves nothing to gain, or at its limit,
+which counts work and not seconds, so that equal inputs give equal results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.errors import NonaError, PlacementError
+from nona.placement.placement import Prediction, Queries
+from nona.placement.prediction import predict
+from nona.placement.sampled.choices import Group, Move, moves, simpler
+from nona.placement.sampled.judge import Judge, Values
+from nona.placement.sampled.starts import best_of_each, same
+from nona.system import System
+
+SURE = 2.0  # standard errors
+FEW, MANY = 512, 2048  # walked jobs of each class
+WIDTH = 10  # moves that are sampled in a round
+TRIED = 3  # of them that are looked at again
+SLACK = 0.5  # a move whose score is worse by more than this share is not sampled
+CLOSE = 0.005  # of the certified bound: nearer than this nothing is left to gain
+SEARCHED = "search"  # origin of what moves have made of a start
+_FULL = 0.98  # of the link: there samples would show a queue that never ends
+
+Valued = tuple[Queries, Values]
+Better = Callable[[Queries, Values, str], None]
+
+
+@dataclass(slots=True)
+class Limits:
+    """What is left: ``evaluations`` placements to sample, ``work_s`` seconds of sampling by estimate."""
+
+    evaluations: int
+    work_s: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether nothing is left."""
+        return self.evaluations <= 0 or self.work_s <= 0
+
+    def spend(self, system: System, samples: int) -> None:
+        """Take one evaluation off: an estimate from the number of tasks, the same on every machine."""
+        steps = sum(len(q.tasks) + 4 * len(q.decomposition.subgraphs) for q in system.queries)
+        self.evaluations -= 1
+        self.work_s -= 0.05 + steps * (3e-4 + 4e-7 * samples)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best placement, which start it comes from, and whether nothing better was left to find.
+
+    ``tried`` are the starts that were sampled, with their values.
+    """
+
+    queries: Queries
+    origin: str
+    settled: bool
+    tried: Mapping[str, Valued]
+
+
+class Search:
+    """A search under way.
+
+    ``bound`` is a value that no placement is below, ``nan`` where there is none; ``on_better`` hears of every
+    placement that becomes the best so far.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        limits: Limits,
+        seed: int,
+        *,
+        bound: float = math.nan,
+        check: Callable[[], None] = lambda: None,
+        on_better: Better = lambda queries, values, origin: None,
+    ) -> None:
+        self.judge, self.limits, self.seed, self.bound = judge, limits, seed, bound
+        self.check, self.on_better = check, on_better
+        self.turn, self.origin, self.stretch = 0, "formula", 0.0
+        self.tried: dict[str, Valued] = {}
+
+    def run(self, starts: Mapping[str, Queries], groups: Callable[[], tuple[Group, ...]]) -> Found:
+        """Search from the best of ``starts``, the first of which is the formula's optimum."""
+        here, values = self._best_start(starts)
+        if self._nothing_left(values) or self.limits.reached:
+            return self._found(here, self._nothing_left(values))
+        choices = groups()
+        while not self.limits.reached:
+            step = self._step(here, choices)
+            if step is None:
+                return self._found(here, True)
+            here, values = step
+            self.origin = SEARCHED
+            self.on_better(here, values, self.origin)
+            if self._nothing_left(values):
+                return self._found(here, True)
+        return self._found(here, False)
+
+    def _found(self, here: Queries, settled: bool) -> Found:
+        return Found(here, self.origin, settled, self.tried)
+
+    def _nothing_left(self, values: Values) -> bool:
+        return values.value <= self.bound * (1.0 + CLOSE)
+
+    def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
+        """The best start, or what takes for each class the start that serves it best."""
+        best: Valued | None = None
+        for name, queries in starts.items():
+            if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):
+                best = self._try(best, queries, name)
+        if best is None:
+            raise PlacementError("Search: there is no start; give the formula's optimum.")
+        if len(self.judge.counted) > 1 and len(self.tried) > 1 and not self._nothing_left(best[1]):
+            by_class = {name: self.judge.by_class(values) for name, (_, values) in self.tried.items()}
+            mixed = best_of_each(starts, by_class)
+            if not any(same(mixed, queries) for queries, _ in self.tried.values()):
+                best = self._try(best, mixed, "mixture")
+        return best
+
+    def _try(self, best: tuple[Queries, Values] | None, queries: Queries, name: str) -> Valued:
+        """The better one of ``best`` and ``queries``, by few jobs: a wrong start costs little."""
+        values = self._values(queries, FEW)
+        self.tried[name] = queries, values
+        if best is not None:
+            gain, error = values.less_than(best[1])
+            if not gain > error:
+                return best
+        self.origin = name
+        self.on_better(queries, values, name)
+        return queries, values
+
+    def _values(self, queries: Queries, samples: int) -> Values:
+        self.check()
+        self.limits.spend(self.judge.system, samples)
+        return self.judge.values(queries, samples, self.seed + 10 + 2 * self.turn + (samples > FEW))
+
+    def _score(self, queries: Queries) -> float:
+        """Mean JCT by formula with stretched waits; infinite where there is no steady state."""
+        found = predicted(self.judge, queries)
+        if found is None or not found.network_utilization < _FULL:
+            return math.inf
+        return found.jct_s + self.stretch * self._waits_s(found)
+
+    def _waits_s(self, found: Prediction) -> float:
+        waits = [found.queries[j].network_wait_s + found.queries[j].server_wait_s for j in self.judge.counted]
+        return float(self.judge.weights @ np.array(waits))
+
+    def _calibrate(self, here: Queries, now: Values) -> None:
+        """How much longer the waits on a path are than by formula: from the present placement."""
+        found = predicted(self.judge, here)
+        if self.judge.objective != "mean-jct" or found is None or not math.isfinite(now.value):
+            return
+        waits_s = self._waits_s(found)
+        if waits_s > 0 and math.isfinite(waits_s):
+            self.stretch = min(max((now.value - found.jct_s) / waits_s, self.stretch, 0.0), 10.0)
+
+    def _moves(self, here: Queries, groups: tuple[Group, ...]) -> Iterator[Move]:
+        yield from moves(groups)
+        for group in groups:
+            columns = dict.fromkeys(simpler(group, here[group.query][group.members[0]]))
+            yield from moves((group.with_columns(columns),))
+
+    def _likely(self, here: Queries, groups: tuple[Group, ...]) -> list[Queries]:
+        """The placements after the moves that are not hopeless, best score first."""
+        limit = self._score(here) * (1 + SLACK)
+        made = (move.of(here) for move in self._moves(here, groups))
+        scored = [(self._score(new), number, new) for number, new in enumerate(made)]
+        scored = sorted((s for s in scored if s[0] <= limit), key=lambda s: s[:2])
+        kept: list[Queries] = []
+        for _, _, new in scored:
+            if len(kept) == WIDTH:
+                break
+            if not same(new, here) and not any(same(new, other) for other in kept):
+                kept.append(new)
+        return kept
+
+    def _step(self, here: Queries, groups: tuple[Group, ...]) -> Valued | None:
+        """The best move that is surely better; ``None`` if there is none."""
+        self.turn += 1
+        now = self._values(here, FEW)
+        self._calibrate(here, now)
+        gains = []
+        for number, new in enumerate(self._likely(here, groups)):
+            if self.limits.reached:
+                break
+            gains.append((self._values(new, FEW).less_than(now)[0], -number, new))
+        gains = sorted((g for g in gains if g[0] > 0), key=lambda g: g[:2], reverse=True)
+        sure = self._values(here, MANY) if gains else None
+        for _, _, new in gains[:TRIED]:
+            if sure is not None:
+                values = self._values(new, MANY)
+                found, error = values.less_than(sure)
+                if found > SURE * error and found > 0:
+                    return new, values
+        return None
+
+
+def predicted(judge: Judge, queries: Queries) -> Prediction | None:
+    """By formula; ``None`` where it has no steady state."""
+    try:
+        return predict(judge.system, queries, judge.shares)
+    except NonaError:
+        return None

@@ -1,0 +1,202 @@
+"""A job walked through the queues as they stand: when would a sub-graph be done, placed so or so?"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nona.schedulers.live_slots import Slots
+from nona.schedulers.live_tables import Floats, Ints, LiveTables
+
+EARLIEST = -1  # in place of a configuration: each task where it would end first
+LOCAL = -2  # all with the root
+
+
+class Walk(NamedTuple):
+    """Where a job stands, in seconds from now.
+
+    By slot: ``free_s``, when it is done with what the job gave it, −1 if nothing; ``kept_s`` the same
+    where the sub-graph began. By task: ``end_s``, ``slot``. By tensor: ``server`` it was sent to last,
+    ``there_s`` when it arrives there, ``trial`` the walk that sent it. ``sent``: until when the job's
+    own messages hold the link, the request of the last, the bytes sent, and the number of the walk.
+    """
+
+    free_s: Floats
+    kept_s: Floats
+    end_s: Floats
+    slot: Ints
+    server: Ints
+    there_s: Floats
+    trial: Ints
+    sent: Floats
+
+
+def make_walk(t: LiveTables) -> Walk:
+    """A walk of a job that has just arrived."""
+    tasks, tensors, slots = t.most_tasks, t.most_tensors, t.most_slots
+    floats = np.full(2 * slots + tasks + tensors, -1.0)
+    ints = np.zeros(tasks + 2 * tensors, dtype=np.int64)
+    return Walk(
+        floats[:slots],
+        floats[slots : 2 * slots],
+        floats[2 * slots : 2 * slots + tasks],
+        ints[:tasks],
+        ints[tasks : tasks + tensors],
+        floats[2 * slots + tasks :],
+        ints[tasks + tensors :],
+        np.zeros(4),
+    )
+
+
+def grown(load: float, wait_s: float, gap_s: float) -> float:
+    """The wait to be expected ``gap_s`` after a queue was empty: load·gap at first, ``wait_s`` at last."""
+    work_s = load * gap_s
+    if work_s <= 0.0 or wait_s <= 0.0:
+        return 0.0
+    return wait_s * work_s / (wait_s + work_s)
+
+
+def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
+    """The wait at the link of a message requested then, if the link has ``queue_s`` seconds of work now."""
+    if t.live == 0:
+        return t.link_wait_s
+    return max(
+        queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load, t.link_wait_s, request_s)
+    )
+
+
+def start_s(slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
+    """When a task that is ready then starts in a slot."""
+    free_s = w.free_s[slot]
+    if free_s >= 0.0:
+        if ready_s <= free_s:
+            return free_s
+        return ready_s + grown(t.load, t.wait_s, ready_s - free_s)
+    waits_s = s.backlog_s[slot] + t.load * min(ready_s, s.backlog_s[slot])
+    return max(waits_s, ready_s + grown(t.load, t.wait_s, ready_s))
+
+
+def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
+    """When task number ``n`` (of all) has its inputs in a slot; ``store``: send them, else only ask."""
+    latest, here = 0.0, s.server[slot]
+    held_s, last_s = w.sent[0], w.sent[1]
+    for i in range(t.inputs[n], t.inputs[n + 1]):
+        made, tensor = t.source[i], t.tensor[i]
+        at = w.end_s[made]
+        there = s.server[w.slot[made]]
+        if there != here:
+            if w.trial[tensor] == w.sent[3] and w.server[tensor] == here:
+                at = w.there_s[tensor]
+            else:
+                path_s = t.core_s
+                if t.rack[there] == t.rack[here]:
+                    path_s = t.rack_s
+                begin = at + link_wait_s(at, queue_s, t)
+                if at >= last_s:
+                    begin = max(begin, held_s)
+                    last_s = at
+                held_s = max(held_s, begin + t.size_bytes[i] / t.core_bytes_s)
+                at = begin + t.size_bytes[i] * max(path_s[there], path_s[here]) + t.latency_s
+                if store:
+                    w.sent[0], w.sent[1] = held_s, last_s
+                    w.sent[2] += t.size_bytes[i]
+                    w.server[tensor] = here
+                    w.there_s[tensor] = at
+                    w.trial[tensor] = int(w.sent[3])
+        latest = max(latest, at)
+    return latest
+
+
+def begin_walk(w: Walk, held_s: float, last_s: float) -> None:
+    """Back to where the sub-graph began."""
+    for i in range(len(w.free_s)):
+        w.free_s[i] = w.kept_s[i]
+    w.sent[0], w.sent[1], w.sent[2] = held_s, last_s, 0.0
+    w.sent[3] += 1.0
+
+
+def run_task(n: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:
+    """Send a task its inputs and run it in a slot."""
+    start = start_s(slot, ready_s(n, slot, True, queue_s, w, s, t), w, s, t)
+    end = start + t.time_s[n * t.classes + s.kind[slot]]
+    w.free_s[slot] = w.end_s[task] = end
+    w.slot[task] = slot
+
+
+def slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
+    """The slot that a label stands for when the root is in slot ``root``.
+
+    Others come in order, dealt out in turn; ``near``: first those of the first server.
+    """
+    if label == 0:
+        return root
+    if near:
+        at = far + label - 1
+        if root >= far and at >= root:
+            at += 1
+        if at < count:
+            return at
+        label = at - count + 1
+    others = far - 1 if root < far else far
+    if others == 0:
+        return root
+    at = (label - 1) % others
+    return at + 1 if at >= root else at
+
+
+def earliest_slot(
+    n: int, root: int, far: int, count: int, back: float, queue_s: float, w: Walk, s: Slots, t: LiveTables
+) -> int:
+    """The slot in which a task would end first, its way back counted ``back`` times."""
+    best, least, new_far, new_near = root, math.inf, False, False
+    for slot in range(count):
+        if w.free_s[slot] < 0.0 and slot != root:  # of the unused ones only the first of either kind
+            if slot < far:
+                if new_far:
+                    continue
+                new_far = True
+            else:
+                if new_near:
+                    continue
+                new_near = True
+        done = start_s(slot, ready_s(n, slot, False, queue_s, w, s, t), w, s, t)
+        done += t.time_s[n * t.classes + s.kind[slot]]
+        if s.server[slot] != s.server[root]:
+            done += back * (t.latency_s + t.link_wait_s + t.back_bytes[n] / t.core_bytes_s)
+        if done < least:
+            best, least = slot, done
+    return best
+
+
+def walk_graph(
+    query: int,
+    g: int,
+    choice: int,
+    near: bool,
+    back: float,
+    root: int,
+    far: int,
+    count: int,
+    queue_s: float,
+    w: Walk,
+    s: Slots,
+    t: LiveTables,
+) -> float:
+    """Place and run the sub-graph ``g``; its cost: when its last task ends, and the price of its bytes.
+
+    ``choice``: where the labels of a configuration begin, or :data:`EARLIEST`, or :data:`LOCAL`.
+    """
+    base, last = t.tasks[query], 0.0
+    begin, end = t.order[g], t.order[g + 1]
+    for i in range(begin, end):
+        task = t.task[i]
+        slot = root
+        if choice == EARLIEST:
+            slot = earliest_slot(base + task, root, far, count, back, queue_s, w, s, t)
+        elif choice != LOCAL:
+            slot = slot_of(t.label[choice + i - begin], root, far, count, near)
+        run_task(base + task, task, slot, queue_s, w, s, t)
+        last = max(last, w.end_s[task])
+    return last + t.price_s * w.sent[2]

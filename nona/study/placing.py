@@ -1,0 +1,40 @@
+"""The placement of a system: solved by formula, judged by sampled jobs, close calls decided by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nona.placement.placement import Objective, Placement
+from nona.placement.sampled.choose import Improved, choose_placement, has_large_interior, local_answer
+from nona.placement.solve import solve
+from nona.study.referee import decide
+from nona.system import System
+
+
+def place_system(
+    system: System,
+    objective: Objective = "mean-jct",
+    solver: str = "parametric",
+    check: Callable[[], None] = lambda: None,
+    on_better: Improved = lambda placement: None,
+) -> Placement:
+    """Choose the placement for an objective.
+
+    ``mean-jct`` and ``slo`` solve the formula, then judge its optimum and others by sampled jobs
+    (:mod:`nona.placement.sampled.choose`); ``formula`` stops at the formula's optimum, the paper's problem.
+    ``check`` is called now and then in a search that takes seconds; what it raises comes out.
+    ``on_better`` is called with every placement that is the best so far.
+
+    Raises
+    ------
+    PlacementError
+        When there is none, or for an unknown solver or objective.
+    """
+    if objective == "mean-jct" and has_large_interior(system):
+        on_better(local_answer(system))  # the formula takes seconds there
+    check()
+    optimum = solve(system, solver)
+    if objective == "formula":
+        return optimum
+    found = choose_placement(system, optimum, objective, check=check, on_better=on_better)
+    return decide(system, found, check)
