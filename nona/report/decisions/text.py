@@ -108,7 +108,7 @@ def _placing(data: Data) -> list[str]:
     slowest = max(cells, key=lambda c: c["placement"]["seconds"])
     gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
     lines = [
-        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} in half of the cells, "
+        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} of CPU time in half of the cells, "
         f"at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
     ]
     if gaps:
@@ -135,7 +135,7 @@ def _unsteady(data: Data) -> list[str]:
 def provenance(data: Data) -> str:
     """Where the numbers come from."""
     about = data["about"]
-    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['tasks']:,} tasks"
+    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['events']:,} events"
     return (
         f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
         f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads where nothing can be sent), "
