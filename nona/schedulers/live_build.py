@@ -27,15 +27,11 @@ def build_live(system: System, placement: Placement, live: bool, **changes) -> L
         tasks.append(tasks[-1] + n)
         times.append(graph.compute_s.T)
         reads = [[] for _ in range(n)]
-        for a, b, k in sorted(
-            {*zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())}
-        ):
+        for a, b, k in sorted({*zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())}):
             reads[b].append((a, k, float(graph.tensor_bytes[k])))
         for r in reads:
             for a, k, size in r:
-                source.append(a)
-                tensor.append(k)
-                sizes.append(size)
+                source.append(a); tensor.append(k); sizes.append(size)
             inputs.append(len(source))
         back += _back(query)
         wide = 0
@@ -70,38 +66,12 @@ def build_live(system: System, placement: Placement, live: bool, **changes) -> L
     wait = cb.rate * cb.mean**2 * (1 + cb.scv) / 2 / (1 - load)
     i = lambda v: np.array(v, dtype=np.int64)
     t = LiveTables(
-        i(tasks),
-        i(graphs),
-        i([q.decomposition.cuts[0] for q in system.queries]),
-        works.work_s,
-        i(others),
-        i(near),
-        np.concatenate(times).ravel().astype(float),
-        i(inputs),
-        i(source),
-        i(tensor),
-        np.array(sizes, dtype=float),
-        np.array(back, dtype=float),
-        i(order),
-        i(task),
-        i(configurations),
-        i(labels),
-        i(label),
-        rack,
-        rack_s,
-        core_s,
-        system.latency_s,
-        rho,
-        w,
-        system.capacity,
-        price if np.isfinite(price) else 0.0,
-        int(live and system.topology is None),
-        load,
-        wait,
-        0.0,
-        works.classes,
-        max(len(q.tasks) for q in system.queries),
-        max(len(q.tasks.tensor_bytes) for q in system.queries),
+        i(tasks), i(graphs), i([q.decomposition.cuts[0] for q in system.queries]),
+        works.work_s, i(others), i(near), np.concatenate(times).ravel().astype(float), i(inputs), i(source), i(tensor),
+        np.array(sizes, dtype=float), np.array(back, dtype=float), i(order), i(task), i(configurations), i(labels), i(label),
+        rack, rack_s, core_s, system.latency_s, rho, w, system.capacity, price if np.isfinite(price) else 0.0,
+        int(live and system.topology is None), load, wait, 0.0, works.classes,
+        max(len(q.tasks) for q in system.queries), max(len(q.tasks.tensor_bytes) for q in system.queries),
         1 + max(a + b for a, b in zip(others, near)),
     )
     return t._replace(**changes)
@@ -156,12 +126,8 @@ def _network(system: System):
         each = np.full(n, 1 / system.capacity)
         return np.arange(n), each, each.copy()
     tp = system.topology
-
     def sec(*links):
         return max((1 / float(tp.link_capacity[k]) for k in links if k >= 0), default=0.0)
-
     rack_s = np.array([sec(tp.out_link[s], tp.in_link[s]) for s in range(n)])
-    core_s = np.array(
-        [sec(tp.out_link[s], tp.in_link[s], tp.up_link[s], tp.down_link[s], tp.core) for s in range(n)]
-    )
+    core_s = np.array([sec(tp.out_link[s], tp.in_link[s], tp.up_link[s], tp.down_link[s], tp.core) for s in range(n)])
     return tp.rack.astype(np.int64), rack_s, core_s

@@ -48,7 +48,9 @@ def split(query: int, far: int, count: int, view: View, w: Any, s: Any, t: LiveT
                         least, choice, near = done, t.labels[c], way == 1
             for way in range(2):
                 begin_walk(w, held_s, last_s)
-                done = walk_graph(query, g, EARLIEST, False, float(way), root, far, count, queue_s, w, s, t)
+                done = walk_graph(
+                    query, g, EARLIEST, False, float(way), root, far, count, queue_s, w, s, t
+                )
                 if done < least:
                     least, choice, near, back = done, EARLIEST, False, float(way)
         begin_walk(w, held_s, last_s)

@@ -62,7 +62,9 @@ def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
     """The wait at the link of a message requested then, if the link has ``queue_s`` seconds of work now."""
     if t.live == 0:
         return t.link_wait_s
-    return max(queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load, t.link_wait_s, request_s))
+    return max(
+        queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load, t.link_wait_s, request_s)
+    )
 
 
 def start_s(slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:

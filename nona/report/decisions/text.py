@@ -108,8 +108,8 @@ def _placing(data: Data) -> list[str]:
     slowest = max(cells, key=lambda c: c["placement"]["seconds"])
     gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
     lines = [
-        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} of CPU time in half of the cells, "
-        f"at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
+        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} of CPU time in the "
+        f"median, at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
     ]
     if gaps:
         gap, cell = max(gaps, key=lambda pair: pair[0])

@@ -24,7 +24,7 @@ SHORTEST, LONGEST = 2000, 20_000  # jobs of a run
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is simulated: about ``events`` events in a run, or ``jobs`` jobs; else as in :class:`Effort`."""
+    """How much is simulated: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
 
     events: int = 400_000
     jobs: int | None = None
