@@ -24,6 +24,7 @@ from nona.report.decisions.verdicts import (
     gained,
     prediction_error,
     promising,
+    unsteady,
     verdict,
 )
 from nona.report.figures.decisions import heat_figure, ratios_figure
@@ -234,6 +235,16 @@ def test_verdicts_need_the_whole_interval() -> None:
     assert len(promising(DATA)) == 4
     assert GAIN == 0.05
     assert prediction_error(DATA["cells"][3]) == pytest.approx(-0.5)
+
+
+def test_what_has_no_steady_state_meets_no_goal() -> None:
+    lost = made(1.0, 1.0, blind=None)
+    lost["schedulers"]["nona"] = {"reason": "offered to the link: 1.3"}
+    data = {**DATA, "cells": [*DATA["cells"], lost]}
+    assert unsteady(data, "blind") == [lost]
+    assert title(data).endswith("in 2 of 5 cells")
+    assert "without a steady state in 1 more" in findings(data)[0]
+    assert network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
 
 
 def test_words_rows_and_figures_say_what_the_data_say() -> None:

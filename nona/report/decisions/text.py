@@ -19,6 +19,7 @@ from nona.report.decisions.verdicts import (
     gained,
     predicted_cells,
     promising,
+    unsteady,
     worst,
 )
 from nona.report.text import share_text, table
@@ -42,9 +43,9 @@ def title(data: Data, key: str = "blind") -> str:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return f"{question.name} was not simulated"
-    met = counts(cells, key, question.goal)["met"]
+    met, of = counts(cells, key, question.goal)["met"], len(cells) + len(unsteady(data, key))
     slower = share_text(question.goal - 1)
-    return f"{question.name} is at most {slower} slower than {question.rivals} in {met} of {len(cells)} cells"
+    return f"{question.name} is at most {slower} slower than {question.rivals} in {met} of {of} cells"
 
 
 def heat_title(data: Data, key: str = "blind") -> str:
@@ -81,6 +82,8 @@ def _question(data: Data, key: str) -> list[str]:
             f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
             + (f", not surely so in {found['open']}" if found["open"] else "")
         )
+    if lost := unsteady(data, key):
+        parts.append(f"without a steady state in {len(lost)} more, as {where(lost[0])}")
     (last,) = worst(data, key, 1)
     return [
         f"{question.name} over {question.rivals}: {'; '.join(parts)}. Median "
