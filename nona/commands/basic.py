@@ -34,7 +34,8 @@ from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to
 from nona.simulation.warmup import run_name
 from nona.sources import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
-from nona.study.outcome import TIMELINE_JOBS, now_text, placement_outcome, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, placement_outcome, simulation_outcome
+from nona.study.provenance import now_text
 from nona.study.response import response_of
 
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start

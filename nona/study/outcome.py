@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from nona import __version__
@@ -27,11 +26,6 @@ from nona.study.run import SimulationResult, compare
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
-
-
-def now_text() -> str:
-    """Date and time of day in UTC, to the minute, as exports state it."""
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def about(study: Study, made: str) -> dict[str, Any]:

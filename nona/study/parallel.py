@@ -1,4 +1,4 @@
-"""Independent pieces of a study on several processes: rows in their order, whatever the number of processes."""
+"""Independent pieces of a study on several processes; results do not depend on their number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Hear = Callable[[int, str], None]
 class Pieces(Protocol):
     """What every process gets once; ``run((n, 0), …)`` makes the n-th result and names it when it is done."""
 
-    reporting: bool
+    @property
+    def reporting(self) -> bool:
+        """Whether processes report their progress."""
 
     def run(self, key: Key, on_progress: Callable[[str], None] | None) -> Any:
         """The result of a piece."""

@@ -17,10 +17,10 @@ from nona.scenario_file import load_scenario
 from nona.sources import Sources
 from nona.study.curves import SweepSettings, curves
 from nona.study.numbers import COMPUTE, LINK, number_named, with_value
-from nona.study.outcome import now_text
 from nona.study.paper.overload import OVERLOAD, growth
 from nona.study.paper.reach import reach
 from nona.study.paper.stored import rounded
+from nona.study.provenance import now_text
 
 SCENARIO = "five_models_80_servers"
 CLAIM = 350.0  # "outperforms state-of-the-art schedulers by up to 350x", abstract of the paper

@@ -49,6 +49,7 @@ LOADS: Mapping[str, Load] = {
     )
 }
 OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")  # enough where no message is sent
+OF_OTHERS = ("as shipped", "both 0.6", "servers 0.85", "link 0.85", "both 0.85")
 OF_BURSTS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")
 
 
@@ -125,4 +126,11 @@ def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
     if name in BURSTS:
         return [(p, load) for p in ("local", "half", "nona") for load in OF_BURSTS]
     named = OF_NETWORKS if name in NETWORKS else PLACEMENTS
-    return [(p, load) for p in named for load in (OF_SERVERS if p == "local" else tuple(LOADS))]
+    return [(p, load) for p in named for load in _loads_of(p)]
+
+
+def _loads_of(placement: str) -> tuple[str, ...]:
+    """The default is tested at every load, what it is compared with at some."""
+    if placement == "local":
+        return OF_SERVERS
+    return tuple(LOADS) if placement == "nona" else OF_OTHERS

@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from nona import __version__
@@ -17,6 +16,7 @@ from nona.study.parallel import run_pieces
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import LOADS, names_of, point
 from nona.study.prediction_map.systems import SYSTEMS, map_system
+from nona.study.provenance import now_text
 
 _DIGITS = 5
 
@@ -91,7 +91,7 @@ def map_study(
     about = {
         "command": _command(size),
         "version": __version__,
-        "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "made": now_text(),
         "tasks": size.tasks,
         "replications": size.replications,
         "seed": size.seed,

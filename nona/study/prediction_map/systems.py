@@ -13,7 +13,6 @@ from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.workloads import cell_scenario, workload_table
-from nona.study.networks import NETWORKS
 from nona.study.numbers import with_value
 from nona.study.preparation import prepare
 from nona.system import Arrivals, System
@@ -48,7 +47,19 @@ BURSTS: Mapping[str, Arrivals] = MappingProxyType(
         "trace": _trace(),
     }
 )
-SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *NETWORKS)
+ON_MAP = (  # of the generated networks one or two of each family
+    "whisper_small",
+    "encoder_decoder_8",
+    "stable_diffusion_u_net",
+    "mixture_8",
+    "mixture_32",
+    "ensemble_8",
+    "retrieval_32",
+    "two_tower_16",
+    "diffusion_4",
+    "multimodal",
+)
+SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
 
 
 def map_system(name: str, seed: int | None = None) -> System:
@@ -59,7 +70,7 @@ def map_system(name: str, seed: int | None = None) -> System:
     SimulationError
         For a name that is not on the map.
     """
-    if name in NETWORKS:
+    if name in ON_MAP:
         scenario = cell_scenario(workload_table()[name], _NETWORK_CELL, seed or 0)
         return prepare(scenario).system
     if name not in SYSTEMS:

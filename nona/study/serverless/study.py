@@ -19,8 +19,8 @@ from nona.scenario import Scenario
 from nona.scenario_file import load_scenario
 from nona.serverless.engine.run import RunOptions
 from nona.study.numbers import with_value
-from nona.study.outcome import now_text
 from nona.study.paper.stored import rounded
+from nona.study.provenance import now_text
 from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
 from nona.study.serverless.cells import cell
 from nona.study.serverless.preparation import prepare_serverless

@@ -10,7 +10,8 @@ from nona import study
 from nona.report.placements.working import working
 from nona.study import Study
 from nona.study.congestion import congestion_curve
-from nona.study.outcome import now_text, placement_outcome
+from nona.study.outcome import placement_outcome
+from nona.study.provenance import now_text
 from nona.ui.jobs.desk import Desk
 
 

@@ -17,7 +17,8 @@ from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.warmup import PILOT_FIRST, run_name
 from nona.study import Study
 from nona.study.exports import write_simulation
-from nona.study.outcome import TIMELINE_JOBS, now_text, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
+from nona.study.provenance import now_text
 from nona.ui.jobs.desk import Desk
 
 REPORT_EVERY_S = 0.12
