@@ -167,7 +167,7 @@ def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
     add("--network", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
     add("--link", action="append", type=float, metavar="GBIT", help="only this speed; may be repeated")
     add("--full", action="store_true", help="all 48 combinations for each network, not 12 of them")
-    add("--jobs", type=int, metavar="N", help="jobs measured per run, in place of about as many tasks each")
+    add("--jobs", type=int, metavar="N", help="jobs measured per run, in place of about as many events each")
     add("--replications", type=int, default=usual.replications, metavar="R", help="runs of a round")
     add("--seed", type=int, default=usual.seed, help="of all runs")
     add("--engine", default="compiled", help="compiled (default), simpy, or auto")

@@ -13,6 +13,7 @@ from nona.report.decisions.verdicts import (
     counts,
     prediction_error,
     promising,
+    unsteady,
     verdict,
     worst,
 )
@@ -56,7 +57,8 @@ def network_rows(data: Data) -> list[dict[str, Any]]:
             cells = compared(own, key)
             ratios = [c[key]["ratio"] for c in cells]
             met = counts(cells, key, question.goal)["met"]
-            row[f"{question.name} at most {question.goal}"] = f"{met} of {len(cells)}" if cells else "–"
+            of = len(cells) + len(unsteady(own, key))
+            row[f"{question.name} at most {question.goal}"] = f"{met} of {of}" if of else "–"
             row[f"{question.name}, median"] = f"{median(ratios):.3f}" if ratios else "–"
             row[f"{question.name}, worst"] = f"{max(ratios):.3f}" if ratios else "–"
         gaps = [c["placement"]["gap"] for c in own["cells"] if c["placement"]["gap"] is not None]

@@ -19,6 +19,7 @@ from nona.report.decisions.verdicts import (
     gained,
     predicted_cells,
     promising,
+    unsteady,
     worst,
 )
 from nona.report.text import share_text, table
@@ -26,8 +27,8 @@ from nona.units import format_time
 
 Data = Mapping[str, Any]
 HOW = (
-    "Each network, alone or in a mix, is placed and simulated on 16 A100 servers; all schedulers get the "
-    "same jobs. A ratio is a mean completion time over that of the best rival, with the 95 % interval of the "
+    "Each network, alone or in a mix, is placed and simulated on 16 A100 servers; all schedulers get equal "
+    "jobs. A ratio is a mean completion time over that of the best rival, with the 95 % interval of the "
     "paired runs. The best rival is chosen in the same runs, which favours it a little."
 )
 
@@ -42,9 +43,9 @@ def title(data: Data, key: str = "blind") -> str:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return f"{question.name} was not simulated"
-    met = counts(cells, key, question.goal)["met"]
+    met, of = counts(cells, key, question.goal)["met"], len(cells) + len(unsteady(data, key))
     slower = share_text(question.goal - 1)
-    return f"{question.name} is at most {slower} slower than {question.rivals} in {met} of {len(cells)} cells"
+    return f"{question.name} is at most {slower} slower than {question.rivals} in {met} of {of} cells"
 
 
 def heat_title(data: Data, key: str = "blind") -> str:
@@ -81,6 +82,8 @@ def _question(data: Data, key: str) -> list[str]:
             f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
             + (f", not surely so in {found['open']}" if found["open"] else "")
         )
+    if lost := unsteady(data, key):
+        parts.append(f"without a steady state in {len(lost)} more, as {where(lost[0])}")
     (last,) = worst(data, key, 1)
     return [
         f"{question.name} over {question.rivals}: {'; '.join(parts)}. Median "
@@ -108,8 +111,8 @@ def _placing(data: Data) -> list[str]:
     slowest = max(cells, key=lambda c: c["placement"]["seconds"])
     gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
     lines = [
-        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} in half of the cells, "
-        f"at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
+        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} of CPU time in the "
+        f"median, at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
     ]
     if gaps:
         gap, cell = max(gaps, key=lambda pair: pair[0])
@@ -135,7 +138,7 @@ def _unsteady(data: Data) -> list[str]:
 def provenance(data: Data) -> str:
     """Where the numbers come from."""
     about = data["about"]
-    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['tasks']:,} tasks"
+    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['events']:,} events"
     return (
         f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
         f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads where nothing can be sent), "

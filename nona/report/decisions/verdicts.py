@@ -41,6 +41,17 @@ def compared(data: Data, key: str) -> list[Data]:
     ]
 
 
+def unsteady(data: Data, key: str) -> list[Data]:
+    """The cells in which the scheduler that a question is about has no steady state, so no ratio."""
+    name = QUESTIONS[key].name
+    return [
+        cell
+        for cell in data["cells"]
+        if "reason" in cell.get("schedulers", {}).get(name, {})
+        and (key == "live" or cell["link"] is not None)
+    ]
+
+
 def verdict(answer: Data, goal: float) -> str:
     """``met``: at most ``goal``; ``missed``: its whole interval lies above; ``open``: above, but not surely.
 

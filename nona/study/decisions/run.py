@@ -26,7 +26,7 @@ FEWEST = 2  # runs of a round: below it no interval
 class DecisionSettings:
     """What is run: ``networks`` (all where it is empty) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
 
-    ``jobs`` of a run: so many that all cells have about as many tasks where it is ``None``.
+    ``jobs`` of a run: so many that all cells have about as many events where it is ``None``.
     ``replications``: runs of a round, of which there are several where schedulers are close.
     """
 
@@ -119,7 +119,7 @@ def _about(settings: DecisionSettings, size: Size) -> dict[str, Any]:
         "seed": settings.seed,
         "cluster": f"{SERVERS} {GPU}",
         "cells": "all 48" if settings.full else "12 of 48, in turn by network",
-        "tasks": size.tasks if size.jobs is None else None,
+        "events": size.events if size.jobs is None else None,
         "jobs": size.jobs,
         "replications": size.replications,
         "most": max(size.most, size.replications),

@@ -1,0 +1,299 @@
+"""The study of decisions: cells are a fair part, runs agree with theory, what is stored comes out again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nona.cli import main
+from nona.errors import SimulationError
+from nona.report.decisions.page import with_results
+from nona.report.decisions.rows import cell_rows, file_rows, missed_gains, network_rows, where, worst_rows
+from nona.report.decisions.text import decisions_text, findings, heat_title, title
+from nona.report.decisions.verdicts import (
+    GAIN,
+    GOAL,
+    QUESTIONS,
+    compared,
+    counts,
+    gained,
+    prediction_error,
+    promising,
+    unsteady,
+    verdict,
+)
+from nona.report.figures.decisions import heat_figure, ratios_figure
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.ratio import Ratio
+from nona.study import prepare
+from nona.study.decisions import DecisionSettings, decisions_study, stored_decisions
+from nona.study.decisions.cells import BACKGROUNDS, LINKS, LOADS, Cell, all_cells, fraction
+from nona.study.decisions.contest import Contest, Effort, Question, is_precise
+from nona.study.decisions.measure import Size, measure
+from nona.study.decisions.run import planned
+from nona.study.decisions.workloads import cell_scenario, distributes, workload_table
+from nona.system import System
+
+DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
+REMEDY = "run: python -m nona.study.decisions.page docs/decisions.md"
+
+
+def cell_system(name: str, cell: Cell) -> System:
+    return prepare(cell_scenario(workload_table()[name], cell)).system
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(number: int) -> None:
+    cells = fraction(number)
+    assert len(set(cells)) == len(cells) == 12
+    links_loads = Counter((c.link, c.load) for c in cells)
+    backgrounds_loads = Counter((c.background, c.load) for c in cells)
+    links_backgrounds = Counter((c.link, c.background) for c in cells)
+    assert set(links_loads.values()) == set(backgrounds_loads.values()) == {1}
+    assert len(links_loads) == len(LINKS) * len(LOADS)
+    assert len(backgrounds_loads) == len(BACKGROUNDS) * len(LOADS)
+    assert max(links_backgrounds.values()) == 1
+    assert Counter(c for n in range(number, number + 4) for c in fraction(n)) == Counter(all_cells())
+
+
+def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split() -> None:
+    tasks = planned(DecisionSettings())
+    found = Counter(name for name, _ in tasks)
+    assert set(found) == set(workload_table())
+    assert {n for n, count in found.items() if count == 3} == {
+        n for n, w in workload_table().items() if not distributes(w)
+    }
+    assert set(found.values()) == {3, 12}
+    assert {cell for _, cell in tasks if cell.link is not None} == set(all_cells())
+    assert len(planned(DecisionSettings(networks=("gpt2",), full=True))) == 48
+    chosen = planned(DecisionSettings(networks=("gpt2", "vgg16"), links=(25.0,)))
+    assert [t for t in tasks if t[0] == "gpt2" and t[1].link == 25.0] == [t for t in chosen if t[0] == "gpt2"]
+
+
+@pytest.mark.parametrize("name", ["five_models", "whisper_small"])
+def test_a_cell_has_its_load_and_every_model_an_equal_share_of_it(name: str) -> None:
+    system = cell_system(name, Cell(100.0, 0.6, 0.5))
+    shares = [q.rate * float(q.tasks.compute_s[0].sum()) for q in system.queries]
+    assert sum(shares) / system.executors == pytest.approx(0.5)
+    assert shares == pytest.approx([shares[0]] * len(shares))
+    stream = system.background_network
+    assert stream.rate * stream.mean / system.capacity == pytest.approx(0.6)
+    assert (system.capacity, system.executors) == (100e9 / 8, 16)
+
+
+def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
+    """M/D/1: S·(1 + ρ/(2(1 − ρ))), for every scheduler that draws an executor."""
+    cell = Cell(None, None, 0.5)
+    row = measure(workload_table()["vgg16"], cell, Size(jobs=6000, replications=5, most=5, engine="auto"))
+    service_s = float(cell_system("vgg16", cell).queries[0].tasks.compute_s[0].sum())
+    for name in ("nona", "local", "expert"):
+        held = row["schedulers"][name]
+        assert abs(held["mean_s"] - 1.5 * service_s) <= 2 * held["half_width_s"]
+    assert row["schedulers"]["jsq-d"]["mean_s"] < 1.3 * service_s
+    assert (row["blind"]["ratio"], row["blind"]["low"], row["blind"]["high"]) == (1.0, 1.0, 1.0)
+
+
+def contest(names: tuple[str, ...], question: Question, cell: Cell, effort: Effort) -> Contest:
+    system = cell_system("ensemble_8", cell)
+    chosen = {n: (get_scheduler(n), get_scheduler(n).prepare(system, None, {})) for n in names}
+    made = Contest(system, chosen, effort, [question])
+    made.hold()
+    return made
+
+
+def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run() -> None:
+    names = ("local", "spread", "jsq-d")
+    found = contest(names, Question("local", names[1:]), Cell(10.0, 0.6, 0.5), Effort(400, 100, 2, 4, "auto"))
+    assert found.entrant("local").runs == 2
+    for name in names[1:]:
+        assert found.entrant(name).runs == 0
+        assert found.entrant(name).reason
+    assert found.answer(found.questions[0]) is None
+
+
+def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_repeated() -> None:
+    question = Question("random", ("local", "spread", "jsq-d"))
+    names = ("random", "local", "spread", "jsq-d")
+    found = contest(names, question, Cell(200.0, 0.0, 0.2), Effort(300, 100, 2, 6, "auto"))
+    answer = found.answer(question)
+    assert answer is not None
+    runs = {n: found.entrant(n).runs for n in names}
+    assert answer.ratio.n == runs["random"]
+    assert is_precise(answer.ratio) or runs["random"] == 6
+    assert runs["local"] == 1  # nearly twice as long as those that split
+    assert found.entrant("local").half_width_s > 0
+    best = min(("spread", "jsq-d"), key=lambda n: found.entrant(n).mean_s)
+    assert answer.best == best
+    ratio = found.entrant("random").mean_s / found.entrant(best).mean_s
+    assert answer.ratio.value == pytest.approx(ratio, rel=0.05)
+
+
+def test_a_ratio_far_from_1_need_not_be_known_as_well() -> None:
+    assert is_precise(Ratio(0.5, 0.46, 0.54, 5))
+    assert not is_precise(Ratio(0.99, 0.98, 1.0, 5))
+    assert not is_precise(Ratio(1.0, float("nan"), float("nan"), 1))
+
+
+def test_results_do_not_depend_on_the_number_of_processes() -> None:
+    settings = DecisionSettings(
+        networks=("alexnet", "slides_example"), links=(25.0,), jobs=200, replications=2
+    )
+
+    def found(workers: int) -> Any:
+        data = decisions_study(settings, engine="auto", workers=workers)
+        for cell in data["cells"]:
+            del cell["seconds"], cell["placement"]["seconds"]
+        return data["networks"], data["cells"]
+
+    assert found(1) == found(2)
+
+
+def test_settings_that_make_no_study_are_refused() -> None:
+    with pytest.raises(SimulationError, match="replications=1 must be at least 2"):
+        DecisionSettings(replications=1)
+    with pytest.raises(SimulationError, match="jobs=5 must be at least 100"):
+        DecisionSettings(jobs=5)
+    with pytest.raises(SimulationError, match="network 'nothing' is none of it; choose from alexnet"):
+        DecisionSettings(networks=("nothing",))
+    with pytest.raises(SimulationError, match="link=40 Gbit/s is none of it; choose from 10, 25, 100, 200"):
+        DecisionSettings(links=(40.0,))
+
+
+def test_the_stored_study_has_its_cells_and_its_origin() -> None:
+    data = stored_decisions()
+    about = data["about"]
+    assert {"command", "version", "date", "seed", "seconds", "workers", "replications"} <= set(about)
+    assert about["command"].startswith("nona study decisions --json")
+    assert {c["network"] for c in data["cells"]} == set(data["networks"]) <= set(workload_table())
+    assert "--network" in about["command"] or set(data["networks"]) == set(workload_table())
+    for cell in data["cells"]:
+        if "error" not in cell:
+            assert set(cell["schedulers"]) <= set(about["schedulers"])
+            assert {"objective_s", "lower_bound_s", "gap", "seconds"} <= set(cell["placement"])
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg16"])
+def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
+    """Placed alike; simulated in shorter runs, within both intervals."""
+    kept = next(c for c in stored_decisions()["cells"] if c["network"] == name)
+    cell = Cell(kept["link"], kept["background"], kept["load"])
+    again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
+    assert again["placement"]["objective_s"] == pytest.approx(kept["placement"]["objective_s"], rel=0.03)
+    for scheduler in ("nona", "local"):
+        new, old = again["schedulers"][scheduler], kept["schedulers"][scheduler]
+        assert abs(new["mean_s"] - old["mean_s"]) <= 2 * (new["half_width_s"] + old["half_width_s"])
+    assert again["blind"]["low"] <= kept["blind"]["high"] + 1e-3
+    assert kept["blind"]["low"] <= again["blind"]["high"] + 1e-3
+
+
+def made(ratio: float, low: float, **rest: Any) -> dict[str, Any]:
+    answer = {"best": "local", "ratio": ratio, "low": low, "high": 2 * ratio - low, "pairs": 5}
+    return {
+        "network": "net",
+        "link": 25.0,
+        "background": 0.3,
+        "load": 0.5,
+        "placement": {"objective_s": 0.01, "lower_bound_s": 0.009, "gap": 0.1, "seconds": 1.0},
+        "schedulers": {
+            "nona": {"mean_s": 0.01 * ratio, "half_width_s": 1e-4, "runs": 5},
+            "local": {"mean_s": 0.01, "half_width_s": 1e-4, "runs": 5},
+            "spread": {"reason": "offered to the link: 1.2"},
+        },
+        "blind": answer,
+        "live": None,
+        "potential": {"value": 0.1, "low": 0.09},
+    } | rest
+
+
+DATA: dict[str, Any] = {
+    "about": {
+        **{"command": "nona study decisions", "version": "0", "date": "today", "seed": 0, "seconds": 60.0},
+        **{"cells": "12 of 48", "events": 1000, "jobs": None, "replications": 5, "most": 25, "workers": 1},
+        **{"cluster": "16 a100-40gb"},
+    },
+    "networks": {"net": {"family": "U-Net", "interior": 10}},
+    "cells": [made(0.9, 0.88), made(1.005, 1.0), made(1.02, 1.0), made(2.0, 1.9)],
+}
+
+
+def test_verdicts_need_the_whole_interval() -> None:
+    cells = compared(DATA, "blind")
+    assert [verdict(c["blind"], GOAL) for c in cells] == ["met", "met", "open", "missed"]
+    assert counts(cells, "blind", GOAL) == {"met": 2, "open": 1, "missed": 1}
+    assert gained(cells) == 1
+    assert compared(DATA, "live") == []
+    alone = {**DATA, "cells": [made(1.0, 1.0, link=None, background=None)]}
+    assert compared(alone, "blind") == []  # nothing to distribute, nothing to decide
+    unsure = {**DATA, "cells": [made(1.0, 1.0, potential={"value": 0.06, "low": 0.04})]}
+    assert promising(unsure) == []
+    assert len(promising(DATA)) == 4
+    assert GAIN == 0.05
+    assert prediction_error(DATA["cells"][3]) == pytest.approx(-0.5)
+
+
+def test_what_has_no_steady_state_meets_no_goal() -> None:
+    lost = made(1.0, 1.0, blind=None)
+    lost["schedulers"]["nona"] = {"reason": "offered to the link: 1.3"}
+    data = {**DATA, "cells": [*DATA["cells"], lost]}
+    assert unsteady(data, "blind") == [lost]
+    assert title(data).endswith("in 2 of 5 cells")
+    assert "without a steady state in 1 more" in findings(data)[0]
+    assert network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
+
+
+def test_words_rows_and_figures_say_what_the_data_say() -> None:
+    assert title(DATA).endswith("in 2 of 4 cells")
+    assert heat_title(DATA) == "The largest ratio is 2: net, 25 Gbit/s, background 30 %, load 50 %"
+    assert title(DATA, "live") == "nona-live was not simulated"
+    lines = findings(DATA)
+    assert "at most 1.01 in 2 of 4 cells, above it in 1, not surely so in 1" in lines[0]
+    assert "(4 cells), nona takes less than 0.99 of its time in 1" in lines[1]
+    assert any("spread in 4 of 4 cells" in line for line in lines)
+    (row,) = network_rows(DATA)
+    assert (row["nona at most 1.01"], row["nona, worst"]) == ("2 of 4", "2.000")
+    assert [r["ratio"][:3] for r in worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
+    assert len(missed_gains(DATA)) == 3
+    assert len(file_rows(DATA)) == 12
+    assert cell_rows(DATA)[0]["spread"] == "–"
+    figure = ratios_figure(DATA, "blind")
+    assert list(figure.data[0].y) == [0.9, 1.005, 1.02, 2.0]
+    (heat,) = heat_figure(DATA, "blind").data
+    assert heat.z[0][0] == pytest.approx((1.005 + 1.02) / 2)
+    assert heat.text[0][0] == "1.01<br>largest 2.00 of 4"
+
+
+def test_the_stored_study_is_told_in_full() -> None:
+    data = stored_decisions()
+    told = decisions_text(data)
+    assert title(data) in told
+    assert where(max(compared(data, "blind"), key=lambda c: c["blind"]["ratio"])) in told
+    for key in QUESTIONS:
+        drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
+        assert drawn == len(compared(data, key))
+    assert len(cell_rows(data)) == len(data["cells"])
+
+
+def test_the_document_has_the_stored_figures() -> None:
+    text = DOCS.read_text("utf-8")
+    assert with_results(text, stored_decisions()) == text, REMEDY
+
+
+def test_the_command_shows_runs_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["study", "decisions", "--shipped"]) == 0
+    assert title(stored_decisions()) in capsys.readouterr().out
+    assert main(["study", "decisions", "--shipped", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == stored_decisions()
+    file = tmp_path / "cells.csv"
+    words = ["--network", "slides_example", "--link", "25", "--jobs", "150", "--replications", "2"]
+    assert main(["study", "decisions", *words, "--engine", "auto", "--csv", str(file)]) == 0
+    assert "slides_example, 25 Gbit/s" in capsys.readouterr().out
+    rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))
+    assert {r["network"] for r in rows} == {"slides_example"}
+    assert main(["study", "decisions", "--network", "nothing"]) == 2
+    assert "is none of it" in capsys.readouterr().err

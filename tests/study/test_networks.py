@@ -1,0 +1,81 @@
+"""Networks made by rule: they read clean, have no cycle, and the sizes that they state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from nona.errors import GraphError
+from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.study import prepare
+from nona.study.networks import NETWORKS, network_named, network_names
+from nona.study.networks.mixture import mixture_of_experts
+from nona.study.networks.task_graph import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
+
+
+def scenario(name: str) -> Any:
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2}]},
+            "workload": [{"model": name, "rate": 1}],
+            "models": {name: network_named(name).build()},
+        }
+    )
+
+
+def test_there_are_networks_of_many_kinds() -> None:
+    assert len(network_names()) >= 12
+    assert len({n.family for n in NETWORKS.values()}) >= 8
+    assert all(n.description for n in NETWORKS.values())
+    with pytest.raises(GraphError, match="'nothing': none is made by that name"):
+        network_named("nothing")
+
+
+@pytest.mark.parametrize("name", network_names())
+def test_a_network_is_acyclic_and_has_the_interior_that_it_states(name: str) -> None:
+    data = network_named(name).build()
+    assert data == network_named(name).build()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    graph = nx.node_link_graph(data, edges="edges", directed=True)
+    assert nx.is_directed_acyclic_graph(graph)
+    assert nx.is_weakly_connected(graph)
+    model = prepare(scenario(name)).models[0]
+    assert model.graph.warnings == ()
+    assert max(len(s.interior) for s in model.decomposition.subgraphs) == network_named(name).interior
+    assert model.tasks.compute_s.sum() == pytest.approx(sum(n["compute_ms"] for n in data["nodes"]) / 1e3)
+
+
+@pytest.mark.parametrize("name", ["whisper_small", "retrieval_8"])
+def test_a_network_travels_in_the_scenario_file(name: str) -> None:
+    kept = scenario(name)
+    again = parse_scenario(dump_scenario(kept))
+    assert again == kept
+    assert len(prepare(again).system.queries[0].tasks) == len(prepare(kept).system.queries[0].tasks)
+
+
+def test_a_task_takes_what_the_roofline_says() -> None:
+    graph = TaskGraphBuilder()
+    source = graph.task("source", 0, 6e8)
+    graph.task("computes", 1.2e12, 10, source)
+    graph.task("reads", 0, 10, source, weights=6e8)
+    times = [n["compute_ms"] / 1e3 for n in graph.mapping()["nodes"]]
+    assert times[0] == pytest.approx(LAUNCH_S + 2 * 6e8 / BYTES_PER_S)
+    assert times[1] == pytest.approx(LAUNCH_S + 1.2e12 / FLOPS)
+    assert times[2] == pytest.approx(LAUNCH_S + 2 * (12e8 + 10) / BYTES_PER_S)
+
+
+def test_experts_of_any_number_do_the_same_work() -> None:
+    """The matrices of all experts together, read or multiplied, whatever their number."""
+
+    def of_experts_s(experts: int) -> float:
+        nodes = mixture_of_experts(experts)["nodes"]
+        parts = [n for n in nodes if n["id"].endswith((".gate", ".up"))]
+        return sum(n["compute_ms"] / 1e3 - LAUNCH_S for n in parts)
+
+    flop = 2 * 2 * 128 * 4096 * 8 * 14_336  # gate and up, 128 of 512 tokens each
+    assert of_experts_s(8) == pytest.approx(flop / FLOPS)
+    assert of_experts_s(8) == pytest.approx(of_experts_s(64), rel=0.05)
