@@ -64,13 +64,21 @@ def build_live(system: System, placement: Placement, live: bool, **changes) -> L
     cb = system.background_compute
     load = cb.rate * cb.mean
     wait = cb.rate * cb.mean**2 * (1 + cb.scv) / 2 / (1 - load)
+    share = system.uniform_shares
+    works_j = np.array([q.tasks.compute_s.sum(axis=1) @ share[j] for j, q in enumerate(system.queries)])
+    rates = np.array([q.rate for q in system.queries])
+    wide_j = 1.0 + np.array(others)
+    hold = float(rates @ works_j**2) / max(float(rates @ works_j), 1e-300) / 2
+    cv2 = np.array([q.arrivals.cv**2 if q.arrivals.process == "gamma" else 1.0 for q in system.queries])
+    bursts = np.maximum(cv2 - 1, 0) / 2
+    bursts_s = bursts * works_j / system.executors
     i = lambda v: np.array(v, dtype=np.int64)
     t = LiveTables(
         i(tasks), i(graphs), i([q.decomposition.cuts[0] for q in system.queries]),
         works.work_s, i(others), i(near), np.concatenate(times).ravel().astype(float), i(inputs), i(source), i(tensor),
         np.array(sizes, dtype=float), np.array(back, dtype=float), i(order), i(task), i(configurations), i(labels), i(label),
         rack, rack_s, core_s, system.latency_s, rho, w, system.capacity, price if np.isfinite(price) else 0.0,
-        int(live and system.topology is None), load, wait, 0.0, works.classes,
+        int(live and system.topology is None), load, max(prediction.compute_utilization - load, 0.0), 1.0, hold, bursts_s, bursts * wide_j, float(rates @ wide_j), 0.5, 1.5, 0.5, wait, 0.0, works.classes,
         max(len(q.tasks) for q in system.queries), max(len(q.tasks.tensor_bytes) for q in system.queries),
         1 + max(a + b for a, b in zip(others, near)),
     )

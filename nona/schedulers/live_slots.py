@@ -22,43 +22,53 @@ class Slots(NamedTuple):
     kind: Ints
     backlog_s: Floats
     key_s: Floats
+    expected: Floats
 
 
 def make_slots(most: int) -> Slots:
     """Room for ``most`` slots."""
     ints, floats = np.zeros(3 * most, dtype=np.int64), np.zeros(2 * most)
-    return Slots(ints[:most], ints[most : 2 * most], ints[2 * most :], floats[:most], floats[most:])
+    return Slots(ints[:most], ints[most : 2 * most], ints[2 * most :], floats[:most], floats[most:], np.zeros(3))
 
 
-def first_executor(query: int, view: View, t: LiveTables, u: float) -> int:
+def ahead_s(e: int, view: View, t: LiveTables) -> float:
+    """Work before a newcomer: the backlog, the task that runs counted by half."""
+    n = view.queue_length[e]
+    return view.backlog_s[e] * (1.0 - t.running / n) if n > 0 else 0.0
+
+
+def first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) -> int:
     """The executor that would be done with the whole query first; of equals that with the shorter queue,
     then the next from where the draw ``u`` points."""
     executors = len(view.executor_server)
     base, e = query * t.classes, int(u * executors)
-    best, least, length = e, math.inf, 0
+    best, least, length, idle = e, math.inf, 0, 0
     for _ in range(executors):
-        done = view.backlog_s[e] + t.work_s[base + view.executor_class[e]]
+        done = ahead_s(e, view, t) + t.work_s[base + view.executor_class[e]]
         n = view.queue_length[e]
+        if n == 0:
+            idle += 1
         if done < least or (done == least and n < length):
             best, least, length = e, done, n
-            if n == 0 and t.classes == 1:
-                break
         e += 1
         if e == executors:
             e = 0
+    s.expected[0] = max(idle - 1.0 - t.others[query], 0.0)
+    s.expected[1] = t.burst[query] + 1e-9
+    s.expected[2] = t.burst_s[query]
     return int(best)
 
 
-def put(s: Slots, at: int, e: int, key_s: float, view: View) -> None:
+def put(s: Slots, at: int, e: int, key_s: float, view: View, t: LiveTables) -> None:
     """Executor ``e`` takes slot ``at``."""
     s.executor[at] = e
     s.server[at] = view.executor_server[e]
     s.kind[at] = view.executor_class[e]
-    s.backlog_s[at] = view.backlog_s[e]
+    s.backlog_s[at] = ahead_s(e, view, t)
     s.key_s[at] = key_s
 
 
-def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> None:
+def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View, t: LiveTables) -> None:
     """Executor ``e`` takes its place by key among the slots ``begin``…``at``; what stood in ``at`` is lost."""
     while at > begin and s.key_s[at - 1] > key_s:
         s.executor[at] = s.executor[at - 1]
@@ -67,13 +77,13 @@ def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> N
         s.backlog_s[at] = s.backlog_s[at - 1]
         s.key_s[at] = s.key_s[at - 1]
         at -= 1
-    put(s, at, e, key_s, view)
+    put(s, at, e, key_s, view, t)
 
 
 def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> tuple[int, int]:
     """Fill the slots for a job; how many stand on servers of their own, and how many there are in all."""
-    root = first_executor(query, view, t, u)
-    put(s, 0, root, 0.0, view)
+    root = first_executor(query, view, t, s, u)
+    put(s, 0, root, 0.0, view, t)
     far = 1 + fill(1, t.others[query], root, False, query, view, t, s)
     if t.near[query] == 0:
         return far, far
@@ -97,7 +107,7 @@ def fill(
         server = view.executor_server[e]
         if (server == home) != near:
             continue
-        key_s = view.backlog_s[e]
+        key_s = ahead_s(e, view, t)
         if t.classes > 1:
             key_s += 0.5 * t.work_s[base + view.executor_class[e]]
         if key_s == math.inf or (n == most and key_s >= s.key_s[begin + n - 1]):
@@ -109,12 +119,12 @@ def fill(
                     at = i
         if at < begin + n:
             if key_s < s.key_s[at]:
-                insert(s, begin, at, e, key_s, view)
+                insert(s, begin, at, e, key_s, view, t)
         elif n < most:
-            insert(s, begin, at, e, key_s, view)
+            insert(s, begin, at, e, key_s, view, t)
             n += 1
         else:
-            insert(s, begin, at - 1, e, key_s, view)
+            insert(s, begin, at - 1, e, key_s, view, t)
         if n == most and t.classes == 1 and s.key_s[begin + n - 1] == 0.0:
             break
     return n

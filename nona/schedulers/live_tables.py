@@ -64,6 +64,15 @@ class LiveTables(NamedTuple):
     price_s: float
     live: int
     load: float
+    query_load: float
+    busy_load: float
+    query_wait_s: float
+    burst_s: Floats
+    burst: Floats
+    wanted_rate: float
+    home_share: float
+    away_share: float
+    running: float
     wait_s: float
     margin: float
     classes: int

@@ -68,14 +68,32 @@ def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
 
 
 def start_s(slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
-    """When a task that is ready then starts in a slot."""
-    free_s = w.free_s[slot]
+    """When a task that is ready then starts in a slot.
+
+    Queues are served in order of readiness: what arrives before ``ready_s`` comes first. Where the
+    executor is idle now, newcomers mostly go elsewhere.
+    """
+    free_s, busy_s = w.free_s[slot], s.backlog_s[slot]
     if free_s >= 0.0:
         if ready_s <= free_s:
             return free_s
-        return ready_s + grown(t.load, t.wait_s, ready_s - free_s)
-    waits_s = s.backlog_s[slot] + t.load * min(ready_s, s.backlog_s[slot])
-    return max(waits_s, ready_s + grown(t.load, t.wait_s, ready_s))
+        gap_s = ready_s - free_s
+        wait_s = foreign_s(slot, gap_s, ready_s, s, t)
+        if busy_s > 0.0:
+            wait_s = max(wait_s, t.busy_load * ready_s - gap_s)
+        return ready_s + wait_s
+    start = ready_s + foreign_s(slot, ready_s, ready_s, s, t)
+    return max(start, busy_s + t.busy_load * ready_s) if busy_s > 0.0 else start
+
+
+def foreign_s(slot: int, gap_s: float, ready_s: float, s: Slots, t: LiveTables) -> float:
+    """The wait to be expected at an executor left alone for ``gap_s``: others have come in between."""
+    wanted = s.expected[1] + t.wanted_rate * ready_s
+    spilt = wanted / (wanted + s.expected[0])
+    k = t.home_share if slot == 0 else t.away_share
+    return grown(t.load, t.wait_s, gap_s) + grown(
+        k * spilt, t.query_wait_s, t.query_load * gap_s + min(gap_s, s.expected[2])
+    )
 
 
 def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
