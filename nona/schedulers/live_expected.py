@@ -31,6 +31,8 @@ class Expected(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
+    quota: Floats
+    senders: float
 
 
 def expected_of(system: System, placement: Placement, others: Sequence[int]) -> Expected:
@@ -61,6 +63,8 @@ def expected_of(system: System, placement: Placement, others: Sequence[int]) -> 
         burst_s=follow * work_s / system.executors,
         burst_wanted=follow * wide,
         margin=MARGIN,
+        quota=np.ones(len(rate)),
+        senders=float(rate @ (np.array(others) > 0)),
     )
 
 

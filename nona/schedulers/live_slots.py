@@ -71,7 +71,7 @@ def put(s: Slots, at: int, e: int, key_s: float, view: View) -> None:
 
 
 def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> None:
-    """Executor ``e`` takes its place by key among the slots ``begin``…``at``; what stood in ``at`` is lost."""
+    """Executor ``e`` takes its place by key among the slots ``begin``…``at``; the last of them is lost."""
     while at > begin and s.key_s[at - 1] > key_s:
         s.executor[at] = s.executor[at - 1]
         s.server[at] = s.server[at - 1]

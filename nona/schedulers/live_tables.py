@@ -39,6 +39,9 @@ class LiveTables(NamedTuple):
     bound to an idle executor; ``wanted_rate``, executors that arriving queries take per second;
     ``burst_s`` and ``burst_wanted`` (Q,), work per executor and executors of the queries that follow at once.
 
+    ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
+    each of which waits for what is sent before it.
+
     ``margin``: by how much splitting must be better. ``most_tasks``, ``most_tensors``, ``most_slots``: sizes
     of the working arrays.
     """
@@ -79,6 +82,8 @@ class LiveTables(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
+    quota: Floats
+    senders: float
     classes: int
     most_tasks: int
     most_tensors: int

@@ -23,7 +23,8 @@ class Walk(NamedTuple):
     where the sub-graph began. By task: ``end_s``, ``slot``. By tensor: ``server`` it was sent to last,
     ``there_s`` when it arrives there, ``trial`` the walk that sent it. ``sent``: until when the job's
     own messages hold the link, the request of the last, the bytes
-    sent, the number of the walk, and the first two as they were where the sub-graph began.
+    sent, the number of the walk, the first two as they were where the sub-graph began, and the bytes of
+    the job. ``price_s``: of a byte, and when the sub-graph ends.
     """
 
     free_s: Floats
@@ -34,6 +35,7 @@ class Walk(NamedTuple):
     there_s: Floats
     trial: Ints
     sent: Floats
+    price_s: Floats
 
 
 def make_walk(t: LiveTables) -> Walk:
@@ -49,7 +51,8 @@ def make_walk(t: LiveTables) -> Walk:
         ints[tasks : tasks + tensors],
         floats[2 * slots + tasks :],
         ints[tasks + tensors :],
-        np.zeros(6),
+        np.zeros(7),
+        np.zeros(2),
     )
 
 
@@ -213,7 +216,7 @@ def walk_graph(
     s: Slots,
     t: LiveTables,
 ) -> float:
-    """Place and run the sub-graph ``g``; its cost: when its last task ends, and the price of its bytes."""
+    """Place and run the sub-graph ``g``; when its last task ends."""
     base, last = t.tasks[query], 0.0
     begin, end = t.order[g], t.order[g + 1]
     for i in range(begin, end):
@@ -225,4 +228,4 @@ def walk_graph(
             slot = slot_of(t.label[t.labels[way // 2] + i - begin], root, far, count, way % 2 == 1)
         run_task(query, task, slot, queue_s, w, s, t)
         last = max(last, w.end_s[task])
-    return float(last + t.price_s * w.sent[2])
+    return float(last)

@@ -10,6 +10,7 @@ from nona.placement.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.live_build import build_live
 from nona.schedulers.live_policy import decide
+from nona.schedulers.live_quota import with_quota
 from nona.schedulers.options import check_options, required_placement
 from nona.system import System
 
@@ -26,14 +27,15 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
             f"Scheduler 'nona-live': link={link!r} must be one of {', '.join(LINKS)}; correct the option."
         )
     solved = required_placement("nona-live", placement)
-    return Prepared(build_live(system, solved, link == "live"), 1)
+    tables = build_live(system, solved, link == "live")
+    return Prepared(tables if tables.live else with_quota(system, tables), 2)
 
 
 SCHEDULER = Scheduler(
     name="nona-live",
     kind="bind",
     network_view=NetworkView.N4,
-    summary="Keeps a query whole or splits it as the placement does, whichever ends first in the queues seen.",
+    summary="Keeps a query whole or splits it as the placement may, whichever ends first in the queues seen.",
     source="Ours: nona's configurations and price of traffic, list scheduling and least work left combined",
     adaptation=(
         "Not in the paper on Nona. At arrival each sub-graph is walked through the queues as they stand, in "
