@@ -25,6 +25,7 @@ from nona.placement.placement import (
     Sampled,
     SampledObjective,
 )
+from nona.placement.response import Response, predict_response
 from nona.placement.sampled.choices import groups_of
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.search import FEW, SURE, Found, Limits, Search, predicted
@@ -147,6 +148,13 @@ def mean_of(system: System, optimum: Placement, queries: Queries, seed: int = 0)
     return Judge(system, "mean-jct", optimum.class_shares).values(queries, FINAL, seed + 1)
 
 
+def reported_response(system: System, placement: Placement, seed: int = 0) -> Response:
+    """The distribution behind :func:`mean_of`: the same jobs, so the same mean."""
+    return predict_response(
+        system, placement.queries, shares=placement.class_shares, samples=FINAL, seed=seed + 1
+    )
+
+
 def by_response(system: System, placement: Placement, seed: int = 0) -> Placement:
     """A placement that was evaluated by formula, with the response's mean as its objective."""
     values = mean_of(system, placement, placement.queries, seed)
@@ -188,7 +196,7 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
         lower_bound_s=_at_most(optimum.lower_bound_s, objective_s),
         global_bound_s=_at_most(optimum.global_bound_s, objective_s),
         formula=certificate_of(optimum),
-        solver=f"{optimum.solver}, response: {origin}",
+        origin=origin,
     )
 
 

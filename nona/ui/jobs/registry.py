@@ -47,7 +47,8 @@ class Job:
     """One piece of long work. ``fingerprint`` names the state of the scenario that it works on.
 
     Fields change only under ``lock``, by the reading thread, :meth:`cancel` and :meth:`supersede`.
-    ``worker`` serves the job until ``released``.
+    ``worker`` serves the job until ``released``. ``best`` is what a search would give if it ended now: the
+    result of a job that is cancelled, marked by ``ended_early_s``.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Job:
     fraction: float = 0.0
     text: str = "Starting"
     live: dict[str, Any] = field(default_factory=dict)
+    best: dict[str, Any] | None = None
     result: dict[str, Any] | None = None
     error: str = ""
     released: bool = False
@@ -120,6 +122,7 @@ class Job:
                 self.fraction = float(message.get("fraction", self.fraction))
                 self.text = str(message.get("text", self.text))
                 self.live = message.get("live", self.live)
+                self.best = message.get("best", self.best)
                 self.result = message.get("result", self.result)
                 self.error = str(message.get("error", self.error))
         if not {"result", "error", "stopped"} & message.keys():
@@ -132,6 +135,8 @@ class Job:
             if self.status != "running":
                 return False
             self.status, self.ended = status, time.monotonic()
+            if status == "cancelled" and self.best is not None:
+                self.result = {**self.best, "ended_early_s": self.ended - self.started}
         return True
 
 
