@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.jobs.panel import job_panel, result_of
+from nona.ui.jobs.panel import current_job, job_panel, result_of
 from nona.ui.placement.objective_views import objective_choice, sampled_section
 from nona.ui.placement.response_views import response_section
 from nona.ui.placement.search_views import early_note, live_search, search_section
@@ -23,11 +23,13 @@ objective_choice(state)
 job_panel(state, "place", "Solve the placement", "search", live=live_search)
 data = result_of(state, "place", "placement")
 if data is None:
-    st.info(
-        "No placement yet. Solving takes seconds and shows the best so far; the result says which parts of a "
-        "query run where, and what is proved of better ones.",
-        icon=":material/hub:",
-    )
+    job = current_job(state, "place")
+    if job is None or not job.running:
+        st.info(
+            "No placement yet. Solving takes seconds and shows the best so far; the result says which parts of "
+            "a query run where, and what is proved of better ones.",
+            icon=":material/hub:",
+        )
     equivalent(state, "place", "--json", key="place")
     st.stop()
 

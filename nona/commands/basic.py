@@ -87,8 +87,9 @@ def place(arguments: argparse.Namespace) -> None:
 
 
 def _placement_lines(report: Mapping[str, Any]) -> str:
-    known = plain(report)
-    return "\n".join([placement_text(known), *response_lines(known["response"], not is_sampled(known))])
+    return "\n".join(
+        [placement_text(report), *response_lines(plain(report["response"]), not is_sampled(report))]
+    )
 
 
 def simulate(arguments: argparse.Namespace) -> None:

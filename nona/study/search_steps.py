@@ -56,14 +56,16 @@ class SearchSteps:
     def finish(self, placement: Placement) -> None:
         """Take in the result, which stands whatever the steps were."""
         last = self.best
-        if last is None or (last.objective_s, last.origin) != (placement.objective_s, placement.origin):
+        bound_is_new = last is not None and math.isnan(last.gap) and not math.isnan(placement.gap)
+        if last is None or bound_is_new or last.objective_s != placement.objective_s:
             self._become(placement)
-        self.best = placement
+        self.best = placement  # with the seconds that it counts itself
 
     def _become(self, best: Placement) -> None:
-        self.best = best
+        elapsed_s = self._clock() - self._began
+        self.best = replace(best, seconds=elapsed_s)
         step = Step(
-            self._clock() - self._began,
+            elapsed_s,
             best.objective_s,
             best.objective_error_s,
             best.lower_bound_s,

@@ -61,11 +61,11 @@ def measure_text(report: Row) -> str:
     if not is_sampled(report):
         return "by formula alone: mean waits"
     error = error_text(report)
-    return f"{error} standard error, by sampled jobs" if error else "by sampled jobs, which all take the same"
+    return f"{error} (standard error), by sampled jobs" if error else "by sampled jobs, all alike"
 
 
 def bound_above(report: Row) -> bool:
-    """Whether the formula's bound surely lies above the prediction: then it bounds nothing for sampled jobs."""
+    """Whether the formula's bound surely lies above the prediction: then it bounds nothing sampled."""
     excess_s = _excess_s(report)
     return excess_s > max(
         2 * (report.get("objective_error_s") or 0.0), _AGREE * (report["objective_s"] or 0.0)
@@ -95,10 +95,10 @@ def bound_text(report: Row) -> str:
     if bound is None:
         return "this solver proves nothing of better placements"
     if bound_above(report):
-        return f"the formula's bound, {time_text(bound)}, lies above: its waits are too long here"
+        return f"the formula's bound, {time_text(bound)}, lies above"
     if _excess_s(report) > 0:
-        return f"the formula's bound, {time_text(bound)}, is met within the error"
-    return f"by formula, no placement is below {time_text(bound)}"
+        return f"the formula's bound, {time_text(bound)}, is met"
+    return f"no placement is below {time_text(bound)} by formula"
 
 
 def formula_line(report: Row) -> str:
@@ -108,26 +108,26 @@ def formula_line(report: Row) -> str:
     own, found = report["formula"], report.get("sampled")
     gap = "" if own["gap"] is None else f" with a certified gap of {100 * own['gap']:.2g} %"
     text = f"By formula alone the optimum takes {time_text(own['objective_s'])}{gap}"
-    if found and report["objective"] == "mean-jct" and found["origin"] != FORMULA:
+    if found and report["objective"] == "mean-jct" and report["origin"] != FORMULA:
         text += f"; sampled jobs would take {or_dash(found['formula_value'], time_text)} there"
     return f"{text}. {_why(report)}"
 
 
 def _why(report: Row) -> str:
-    """Why the two predictions of this placement differ, if they do."""
+    """Why the two predictions differ, if they do."""
     value, formula = report["objective_s"], report["predicted"]["jct_s"]
-    if value is None or formula is None or value > formula * (1 + _AGREE):
+    if report["origin"] != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY
     if value < formula * (1 - _AGREE):
         return "Sampled jobs take less: in the formula every message and visit waits as if it came at random."
-    return "Of this placement both say the same."
+    return "Sampled jobs take as long."
 
 
 def origin_text(report: Row) -> str:
     """Where the placement comes from; empty where the formula is the objective."""
     if report["objective"] != "mean-jct" or not report.get("sampled"):
-        return ""
-    origin = report["sampled"]["origin"]
+        return ""  # a search that was cancelled has not tried everything
+    origin = report["origin"]
     return (
         ORIGINS.get(
             origin, f"It is the preset {origin}: sampled jobs are quicker there than at the formula's optimum"

@@ -45,6 +45,7 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "memory": memory_report(system, placement, names),
         "notes": list(placement.notes),
         "objective": objective_of(placement),
+        "origin": placement.origin if placement.formula is not None else placement.solver,
         "sampled": sampled_report(placement, names),
     }
 

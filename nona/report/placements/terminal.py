@@ -14,6 +14,7 @@ from nona.report.placements.certificate_text import (
     origin_text,
 )
 from nona.report.placements.sampled import missed_finding
+from nona.report.plain import plain
 from nona.report.text import percent_text, time_text
 from nona.units import format_bandwidth, format_size, format_time
 
@@ -21,7 +22,8 @@ Row = Mapping[str, Any]
 
 
 def placement_text(report: Row) -> str:
-    """What ``nona place`` prints; ``report`` as JSON holds it, with ``None`` for unknown numbers."""
+    """What ``nona place`` prints."""
+    report = plain(report)
     p = report["predicted"]
     by = "by sampled jobs" if is_sampled(report) else "by formula alone"
     value = " ".join(t for t in (time_text(report["objective_s"]), error_text(report), by) if t)

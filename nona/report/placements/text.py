@@ -78,11 +78,12 @@ def order_finding(data: Row) -> str:
         else:
             word = "quicker than" if best < value else "slower than"
         words.setdefault(word, []).append(name)
-    told = [
+    over = {w: names for w, names in words.items() if w.startswith("overloads")}
+    beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
+    told = [f"nona is {' and '.join(beside)}"] if beside else []
+    told += [
         f"{' and '.join(names)} {w if len(names) == 1 else w.replace('overloads', 'overload')}"
-        if w.startswith("overloads")
-        else f"nona is {w} {' and '.join(names)}"
-        for w, names in words.items()
+        for w, names in over.items()
     ]
     return "; ".join(told)
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from nona.errors import JobError
 from nona.scenario_file import scenario_to_mapping
-from nona.ui.jobs.registry import Job
+from nona.ui.jobs.job import Job
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain

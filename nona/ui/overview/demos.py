@@ -11,7 +11,7 @@ from types import MappingProxyType
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.placements.certificate_text import bound_text, gap_text
+from nona.report.placements.certificate_text import gap_text
 from nona.report.text import time_text
 from nona.samples import sample_names, scenario_description, scenario_path
 from nona.scenario import Scenario
@@ -206,9 +206,9 @@ def _placement(state: AppState) -> Stage:
     if result is not None:
         report = result.data["nona"]
         value = f"predicted mean JCT {time_text(report['objective_s'])}"
-        detail = f"{bound_text(report)} (gap: {gap_text(report)})"
+        detail = f"gap to the certified bound: {gap_text(report)}"
         if result.data.get("ended_early_s") is not None:
-            detail = f"best so far, cancelled early; {detail}"
+            detail = f"cancelled early; {detail}"
     return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
 
 

@@ -43,7 +43,9 @@ def result_tiles(data: Report) -> None:
             "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its "
             "optimum's server wait.",
         )
-        _tile("Against local", _short(data, "local"), _others(data), "Local keeps every query on one server.")
+        by = "sampled jobs" if is_sampled(report) else "formula"
+        hint = f"Local keeps every query on one server, spread splits all that can be split; all by {by}."
+        _tile("Against local", _short(data, "local"), _others(data), hint)
     _busy(report)
 
 
@@ -56,15 +58,13 @@ def _tile(label: str, value: str, line: str, hint: str) -> None:
 def _short(data: Report, name: str) -> str:
     """``25 % below`` or in words; the tile's label names the other."""
     text = against(data, name).removeprefix(f"{name} ").removesuffix(f" {name}")
-    return {"as fast as": "as fast", "overloads executors": "local overloads"}.get(text, text)
+    return {"as fast as": "as fast", "overloads executors": "no steady state"}.get(text, text)
 
 
 def _others(data: Report) -> str:
     local, spread = objective_of(data["local"]), objective_of(data["spread"])
-    told = "which overloads executors" if local is None else f"which takes {time_text(local)}"
-    last = against(data, "spread") if spread is None else f"spread takes {time_text(spread)}"
-    by = "sampled jobs" if is_sampled(data["nona"]) else "formula"
-    return f"{told}; {last}; all by {by}"
+    told = "local overloads executors" if local is None else f"local {time_text(local)}"
+    return f"{told}, {against(data, 'spread') if spread is None else f'spread {time_text(spread)}'}"
 
 
 def _busy(report: Report) -> None:
