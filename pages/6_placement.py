@@ -26,8 +26,8 @@ if data is None:
     job = current_job(state, "place")
     if job is None or not job.running:
         st.info(
-            "No placement yet. Solving takes seconds and shows the best so far; the result says which parts of "
-            "a query run where, and what is proved of better ones.",
+            "No placement yet. Solving takes seconds and shows the best so far; the result says which parts "
+            "of a query run where, and what is proved of better ones.",
             icon=":material/hub:",
         )
     equivalent(state, "place", "--json", key="place")
