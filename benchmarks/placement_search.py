@@ -25,7 +25,6 @@ from benchmarks.placement_trials import Queries, Trial, Trials
 from nona import study
 from nona.placement.placement import Placement
 from nona.placement.prediction import predict
-from nona.placement.sampled.choose import choose_placement
 from nona.placement.solve import solve
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
@@ -116,7 +115,7 @@ def one_load(load: float, random: int, moves: int) -> dict[str, bool]:
     nona = all_trials[0]
     starts = [left[0], nona] if left[0] is not nona else [nona]
     found = [climbed(bench, trials, start, moves // len(starts)) for start in starts]
-    sampled = choose_placement(prepared.system, solved)
+    sampled = study.place(prepared)
     own = {"formula": nona, "nona": Trial(f"objective mean-jct, {sampled.origin}", sampled.queries)}
     finalists = [*left[:4], *(t for t, _ in found)]
     # The finalist is chosen on one set of fresh runs and compared on another, so that its luck stays behind.

@@ -111,8 +111,8 @@ def _place(place: argparse.ArgumentParser) -> None:
     place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
     place.add_argument(
         "--objective",
-        help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); in place of "
-        "the scenario's (default: mean-jct)",
+        help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); in place "
+        "of the scenario's (default: mean-jct)",
     )
     place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
 

@@ -20,6 +20,7 @@ WHY = (
 ORIGINS = {
     "formula": "It is the formula's optimum: nothing else that was tried is surely quicker",
     "search": "It was found by a search from the quickest start",
+    "local": "Sampled jobs are quicker there than at the formula's optimum",
     "mixture": "It takes for each model the start that serves it best",
     "half local": "It follows the formula's optimum for half of the jobs and keeps the others whole",
     "expert": "It is the expert's: for each model the preset that is quickest on an idle cluster",
@@ -61,7 +62,7 @@ def measure_text(report: Row) -> str:
     if not is_sampled(report):
         return "by formula alone: mean waits"
     error = error_text(report)
-    return f"{error} (standard error), by sampled jobs" if error else "by sampled jobs, all alike"
+    return f"{error}, by sampled jobs" if error else "by sampled jobs, all alike"
 
 
 def bound_above(report: Row) -> bool:
@@ -93,12 +94,12 @@ def bound_text(report: Row) -> str:
     """What is certified, in one line below the gap."""
     bound = report["formula"]["lower_bound_s"]
     if bound is None:
-        return "this solver proves nothing of better placements"
+        return "no bound is known"
     if bound_above(report):
         return f"the formula's bound, {time_text(bound)}, lies above"
     if _excess_s(report) > 0:
         return f"the formula's bound, {time_text(bound)}, is met"
-    return f"no placement is below {time_text(bound)} by formula"
+    return f"nothing below {time_text(bound)} by formula"
 
 
 def formula_line(report: Row) -> str:
