@@ -17,7 +17,7 @@ SHARES = (
     ("server_wait_s", "wait at the server", PALETTE[7]),
     ("joins_s", "joins and own work", PALETTE[3]),
 )
-SEEN = 2e-3  # of a bar: what is less cannot be seen
+SEEN = 2e-3  # of the compute: what is less cannot be seen
 Row = Mapping[str, Any]
 
 
@@ -51,7 +51,7 @@ def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
     made = figure(130 + 46 * len(names))
     made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
     for key, label, colour in SHARES:
-        if key == "joins_s" and not any(m.get(key, 0.0) > SEEN * m["jct_s"] for m in models.values()):
+        if key == "joins_s" and not any(m.get(key, 0.0) > SEEN * m["compute_s"] for m in models.values()):
             continue
         made.add_bar(
             y=[text(n) for n in names],

@@ -129,12 +129,8 @@ def origin_text(report: Row) -> str:
     if report["objective"] != "mean-jct" or not report.get("sampled"):
         return ""  # a search that was cancelled has not tried everything
     origin = report["origin"]
-    return (
-        ORIGINS.get(
-            origin, f"It is the preset {origin}: sampled jobs are quicker there than at the formula's optimum"
-        )
-        + "."
-    )
+    preset = f"It is the preset {origin}: sampled jobs are quicker there than at the formula's optimum"
+    return ORIGINS.get(origin, preset) + "."
 
 
 def certificate_words(report: Row) -> str:

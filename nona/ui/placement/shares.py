@@ -8,6 +8,7 @@ from typing import Any
 from nona.ui.placement.configuration_list import is_local
 
 Report = Mapping[str, Any]
+LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
 
 def split_share(report: Report) -> float:

@@ -18,7 +18,7 @@ from nona.report.placements.certificate_text import (
 )
 from nona.report.placements.text import against, objective_of, plain_notes
 from nona.report.text import percent_text, time_text
-from nona.ui.placement.shares import split_share
+from nona.ui.placement.shares import LEAST, split_share
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 from nona.units import format_time
@@ -34,7 +34,7 @@ def result_tiles(data: Report) -> None:
             "Predicted mean JCT",
             time_text(report["objective_s"]),
             measure_text(report),
-            "Mean over the whole mix, waits included; predicted, not simulated.",
+            "Mean over the whole mix, waits included; predicted, not simulated. ± is one standard error.",
         )
         _tile(
             "Gap to the certified bound",
@@ -90,7 +90,7 @@ def verdict(data: Report) -> str:
     share = split_share(data["nona"])
     told = (
         "Every sub-graph stays on one server."
-        if share < 5e-4
+        if share < LEAST
         else f"Averaged over the sub-graphs that can be split, {100 * share:.1f} % of the probability lies "
         "on configurations that split."
     )

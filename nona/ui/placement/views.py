@@ -22,7 +22,7 @@ from nona.report.placements.text import (
 from nona.report.text import percent_text, time_text
 from nona.ui.jobs.panel import job_panel, result_of
 from nona.ui.placement.configuration_list import configuration_list
-from nona.ui.placement.shares import has_interior, split_of
+from nona.ui.placement.shares import LEAST, has_interior, split_of, split_share
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.drawing.drawing import draw
@@ -96,6 +96,8 @@ def congestion_section(state: AppState, data: Report) -> None:
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
+    if is_sampled(data["nona"]) and split_share(data["nona"]) < LEAST and curve["stops"] != curve["now"]:
+        st.markdown("By sampled jobs, which judge the placement above, it does not pay at the present load.")
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(
         congestion_figure(curve, slos),
