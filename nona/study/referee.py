@@ -8,14 +8,16 @@ run uses, in rounds, until the quickest is clearly quicker or the difference doe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement, Queries, Rival
+from nona.placement.placement import Placement, Queries, Rival, Sampled
 from nona.placement.sampled.choose import judged, mean_of
+from nona.placement.sampled.judge import Values
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.paired import paired_difference
@@ -69,7 +71,24 @@ def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:
     values = mean_of(system, placement, rival.queries)
     made = judged(system, placement, rival.queries, values, rival.origin)
     note = f"Simulated beside its rivals, {rival.origin} was quicker than what sampled jobs preferred."
-    return replace(made, notes=(note, *placement.notes))
+    return replace(made, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
+
+
+def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | None:
+    """The figures of the search with the rival in the place of what it replaces."""
+    found = placement.sampled
+    if found is None:
+        return None
+    return replace(
+        found,
+        value=values.value,
+        error=values.error,
+        gain=found.formula_value - values.value,
+        gain_error=math.hypot(values.error, placement.objective_error_s),  # unpaired: rather too large
+        queries=tuple(float(y.mean()) for y in values.y),
+        origin=rival.origin,
+        rivals=tuple(other for other in found.rivals if other is not rival),
+    )
 
 
 def simulated_means_s(

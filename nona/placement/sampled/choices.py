@@ -178,7 +178,8 @@ def _feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -
     free = 1.0 - stream.rate * stream.mean / system.capacity
     if rate <= 0 or free <= 0:
         return []
-    return feeder_configurations(shape, link, slots, free / rate).tolist()
+    found: list[list[int]] = feeder_configurations(shape, link, slots, free / rate).tolist()
+    return found
 
 
 def _row(c: Configuration, m: int) -> list[int]:

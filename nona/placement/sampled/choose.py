@@ -26,6 +26,7 @@ from nona.placement.placement import (
     SampledObjective,
 )
 from nona.placement.presets import PRESETS
+from nona.placement.response import Response, predict_response
 from nona.placement.response.conserved import conserved_floor_s
 from nona.placement.sampled.choices import groups_of
 from nona.placement.sampled.judge import Judge, Values, rows
@@ -158,6 +159,13 @@ def mean_of(system: System, optimum: Placement, queries: Queries, seed: int = 0)
     return Judge(system, "mean-jct", optimum.class_shares).values(queries, FINAL, seed + 1)
 
 
+def reported_response(system: System, placement: Placement, seed: int = 0) -> Response:
+    """The distribution behind :func:`mean_of`: the same jobs, so the same mean."""
+    return predict_response(
+        system, placement.queries, shares=placement.class_shares, samples=FINAL, seed=seed + 1
+    )
+
+
 def by_response(system: System, placement: Placement, seed: int = 0) -> Placement:
     """A placement that was evaluated by formula, with the response's mean as its objective."""
     values = mean_of(system, placement, placement.queries, seed)
@@ -202,7 +210,7 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
         lower_bound_s=_at_most(optimum.lower_bound_s, floor_s, objective_s),
         global_bound_s=_at_most(optimum.global_bound_s, floor_s, objective_s),
         formula=certificate_of(optimum),
-        solver=f"{optimum.solver}, response: {origin}",
+        origin=origin,
     )
 
 
