@@ -4,8 +4,8 @@ Five models on 80 servers, the link's background at 20, 50 and 80 %. At each, mo
 (presets, every configuration, cuts at even distances, mixtures, random ones) are simulated on the compiled
 engine with common random numbers, few jobs first, the best ones again with more (successive halving); then a
 local search around the best. Whoever wins among many has been lucky too, so winners are simulated anew
-with seeds that no choice has seen, and compared pair by pair with nona: with the placement that is
-certified by formula, and with that of the objective ``sampled-jct``.
+with seeds that no choice has seen, and compared pair by pair with nona: with the default placement, judged by
+sampled jobs, and with the formula's optimum.
 ``python -m benchmarks.placement_search [RANDOM [MOVES]]``
 
 Source of the halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits, ICML 2013.
@@ -25,7 +25,7 @@ from benchmarks.placement_trials import Queries, Trial, Trials
 from nona import study
 from nona.placement.placement import Placement
 from nona.placement.prediction import predict
-from nona.placement.sampled.search import solve_sampled
+from nona.placement.solve import solve
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.schedulers.registry import get_scheduler
@@ -108,15 +108,15 @@ def one_load(load: float, random: int, moves: int) -> dict[str, bool]:
     path = scenario_path(SCENARIO)
     scenario = study.with_value(load_scenario(path), KEY, load)
     prepared = study.prepare(scenario, Sources(path.parent))
-    solved, begin = study.place(prepared), time.process_time()
+    solved, begin = solve(prepared.system), time.process_time()
     bench, trials = Bench(prepared.system, solved), Trials(prepared.system, seed=round(1000 * load))
     all_trials = list(trials.all(solved.queries, random))
     left = halved(bench, all_trials)
     nona = all_trials[0]
     starts = [left[0], nona] if left[0] is not nona else [nona]
     found = [climbed(bench, trials, start, moves // len(starts)) for start in starts]
-    sampled = solve_sampled(prepared.system, solved, "sampled-jct")
-    own = {"nona": nona, "nona, sampled": Trial("objective sampled-jct", sampled.queries)}
+    sampled = study.place(prepared)
+    own = {"formula": nona, "nona": Trial(f"objective mean-jct, {sampled.origin}", sampled.queries)}
     finalists = [*left[:4], *(t for t, _ in found)]
     # The finalist is chosen on one set of fresh runs and compared on another, so that its luck stays behind.
     chosen = min(finalists, key=lambda t: float(bench.means(t, FRESH_RUNS // 2, FRESH_JOBS, FRESH).mean()))

@@ -110,7 +110,9 @@ def _place(place: argparse.ArgumentParser) -> None:
     place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
     place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
     place.add_argument(
-        "--objective", help="mean-jct, slo or formula; in place of the scenario's (default: mean-jct)"
+        "--objective",
+        help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); in place "
+        "of the scenario's (default: mean-jct)",
     )
     place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
 

@@ -2,16 +2,13 @@
 
 import streamlit as st
 
-from nona.ui.jobs.panel import job_panel, result_of
+from nona.ui.jobs.panel import current_job, job_panel, result_of
 from nona.ui.placement.objective_views import objective_choice, sampled_section
 from nona.ui.placement.response_views import response_section
+from nona.ui.placement.search_views import early_note, live_search, search_section
 from nona.ui.placement.tabs import TABS
-from nona.ui.placement.views import (
-    certificate_notes,
-    certificate_tiles,
-    charts,
-    verdict,
-)
+from nona.ui.placement.tiles import certificate_notes, result_tiles, verdict
+from nona.ui.placement.views import charts
 from nona.ui.session.workspace import current
 from nona.ui.simulation.downloads import placement_downloads
 from nona.ui.widgets.equivalents import equivalent
@@ -23,22 +20,26 @@ st.caption(
     "whole mix is least, waits at the link and at the servers included."
 )
 objective_choice(state)
-job_panel(state, "place", "Solve the placement", "solve")
+job_panel(state, "place", "Solve the placement", "search", live=live_search)
 data = result_of(state, "place", "placement")
 if data is None:
-    st.info(
-        "No placement yet. Solving takes a second or so for most mixes; the result says which parts of a "
-        "query run where, with a proof of how far it can be from the best.",
-        icon=":material/hub:",
-    )
+    job = current_job(state, "place")
+    if job is None or not job.running:
+        st.info(
+            "No placement yet. Solving takes seconds and shows the best so far; the result says which parts "
+            "of a query run where, and what is proved of better ones.",
+            icon=":material/hub:",
+        )
     equivalent(state, "place", "--json", key="place")
     st.stop()
 
 report = data["nona"]
-certificate_tiles(report)
+early_note(data)
+result_tiles(data)
 st.markdown(plain(verdict(data)))
 sampled_section(report)
 certificate_notes(report)
+search_section(data)
 response_section(report)
 charts(data)
 

@@ -22,13 +22,15 @@ from nona.hardware.executor import executor_class
 from nona.placement.solve import SOLVERS
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.models import inspection
+from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.report import placement_report
 from nona.report.placements.response_text import response_lines
+from nona.report.placements.terminal import placement_text
 from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.text import simulation_text
-from nona.report.text import contraction_text, inspection_text, placement_text
+from nona.report.text import contraction_text, inspection_text
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.warmup import run_name
@@ -82,7 +84,13 @@ def place(arguments: argparse.Namespace) -> None:
     report["response"] = response_of(prepared, placement)
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-    _emit(arguments, report, lambda r: "\n".join([placement_text(r), *response_lines(r["response"])]))
+    _emit(arguments, report, _placement_lines)
+
+
+def _placement_lines(report: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [placement_text(report), *response_lines(plain(report["response"]), not is_sampled(report))]
+    )
 
 
 def simulate(arguments: argparse.Namespace) -> None:

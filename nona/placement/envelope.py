@@ -17,6 +17,7 @@ from nona.placement.evaluate import LINK, Candidates, spans
 
 Floats = NDArray[np.float64]
 _TOLERANCE = 1e-12
+_KEPT = 4  # server waits whose lines are kept
 _ROUNDS = 200
 
 
@@ -65,8 +66,20 @@ def envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     """The lines of every configuration at ``server_wait_s``, exact for all waits that matter.
 
     They are exact up to the wait at which everything that crosses the link takes 1000 times the
-    local span longer; beyond it they remain a lower bound.
+    local span longer; beyond it they remain a lower bound. The last few are kept with the candidates:
+    a bound solves many problems that differ in other columns only.
     """
+    kept = candidates.envelopes
+    found = kept.get(server_wait_s)
+    if not isinstance(found, Envelope):
+        found = _envelope(candidates, server_wait_s)
+        while len(kept) >= _KEPT:
+            del kept[next(iter(kept))]
+        kept[server_wait_s] = found
+    return found
+
+
+def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     every = np.arange(len(candidates))
     ends = [
         _lines(candidates, wait, server_wait_s, every)

@@ -70,6 +70,11 @@ class Candidates:
         """Configurations as :mod:`nona.placement.single_span` walks them, made when first needed."""
         return {}
 
+    @cached_property
+    def envelopes(self) -> dict[float, object]:
+        """Their lines in the link's wait at the last few server waits, see :mod:`nona.placement.envelope`."""
+        return {}
+
     def take(self, rows: NDArray[np.int64]) -> Candidates:
         """Only some of the configurations."""
         return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

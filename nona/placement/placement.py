@@ -212,7 +212,8 @@ class Placement:
     Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
     ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
     of a part, is of executor class k; ``None``: every executor is drawn alike. ``sampled`` has the figures
-    of the search by sampled completion times, if there was one.
+    of the search by sampled completion times, if there was one. ``origin`` says which start or search a
+    judged placement comes from; see :class:`Sampled`.
     """
 
     queries: Queries
@@ -227,6 +228,7 @@ class Placement:
     sampled: Sampled | None = None
     objective_error_s: float = 0.0
     formula: Certificate | None = None
+    origin: str = "formula"
 
     @cached_property
     def gap(self) -> float:

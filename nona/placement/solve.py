@@ -199,7 +199,7 @@ def _notes(settled: Settled, wait_s: float, bound: float, everywhere: float, fre
         notes.append("No bound: this solver gives none.")
     else:
         notes.append(
-            f"The gap is certified at the server wait of this placement "
+            f"The bound is certified at the server wait of the formula's optimum "
             f"({format_time(wait_s)}), linearised there; with quite another "
             f"server wait one may be better, but none at all is below {format_time(everywhere, 4)}."
             + (" That holds for all shares of the executor classes, the gap for those found." if free else "")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.report.placements.sampled import sampled_finding
-from nona.units import format_bandwidth, format_count, format_size, format_time
+from nona.units import format_count, format_size, format_time
 
 Row = Mapping[str, Any]
 _STEPS = 8  # of a coarsening, that are printed
@@ -73,64 +72,6 @@ def contraction_text(report: Row) -> str:
         lines += [s["reason"] for s in steps[:_STEPS]]
         lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
     return "\n".join(lines)
-
-
-def placement_text(report: Row) -> str:
-    """What ``nona place`` prints."""
-    p = report["predicted"]
-    gap = report["gap"]
-    certificate = "no bound" if gap != gap else f"gap {gap:.1e} at its server wait"
-    lines = [
-        f"mean JCT {format_time(report['objective_s'])} ({report['solver']}, {certificate}, "
-        f"{report['seconds']:.2f} s)",
-        f"  link {p['network_utilization']:.0%} busy, wait {format_time(p['network_wait_s'])}; "
-        f"executors {p['compute_utilization']:.0%} busy, wait {format_time(p['server_wait_s'])}",
-        *_links_text(p["links"]),
-        *_classes_text(report),
-    ]
-    for name, model in report["models"].items():
-        lines.append(f"{name}: JCT {format_time(model['jct_s'])}, {len(model['subgraphs'])} sub-graphs")
-        lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
-    lines += [f"note: {n}" for n in report["notes"]]
-    if report["sampled"]:
-        lines.insert(1, f"  {sampled_finding(report)}")
-    return "\n".join(lines)
-
-
-def _links_text(links: Sequence[Row]) -> list[str]:
-    """A line for each role of links, where there are several."""
-    return [
-        f"  {r['name']}: {r['links']} x {format_bandwidth(r['capacity'])}, crossed by {r['share']:.0%}, "
-        f"{r['utilization']:.0%} busy, wait {format_time(r['wait_s'])}"
-        for r in (links if len(links) > 1 else ())
-    ]
-
-
-def _classes_text(report: Row) -> list[str]:
-    """A line for each executor class, where there are several: load, wait, who runs there, weights."""
-    classes, shares = report["predicted"]["classes"], report["class_shares"]
-    lines = []
-    for told, held in zip(classes, report["memory"]["classes"], strict=True) if len(classes) > 1 else ():
-        kind = told["class"]
-        drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
-        lines.append(
-            f"  {kind}: {told['executors']} x, {told['utilization']:.0%} busy, wait "
-            f"{format_time(told['wait_s'])}; draws {drawn or 'nothing'}; "
-            f"{format_size(held['resident_bytes'])} of weights each"
-        )
-    return lines
-
-
-def _all_local(subgraph: Row) -> bool:
-    return all(len(c["parts"]) <= 1 for c in subgraph["configurations"])
-
-
-def _mix(subgraph: Row) -> str:
-    shown = []
-    for c in sorted(subgraph["configurations"], key=lambda c: -c["probability"])[:3]:
-        parts = " | ".join("{" + ", ".join(p) + "}" for p in c["parts"])
-        shown.append(f"{c['probability']:.0%} {parts if len(parts) < 100 else parts[:97] + '…'}")
-    return "; ".join(shown)
 
 
 def or_dash(value: float | None, show: Any) -> str:

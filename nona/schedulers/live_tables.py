@@ -33,8 +33,17 @@ class LiveTables(NamedTuple):
     beyond; ``latency_s``; ``link_load`` and ``link_wait_s``, the link's expected utilisation and wait;
     ``core_bytes_s`` its capacity; ``price_s`` per byte; ``live``: 1 where the link's queue is read.
 
-    Executors: ``load``, ``wait_s``: utilisation and wait to be expected where nothing is known.
-    ``most_tasks``, ``most_tensors``, ``most_slots``: sizes of the working arrays.
+    Executors: ``load`` and ``wait_s``, utilisation by background and the wait behind it; ``query_load``
+    and ``query_wait_s``, by queries, and what is left of a job when a task comes; ``busy_load``, work that
+    comes per second where work waits; ``crowding``, how much more of the queries' work meets the few tasks
+    bound to an idle executor; ``wanted_rate``, executors that arriving queries take per second;
+    ``burst_s`` and ``burst_wanted`` (Q,), work per executor and executors of the queries that follow at once.
+
+    ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
+    each of which waits for what is sent before it.
+
+    ``margin``: by how much splitting must be better. ``most_tasks``, ``most_tensors``, ``most_slots``: sizes
+    of the working arrays.
     """
 
     tasks: Ints
@@ -65,7 +74,16 @@ class LiveTables(NamedTuple):
     live: int
     load: float
     wait_s: float
+    query_load: float
+    query_wait_s: float
+    busy_load: float
+    crowding: float
+    wanted_rate: float
+    burst_s: Floats
+    burst_wanted: Floats
     margin: float
+    quota: Floats
+    senders: float
     classes: int
     most_tasks: int
     most_tensors: int

@@ -10,8 +10,10 @@ import numpy as np
 from nona.schedulers.live_slots import Slots
 from nona.schedulers.live_tables import Floats, Ints, LiveTables
 
-EARLIEST = -1  # in place of a configuration: each task where it would end first
-LOCAL = -2  # all with the root
+# Ways through a sub-graph: 2·c + n is configuration c, n = 1 with executors of the first server preferred.
+LOCAL = -1  # all with the root
+EARLIEST = -2  # each task where it ends first
+EARLIEST_BACK = -3  # the same, with the way back to the root's server counted
 
 
 class Walk(NamedTuple):
@@ -20,7 +22,9 @@ class Walk(NamedTuple):
     By slot: ``free_s``, when it is done with what the job gave it, −1 if nothing; ``kept_s`` the same
     where the sub-graph began. By task: ``end_s``, ``slot``. By tensor: ``server`` it was sent to last,
     ``there_s`` when it arrives there, ``trial`` the walk that sent it. ``sent``: until when the job's
-    own messages hold the link, the request of the last, the bytes sent, and the number of the walk.
+    own messages hold the link, the request of the last, the bytes
+    sent, the number of the walk, the first two as they were where the sub-graph began, and the bytes of
+    the job. ``price_s``: of a byte, and when the sub-graph ends.
     """
 
     free_s: Floats
@@ -31,6 +35,7 @@ class Walk(NamedTuple):
     there_s: Floats
     trial: Ints
     sent: Floats
+    price_s: Floats
 
 
 def make_walk(t: LiveTables) -> Walk:
@@ -46,13 +51,13 @@ def make_walk(t: LiveTables) -> Walk:
         ints[tasks : tasks + tensors],
         floats[2 * slots + tasks :],
         ints[tasks + tensors :],
-        np.zeros(4),
+        np.zeros(7),
+        np.zeros(2),
     )
 
 
-def grown(load: float, wait_s: float, gap_s: float) -> float:
-    """The wait to be expected ``gap_s`` after a queue was empty: load·gap at first, ``wait_s`` at last."""
-    work_s = load * gap_s
+def grown(work_s: float, wait_s: float) -> float:
+    """The wait behind newcomers with so much work: all of it at first, ``wait_s`` at last."""
     if work_s <= 0.0 or wait_s <= 0.0:
         return 0.0
     return wait_s * work_s / (wait_s + work_s)
@@ -62,20 +67,40 @@ def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
     """The wait at the link of a message requested then, if the link has ``queue_s`` seconds of work now."""
     if t.live == 0:
         return t.link_wait_s
-    return max(
-        queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load, t.link_wait_s, request_s)
-    )
+    return max(queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load * request_s, t.link_wait_s))
 
 
-def start_s(slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
-    """When a task that is ready then starts in a slot."""
-    free_s = w.free_s[slot]
-    if free_s >= 0.0:
-        if ready_s <= free_s:
-            return free_s
-        return ready_s + grown(t.load, t.wait_s, ready_s - free_s)
-    waits_s = s.backlog_s[slot] + t.load * min(ready_s, s.backlog_s[slot])
-    return max(waits_s, ready_s + grown(t.load, t.wait_s, ready_s))
+def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
+    """When a task that is ready then starts in a slot.
+
+    A queue is served in order of readiness, so what comes before ``ready_s`` goes first: where work
+    waits now, ``t.busy_load`` seconds a second and the burst that the job may belong to. A task that is
+    ready when the job's last one ends there starts at once.
+    """
+    free_s, busy_s = w.free_s[slot], s.backlog_s[slot]
+    came_s = t.busy_load * ready_s + min(ready_s, t.burst_s[query])
+    if free_s < 0.0:
+        start = ready_s + foreign_s(query, ready_s, ready_s, s, t)
+        return max(start, busy_s + came_s) if busy_s > 0.0 else start
+    if ready_s <= free_s:
+        return float(free_s)
+    gap_s = ready_s - free_s
+    wait_s = foreign_s(query, gap_s, ready_s, s, t)
+    if busy_s > 0.0:
+        wait_s = max(wait_s, came_s - gap_s)
+    return ready_s + wait_s
+
+
+def foreign_s(query: int, gap_s: float, ready_s: float, s: Slots, t: LiveTables) -> float:
+    """The wait to be expected at an executor that was left alone for ``gap_s``: others came in between.
+
+    Background comes blindly. Queries take the idle executors first: of those that come until
+    ``ready_s`` only the share that finds none left counts.
+    """
+    wanted = t.burst_wanted[query] + t.wanted_rate * ready_s
+    spilt = wanted / (wanted + s.idle[0]) if wanted > 0.0 else 0.0
+    work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
+    return grown(t.load * gap_s, t.wait_s) + grown(t.crowding * spilt * work_s, t.query_wait_s)
 
 
 def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
@@ -109,17 +134,18 @@ def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t
     return latest
 
 
-def begin_walk(w: Walk, held_s: float, last_s: float) -> None:
+def begin_walk(w: Walk) -> None:
     """Back to where the sub-graph began."""
     for i in range(len(w.free_s)):
         w.free_s[i] = w.kept_s[i]
-    w.sent[0], w.sent[1], w.sent[2] = held_s, last_s, 0.0
+    w.sent[0], w.sent[1], w.sent[2] = w.sent[4], w.sent[5], 0.0
     w.sent[3] += 1.0
 
 
-def run_task(n: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:
+def run_task(query: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot."""
-    start = start_s(slot, ready_s(n, slot, True, queue_s, w, s, t), w, s, t)
+    n = t.tasks[query] + task
+    start = start_s(query, slot, ready_s(n, slot, True, queue_s, w, s, t), w, s, t)
     end = start + t.time_s[n * t.classes + s.kind[slot]]
     w.free_s[slot] = w.end_s[task] = end
     w.slot[task] = slot
@@ -147,24 +173,32 @@ def slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
 
 
 def earliest_slot(
-    n: int, root: int, far: int, count: int, back: float, queue_s: float, w: Walk, s: Slots, t: LiveTables
+    query: int,
+    n: int,
+    root: int,
+    far: int,
+    count: int,
+    back: bool,
+    queue_s: float,
+    w: Walk,
+    s: Slots,
+    t: LiveTables,
 ) -> int:
-    """The slot in which a task would end first, its way back counted ``back`` times."""
+    """The slot in which task number ``n`` would end first; ``back``: and have its result back at the root's.
+
+    Of the slots that the job does not use yet only the first on another server and the first on the
+    first server are looked at.
+    """
     best, least, new_far, new_near = root, math.inf, False, False
     for slot in range(count):
-        if w.free_s[slot] < 0.0 and slot != root:  # of the unused ones only the first of either kind
-            if slot < far:
-                if new_far:
-                    continue
-                new_far = True
-            else:
-                if new_near:
-                    continue
-                new_near = True
-        done = start_s(slot, ready_s(n, slot, False, queue_s, w, s, t), w, s, t)
+        if w.free_s[slot] < 0.0 and slot != root:
+            if (new_far and slot < far) or (new_near and slot >= far):
+                continue
+            new_far, new_near = new_far or slot < far, new_near or slot >= far
+        done = start_s(query, slot, ready_s(n, slot, False, queue_s, w, s, t), w, s, t)
         done += t.time_s[n * t.classes + s.kind[slot]]
-        if s.server[slot] != s.server[root]:
-            done += back * (t.latency_s + t.link_wait_s + t.back_bytes[n] / t.core_bytes_s)
+        if back and s.server[slot] != s.server[root]:
+            done += t.latency_s + t.link_wait_s + t.back_bytes[n] / t.core_bytes_s
         if done < least:
             best, least = slot, done
     return best
@@ -173,9 +207,7 @@ def earliest_slot(
 def walk_graph(
     query: int,
     g: int,
-    choice: int,
-    near: bool,
-    back: float,
+    way: int,
     root: int,
     far: int,
     count: int,
@@ -184,19 +216,16 @@ def walk_graph(
     s: Slots,
     t: LiveTables,
 ) -> float:
-    """Place and run the sub-graph ``g``; its cost: when its last task ends, and the price of its bytes.
-
-    ``choice``: where the labels of a configuration begin, or :data:`EARLIEST`, or :data:`LOCAL`.
-    """
+    """Place and run the sub-graph ``g``; when its last task ends."""
     base, last = t.tasks[query], 0.0
     begin, end = t.order[g], t.order[g + 1]
     for i in range(begin, end):
         task = t.task[i]
         slot = root
-        if choice == EARLIEST:
-            slot = earliest_slot(base + task, root, far, count, back, queue_s, w, s, t)
-        elif choice != LOCAL:
-            slot = slot_of(t.label[choice + i - begin], root, far, count, near)
-        run_task(base + task, task, slot, queue_s, w, s, t)
+        if way <= EARLIEST:
+            slot = earliest_slot(query, base + task, root, far, count, way == EARLIEST_BACK, queue_s, w, s, t)
+        elif way != LOCAL:
+            slot = slot_of(t.label[t.labels[way // 2] + i - begin], root, far, count, way % 2 == 1)
+        run_task(query, task, slot, queue_s, w, s, t)
         last = max(last, w.end_s[task])
-    return last + t.price_s * w.sent[2]
+    return float(last)

@@ -1,4 +1,8 @@
-"""The price of congestion as a curve: predicted JCT against the link's background load. Formula only."""
+"""The price of congestion as a curve: mean JCT by formula against the link's background load.
+
+By formula alone, and said to be that wherever it is shown: sampled jobs at every load take tens of seconds,
+and near saturation their error is larger than the differences that are drawn.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class CongestionPoint:
-    """Predicted mean JCT (s) at one background utilisation of the link; ``None``: no steady state.
+    """Mean JCT by formula (s) at one background utilisation of the link; ``None``: no steady state.
 
     ``kept_s`` is local on nona's own executor classes: what splitting is held against.
     """
@@ -63,7 +67,7 @@ def background_of(system: System) -> float:
 
 
 def congestion_curve(system: System, points: int = 12, progress: Progress | None = None) -> CongestionCurve:
-    """Predict nona, solved anew at every load, local and spread, from the present background to saturation.
+    """By formula its optimum at every load, local and spread, from the present background to saturation.
 
     The shares of the executor classes are chosen once, for the present background. Where splitting
     stops paying is then found by bisection between two loads.

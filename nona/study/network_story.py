@@ -99,7 +99,8 @@ def _pays(scenario: Scenario, load: float, sources: Sources) -> bool:
 
 def _at(scenario: Scenario, load: float, sources: Sources) -> Study:
     entries = tuple(SchedulerSpec(name=name) for name in STRATEGIES)
-    return prepare(with_value(scenario, LINK_LOAD, load).model_copy(update={"schedulers": entries}), sources)
+    changes = {"schedulers": entries, "objective": "formula"}  # the story is that of the formula
+    return prepare(with_value(scenario, LINK_LOAD, load).model_copy(update=changes), sources)
 
 
 def _run(result: SimulationResult, name: str, predicted_s: float | None) -> StoryRun:

@@ -22,7 +22,7 @@ from nona.scenario import Scenario
 from nona.scenario_file import dump_scenario, scenario_hash
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
-from nona.study.run import SimulationResult, compare
+from nona.study.run import Comparison, SimulationResult, compare
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
@@ -95,9 +95,14 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
     return outcome
 
 
-def placement_outcome(study: Study, placement: Placement, made: str) -> dict[str, Any]:
-    """Everything that is shown of a placement, with local and spread beside it."""
-    comparison = compare(study, placement)
+def placement_outcome(
+    study: Study, placement: Placement, made: str, comparison: Comparison | None = None
+) -> dict[str, Any]:
+    """Everything that is shown of a placement, with local and spread beside it.
+
+    ``comparison`` holds these two where they were judged before.
+    """
+    comparison = comparison or compare(study, placement)
     names = study.scenario.labels
 
     def report(other: Placement | None) -> dict[str, Any] | None:

@@ -1,79 +1,113 @@
 """Close calls are decided by simulation: of placements within the prediction's accuracy, which is quicker?
 
 The response is within about 10 % of what is simulated, so of two placements that are nearer to each other it
-can name the wrong one. Such rivals are simulated with common random numbers that no later run uses. A
-rival replaces the chosen placement only if it is clearly quicker, by the interval of paired differences.
+can name the wrong one; and where jobs come back to servers it can be far too low (``docs/joins.md``). So the
+nearest rivals, and local whatever is predicted of it, are simulated with common random numbers that no later
+run uses, in rounds, until the quickest is clearly quicker or the difference does not matter.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement, Queries, Rival
+from nona.placement.placement import Placement, Queries, Rival, Sampled
 from nona.placement.sampled.choose import judged, mean_of
+from nona.placement.sampled.judge import Values
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.paired import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import System
 
-RUNS = 5  # the fewest pairs that give a variance to rely on
+RUNS = 5  # of a round: the fewest pairs that give a variance to rely on
+ROUNDS = 4
 EVENTS = 40_000  # tasks and background arrivals of one run, about
 RIVALS = 3
+SAME = 0.005  # relative: a difference that does not matter
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
 _FEWEST = 200  # jobs of a run
+Floats = NDArray[np.float64]
 
 
 def decide(system: System, placement: Placement, check: Callable[[], None] = lambda: None) -> Placement:
-    """The placement, or the rival that is clearly quicker when both are simulated.
+    """The placement, or the rival that is quicker when all of them are simulated.
 
     Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here.
     """
     sampled = placement.sampled
     if sampled is None or sampled.objective != "mean-jct" or not sampled.rivals:
         return placement
-    own = simulated_means_s(system, placement, placement.queries, check)
-    best: tuple[float, Rival] | None = None
-    for rival in sampled.rivals[:RIVALS]:
-        gain = _clear_gain_s(own, simulated_means_s(system, placement, rival.queries, check))
-        if gain > (best[0] if best else 0.0):
-            best = gain, rival
-    return placement if best is None else _replaced(system, placement, best[1])
+    rivals = sampled.rivals[:RIVALS]
+    field = [placement.queries, *(rival.queries for rival in rivals)]
+    means: list[Floats] = [np.zeros(0)] * len(field)
+    for turn in range(ROUNDS):
+        first = _FIRST + turn * RUNS
+        new = [simulated_means_s(system, placement, queries, first, check) for queries in field]
+        means = [np.append(m, more) for m, more in zip(means, new, strict=True)]
+        if _is_clear(means):
+            break
+    best = int(np.argmin([m.mean() for m in means]))
+    return placement if best == 0 else _replaced(system, placement, rivals[best - 1])
 
 
-def _clear_gain_s(own: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """By how much the other one is clearly quicker, seconds; 0 where it is not."""
-    if not np.isfinite(other).all():
-        return 0.0
-    if not np.isfinite(own).all():
-        return float(np.inf)
-    found = paired_difference(own, other)
-    return max(found.difference.mean, 0.0) if found.is_clear else 0.0
+def _is_clear(means: list[Floats]) -> bool:
+    """Whether the quickest is clearly quicker than every other, or by less than what matters."""
+    best = min(means, key=lambda m: float(m.mean()))
+    for other in means:
+        if other is best or not np.isfinite(other).all():
+            continue
+        found = paired_difference(other, best)
+        if not found.is_clear and found.difference.mean > SAME * float(best.mean()):
+            return False
+    return True
 
 
 def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:
     values = mean_of(system, placement, rival.queries)
     made = judged(system, placement, rival.queries, values, rival.origin)
-    note = (
-        f"Simulated beside its rivals, {rival.origin} was clearly quicker than what sampled jobs preferred."
+    note = f"Simulated beside its rivals, {rival.origin} was quicker than what sampled jobs preferred."
+    return replace(made, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
+
+
+def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | None:
+    """The figures of the search with the rival in the place of what it replaces."""
+    found = placement.sampled
+    if found is None:
+        return None
+    return replace(
+        found,
+        value=values.value,
+        error=values.error,
+        gain=found.formula_value - values.value,
+        gain_error=math.hypot(values.error, placement.objective_error_s),  # unpaired: rather too large
+        queries=tuple(float(y.mean()) for y in values.y),
+        origin=rival.origin,
+        rivals=tuple(other for other in found.rivals if other is not rival),
     )
-    return replace(made, notes=(note, *placement.notes))
 
 
 def simulated_means_s(
-    system: System, placement: Placement, queries: Queries, check: Callable[[], None] = lambda: None
-) -> NDArray[np.float64]:
-    """(RUNS,) Mean completion time of each run in seconds, infinite where the system was overloaded."""
+    system: System,
+    placement: Placement,
+    queries: Queries,
+    first: int = _FIRST,
+    check: Callable[[], None] = lambda: None,
+) -> Floats:
+    """(RUNS,) Mean completion time of each run, seconds, from replication ``first`` on.
+
+    Infinite where the system was overloaded.
+    """
     scheduler = get_scheduler("nona")
     prepared = build_tables(system, queries, shares=placement.class_shares)
     jobs, means = jobs_of(system), []
     for r in range(RUNS):
         check()
-        records = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=_FIRST + r))
+        records = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=first + r))
         means.append(np.inf if records.state == "overloaded" else float(records.completion_time_s.mean()))
     return np.array(means)
 

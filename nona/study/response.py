@@ -8,7 +8,7 @@ from typing import Any
 from nona.errors import PlacementError
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.placement import Placement
-from nona.placement.response import predict_response
+from nona.placement.sampled.choose import reported_response
 from nona.report.placements.response import response_report
 from nona.study.prediction_map.region import warning
 from nona.study.preparation import Study
@@ -23,7 +23,7 @@ def response_of(study: Study, placement: Placement) -> dict[str, Any]:
 def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:
     """Scheduler of the scenario → predicted mean JCT (s), for those that have a prediction.
 
-    What stands beside simulated means: by walked jobs, not by the optimiser's formula
+    What stands beside simulated means: by sampled jobs, not by the optimiser's formula
     (:func:`nona.study.run.predictions`). ``None`` where there is no steady state; ``placement`` is what
     ``nona`` samples from.
     """
@@ -43,5 +43,6 @@ def predicted_means(study: Study, placement: Placement | None) -> dict[str, floa
 def _mean_s(study: Study, placement: Placement) -> float | None:
     if not math.isfinite(placement.prediction.jct_s):
         return None
-    mean_s = predict_response(study.system, placement.queries, shares=placement.class_shares).mix.mean_s
+    judged = placement.formula is not None  # then that mean is its objective
+    mean_s = placement.objective_s if judged else reported_response(study.system, placement).mix.mean_s
     return mean_s if math.isfinite(mean_s) else None

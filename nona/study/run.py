@@ -85,7 +85,11 @@ def compare(study: Study, placement: Placement) -> Comparison:
     if placement.formula is None:
         return Comparison(placement, local, spread)
     return Comparison(
-        placement, *(None if p is None else by_response(study.system, p) for p in (local, spread))
+        placement,
+        *(
+            None if p is None else replace(by_response(study.system, p), origin=p.solver)
+            for p in (local, spread)
+        ),
     )
 
 

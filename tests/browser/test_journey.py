@@ -138,7 +138,7 @@ def placement_is_solved(page: Any, folder: Path) -> None:
     download_button = page.get_by_role("button", name="Download JSON")
     download_button.wait_for(timeout=60_000)
     wait_idle(page)
-    page.get_by_text("Certified gap").wait_for()
+    page.get_by_text("Gap to the certified bound").wait_for()
     shot(page, "journey-4-placement")
     with page.expect_download() as download:
         download_button.click()

@@ -50,7 +50,10 @@ def test_inspect_and_contract_answer_for_every_sample(model: str, capsys: pytest
 def test_place_certifies_every_shipped_scenario(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     placed = run(capsys, "place", scenario)
     assert placed["lower_bound_s"] <= placed["objective_s"] * (1 + 1e-12)
-    assert placed["gap"] <= 1e-4
+    assert placed["gap"] == pytest.approx(1 - placed["lower_bound_s"] / placed["objective_s"], abs=1e-9)
+    assert placed["objective_s"] == pytest.approx(placed["response"]["mean_s"], rel=1e-9)
+    assert placed["formula"]["gap"] <= 1e-4
+    assert placed["lower_bound_s"] <= placed["formula"]["lower_bound_s"] * (1 + 1e-12)
     predicted = placed["predicted"]
     assert 0 <= predicted["network_utilization"] < 1
     assert 0 < predicted["compute_utilization"] < 1

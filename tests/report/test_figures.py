@@ -25,6 +25,7 @@ from nona.report.figures.simulation import (
     utilisation_figure,
 )
 from nona.report.figures.style import text
+from nona.report.placements.parts import parts_of
 from nona.report.simulations.series import _binned, _ecdf
 
 NASTY = "<b>x</b><a href='http://e'>"
@@ -51,6 +52,18 @@ def test_jct_split_stacks_to_the_jct() -> None:
     assert "<b>x" not in drawn(made)
 
 
+@pytest.mark.parametrize("mean_s", [0.02, 0.015, 0.0131])
+def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
+    """Longer than by formula, as long, and shorter: joins are added, or waits are shortened."""
+    path = {"compute_s": 0.01, "transfer_s": 0.002, "network_wait_s": 0.002, "server_wait_s": 0.001}
+    found = parts_of({"a": {**path, "jct_s": 0.015}}, {"models": {"a": {"mean_s": mean_s}}})
+    made = jct_split_figure(found)
+    assert sum(bar.x[0] for bar in made.data) == pytest.approx(1e3 * mean_s)
+    assert found["a"]["jct_s"] == mean_s
+    assert all(found["a"][k] >= 0 for k in (*path, "joins_s"))
+    assert (found["a"]["compute_s"], found["a"]["transfer_s"]) == (0.01, 0.002)
+
+
 def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() -> None:
     parts = {"compute": 0.01, "transfer": 0.002, "link_wait": 0.003, "server_wait": 0.005}
     of_m = {"models": {"m": {"parts_s": {**parts, "compute": 0.03}}}}
@@ -69,13 +82,14 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() ->
 def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
     made = comparison_figure(
         {
-            "nona": {"predicted": {"jct_s": 0.01}},
+            "nona": {"objective_s": 0.01, "objective_error_s": 0.002, "predicted": {"jct_s": 0.03}},
             "local": None,
-            "spread": {"predicted": {"jct_s": None}},
+            "spread": {"objective_s": None, "predicted": {"jct_s": 0.02}},
         }
     )
     assert list(made.data[0].y) == [10.0, 0, 0]
     assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
+    assert list(made.data[0].error_y.array) == [2.0, 0, 0]
 
 
 def test_utilisation_without_a_value_has_no_bar() -> None:

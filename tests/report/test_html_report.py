@@ -14,7 +14,10 @@ import pytest
 from nona import study
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.html.svg_axes import log_ticks, ticks
+from nona.report.placements.certificate_text import bound_text
 from nona.report.placements.links import link_finding
+from nona.report.placements.steps_text import early_text
+from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
 from nona.report.text import interval_text
 from nona.samples import scenario_path
@@ -191,7 +194,11 @@ def test_a_placement_has_its_certificate_and_configurations() -> None:
     assert page.open == []
     text = "".join(page.text)
     assert format_time(data["nona"]["objective_s"]) in text
-    assert f"{data['nona']['gap']:.2e}" in text
+    assert bound_text(data["nona"]) in text
+    assert comparison_finding(data).removeprefix("nona: ") in text
+    early = "".join(Page(placement_html({**data, "ended_early_s": 3.0})).text)
+    assert early_text(3.0) in early
+    assert early_text(3.0) not in text
     shown = [
         c["probability"]
         for m in data["nona"]["models"].values()

@@ -17,9 +17,9 @@ from nona.report.placements.servers import (
     servers_finding,
     share_rows,
 )
+from nona.report.placements.terminal import placement_text
 from nona.report.placements.text import comparison_finding
 from nona.report.plain import plain
-from nona.report.text import placement_text
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping
 from nona.study import place, prepare
@@ -75,7 +75,7 @@ def test_rows_and_findings_say_the_numbers(report: dict[str, Any]) -> None:
 
 
 def test_text_and_html_have_every_class(report: dict[str, Any]) -> None:
-    text, html = placement_text({**report, "sampled": report.get("sampled")}), placement_section(report)
+    text, html = placement_text(report), placement_section(report)
     for row in report["predicted"]["classes"]:
         assert f"{row['class']}: {row['executors']} x" in text
         assert row["class"] in html
@@ -107,6 +107,7 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state() ->
     found = compare(study, placement)
     assert (found.local, found.spread) == (None, None)
     assert max(c.utilization for c in placement.prediction.classes) < 1
-    assert predictions(study, placement) == {"nona": placement.objective_s, "local": None, "spread": None}
+    by_formula = {"nona": placement.prediction.jct_s, "local": None, "spread": None}
+    assert predictions(study, placement) == by_formula
     told = {"nona": {"objective_s": placement.objective_s}, "local": None, "spread": None}
     assert comparison_finding(told) == "nona: local overloads executors, spread overloads executors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from app_driver import Open, finish, go, new_session
 from streamlit.testing.v1 import AppTest
 
+from nona.report.placements.certificate_text import bound_text, formula_line
 from nona.report.simulations.summary_table import summary_table
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
@@ -102,7 +104,9 @@ def test_a_placement_has_its_files(open_page: Open, monkeypatch: pytest.MonkeyPa
     files = taken(monkeypatch, downloads.placement_downloads, state)
     found = json.loads(files["Download JSON"].make())
     assert found["nona"]["objective_s"] == state.results["place"].data["nona"]["objective_s"]
-    assert f"{found['nona']['gap']:.2e}" in files["HTML report"].make().decode()
+    page = html.unescape(files["HTML report"].make().decode())
+    assert bound_text(found["nona"]) in page
+    assert formula_line(found["nona"]) in page
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
 
 

@@ -19,7 +19,8 @@ from nona.errors import JobError
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study import prepare, simulate
-from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.jobs.job import Job
+from nona.ui.jobs.registry import JobRegistry
 from nona.ui.jobs.serving import Server
 from nona.ui.tasks.answer import REPLICATIONS
 

@@ -4,6 +4,8 @@ They are: all local; those that the placement uses; the cheapest ones at several
 and prices of link load (:func:`nona.placement.interiors.oracle.best_configuration`), free to use and as dear
 as the congestion they cause; and those that leave the root's server for good, so that the job's run
 there ends, which shortens the wait of all others: the whole interior, or its last task, with the sink.
+Large interiors may also keep their longest chain together and send what leads to it ahead
+(:mod:`nona.placement.interiors.feeders`).
 Large interiors are searched at waits several times the predicted ones (:func:`_dear`): a path that crosses
 many joins waits longer than the sum of its mean waits, so configurations with few visits are worth a trial.
 From the configuration in use the search may also bring one part home, or join two parts
@@ -24,6 +26,7 @@ from nona.placement.evaluate import Candidates
 from nona.placement.fixed import local_configuration, server_slots
 from nona.placement.interiors.budget import Budget
 from nona.placement.interiors.columns import climbed
+from nona.placement.interiors.feeders import feeder_configurations
 from nona.placement.interiors.large import list_schedules
 from nona.placement.interiors.oracle import best_configuration
 from nona.placement.interiors.prices import Prices
@@ -95,6 +98,7 @@ def groups_of(system: System, placement: Placement) -> tuple[Group, ...]:
             labels = _labels(shape, link, slots, placement)
             own = {_numbers(c, subgraphs[k]) for k in members for c in placement.queries[j][k].configurations}
             if shape.m > ENUMERATED:
+                labels += _feeders(system, j, shape, link, slots)
                 labels += _dear(shape, link, slots, placement, labels + [_row(c, shape.m) for c in own])
             columns = [tuple(to_configuration(row, subgraphs[k].interior) for k in members) for row in labels]
             columns += [tuple(_as(c, subgraphs[k]) for k in members) for c in sorted(own, key=repr)]
@@ -165,6 +169,16 @@ def _dear(
             load=p.congestion_price_s_per_byte * link.capacity,
         )
         found += climbed(start, slots, dear, Budget(_TRIALS_S)).tolist()
+    return found
+
+
+def _feeders(system: System, query: int, shape: Shape, link: Link, slots: int) -> list[list[int]]:
+    """Configurations that keep the longest chain together and send what leads to it ahead."""
+    stream, rate = system.background_network, system.queries[query].rate
+    free = 1.0 - stream.rate * stream.mean / system.capacity
+    if rate <= 0 or free <= 0:
+        return []
+    found: list[list[int]] = feeder_configurations(shape, link, slots, free / rate).tolist()
     return found
 
 

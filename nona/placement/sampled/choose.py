@@ -25,6 +25,9 @@ from nona.placement.placement import (
     Sampled,
     SampledObjective,
 )
+from nona.placement.presets import PRESETS
+from nona.placement.response import Response, predict_response
+from nona.placement.response.conserved import conserved_floor_s
 from nona.placement.sampled.choices import groups_of
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.search import FEW, SURE, Found, Limits, Search, predicted
@@ -134,17 +137,33 @@ def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
 
 
 def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
-    near = [
+    """Starts near the final value, and whatever their values local and the best of the other starts by hand.
+
+    Where jobs come back to a server behind others' long visits, sampled jobs see less than half of the wait
+    (``docs/joins.md``): then what they prefer can be far worse than local.
+    """
+    tried = [
         Rival(name, queries, values.value)
         for name, (queries, values) in found.tried.items()
-        if values.value <= final.values.value * (1 + ACCURACY) and not same(queries, final.queries)
+        if math.isfinite(values.value) and not same(queries, final.queries)
     ]
-    return tuple(sorted(near, key=lambda rival: rival.value))
+    tried.sort(key=lambda rival: rival.value)
+    by_hand = [r for r in tried if r.origin in PRESETS or r.origin == "expert"][:1]
+    always = [r for r in tried if r.origin == "local"] + by_hand
+    near = [r for r in tried if r.value <= final.values.value * (1 + ACCURACY)]
+    return tuple(dict.fromkeys((*always, *near)))
 
 
 def mean_of(system: System, optimum: Placement, queries: Queries, seed: int = 0) -> Values:
     """The completion times of a placement on the samples by which placements are reported."""
     return Judge(system, "mean-jct", optimum.class_shares).values(queries, FINAL, seed + 1)
+
+
+def reported_response(system: System, placement: Placement, seed: int = 0) -> Response:
+    """The distribution behind :func:`mean_of`: the same jobs, so the same mean."""
+    return predict_response(
+        system, placement.queries, shares=placement.class_shares, samples=FINAL, seed=seed + 1
+    )
 
 
 def by_response(system: System, placement: Placement, seed: int = 0) -> Placement:
@@ -175,25 +194,29 @@ def local_answer(system: System) -> Placement:
 def judged(system: System, optimum: Placement, queries: Queries, values: Values, origin: str) -> Placement:
     """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula.
 
+    The floor that conserved work sets (:mod:`nona.placement.response.conserved`) holds as well, and counts
+    where it is higher.
+
     A bound is never reported above the value that it bounds: a sampled mean has an error, and for some
     placements the formula's waits are too long.
     """
-    objective_s = values.value
+    objective_s, floor_s = values.value, conserved_floor_s(system)
     return replace(
         optimum,
         queries=queries,
         prediction=predicted(Judge(system, "mean-jct", optimum.class_shares), queries) or optimum.prediction,
         objective_s=objective_s,
         objective_error_s=values.error,
-        lower_bound_s=_at_most(optimum.lower_bound_s, objective_s),
-        global_bound_s=_at_most(optimum.global_bound_s, objective_s),
+        lower_bound_s=_at_most(optimum.lower_bound_s, floor_s, objective_s),
+        global_bound_s=_at_most(optimum.global_bound_s, floor_s, objective_s),
         formula=certificate_of(optimum),
-        solver=f"{optimum.solver}, response: {origin}",
+        origin=origin,
     )
 
 
-def _at_most(bound: float, value: float) -> float:
-    return bound if math.isnan(bound) else min(bound, value)
+def _at_most(bound: float, floor: float, value: float) -> float:
+    """The larger of two bounds, not above the value; ``nan`` where the formula has none."""
+    return bound if math.isnan(bound) else min(max(bound, floor), value)
 
 
 def _note(found: Sampled) -> str:

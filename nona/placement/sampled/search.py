@@ -30,6 +30,7 @@ TRIED = 3  # of them that are looked at again
 SLACK = 0.5  # a move whose score is worse by more than this share is not sampled
 CLOSE = 0.005  # of the certified bound: nearer than this nothing is left to gain
 SEARCHED = "search"  # origin of what moves have made of a start
+WRONG = 0.02  # below the bound by more than this: the formula's waits do not hold here
 _FULL = 0.98  # of the link: there samples would show a queue that never ends
 
 Valued = tuple[Queries, Values]
@@ -111,7 +112,8 @@ class Search:
         return Found(here, self.origin, settled, self.tried)
 
     def _nothing_left(self, values: Values) -> bool:
-        return values.value <= self.bound * (1.0 + CLOSE)
+        """Near the bound; far below it the formula's waits are too long here, and it bounds nothing."""
+        return self.bound * (1.0 - WRONG) <= values.value <= self.bound * (1.0 + CLOSE)
 
     def _best_start(self, starts: Mapping[str, Queries]) -> Valued:
         """The best start, or what takes for each class the start that serves it best."""

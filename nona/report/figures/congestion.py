@@ -1,4 +1,4 @@
-"""Figure: predicted JCT of nona, local and spread against the link's background load."""
+"""Figure: mean JCT by formula of its optimum, local and spread against the link's background load."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
         _mark(made, 100 * curve["stops"], "splitting stops paying", "dash", "bottom left")
     _slos(made, curve, slos_s)
     made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
-    made.update_yaxes(title="predicted mean JCT, ms, log", type="log", nticks=6)
+    made.update_yaxes(title="mean JCT by formula, ms, log", type="log", nticks=6)
     return made
 
 

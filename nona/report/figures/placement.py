@@ -15,7 +15,9 @@ SHARES = (
     ("transfer_s", "transfer", PALETTE[1]),
     ("network_wait_s", "wait at the link", PALETTE[2]),
     ("server_wait_s", "wait at the server", PALETTE[7]),
+    ("joins_s", "joins and own work", PALETTE[3]),
 )
+SEEN = 2e-3  # of the compute: what is less cannot be seen
 Row = Mapping[str, Any]
 
 
@@ -49,9 +51,11 @@ def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
     made = figure(130 + 46 * len(names))
     made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
     for key, label, colour in SHARES:
+        if key == "joins_s" and not any(m.get(key, 0.0) > SEEN * m["compute_s"] for m in models.values()):
+            continue
         made.add_bar(
             y=[text(n) for n in names],
-            x=[models[n][key] * 1e3 for n in names],
+            x=[models[n].get(key, 0.0) * 1e3 for n in names],
             name=label,
             orientation="h",
             marker_color=colour,
@@ -64,15 +68,21 @@ def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
 
 
 def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
-    """Predicted mean JCT of placements side by side; one without a steady state has no bar."""
+    """Predicted mean JCT of placements side by side, with standard errors; no bar without a steady state."""
     made = figure(260, legend=False)
-    found = {n: r["predicted"]["jct_s"] for n, r in reports.items() if r and r["predicted"]["jct_s"]}
+    found = {n: r["objective_s"] for n, r in reports.items() if r and r["objective_s"]}
+    errors = {n: (r or {}).get("objective_error_s") or 0.0 for n, r in reports.items()}
     names = list(reports)
     made.add_bar(
         x=names,
         y=[found[n] * 1e3 if n in found else 0 for n in names],
         marker_color=[scheduler_style(n).colour for n in names],
         text=[f"{found[n] * 1e3:.4g} ms" if n in found else "overloaded" for n in names],
+        error_y={
+            "array": [errors[n] * 1e3 if n in found else 0 for n in names],
+            "visible": any(errors[n] > 1e-6 * found[n] for n in found),
+            "thickness": 1.5,
+        },
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{x}: %{y:.4g} ms<extra></extra>",

@@ -30,6 +30,7 @@ STYLES: Mapping[str, Style] = MappingProxyType(
     {
         "nona": Style("#6366f1", "solid", "circle"),
         "nona-d2": Style("#a06cf5", "dash", "circle-open"),
+        "nona-live": Style("#8b3fd9", "longdash", "circle-cross"),
         "local": Style("#0f9b8e", "solid", "square"),
         "spread": Style("#cf7a10", "solid", "diamond"),
         "random": Style("#8390a6", "dash", "hexagon"),

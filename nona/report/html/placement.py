@@ -8,14 +8,23 @@ from typing import Any
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
+from nona.report.placements.certificate_text import (
+    bound_text,
+    formula_line,
+    gap_text,
+    measure_text,
+    origin_text,
+)
 from nona.report.placements.links import link_finding, link_rows
-from nona.report.placements.sampled import sampled_finding
+from nona.report.placements.sampled import missed_finding
 from nona.report.placements.servers import (
     class_rows,
     memory_finding,
     servers_finding,
     share_rows,
 )
+from nona.report.placements.steps_text import early_text
+from nona.report.placements.text import comparison_finding, objective_of
 from nona.report.text import or_dash, time_text
 from nona.units import format_time
 
@@ -29,10 +38,10 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         return ""
     p = report["predicted"]
     told = {
-        "Predicted mean JCT": format_time(report["objective_s"]),
-        "Lower bound": or_dash(report["lower_bound_s"], format_time),
-        "Certified gap": or_dash(report["gap"], "{:.2e}".format) + ", at this placement's server wait",
-        "Gap at any server wait": or_dash(report["global_gap"], "{:.2%}".format),
+        "Predicted mean JCT": f"{time_text(report['objective_s'])}, {measure_text(report)}",
+        "Certified": f"{bound_text(report)}; gap: {gap_text(report)}",
+        **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
+        "Comes from": origin_text(report),
         "Solver": f"{report['solver']}, {format_time(report['seconds'])}",
         "Link": f"{_share(p['network_utilization'])} busy, mean wait {time_text(p['network_wait_s'])}",
         "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {time_text(p['server_wait_s'])}",
@@ -40,11 +49,12 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
     rows, others = _configurations(report)
     return section(
         "Placement",
-        facts(told),
-        paragraph(sampled_finding(report)) if report.get("sampled") else "",
+        _early(beside),
+        facts({name: line for name, line in told.items() if line}),
+        *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report["notes"]),
         _beside(report, beside) if beside else "",
-        table(_models(report), "Predicted mean JCT of each model and its parts"),
+        table(_models(report), "Mean JCT of each model by formula, and its parts"),
         _links(p.get("links", [])),
         _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
@@ -52,10 +62,15 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
     )
 
 
+def _early(data: Row | None) -> str:
+    after_s = data.get("ended_early_s") if data else None
+    return "" if after_s is None else paragraph(early_text(after_s), "bad")
+
+
 def _beside(report: Row, data: Row) -> str:
     rows = []
     for name, other in (("nona", report), ("local", data["local"]), ("spread", data["spread"])):
-        jct = other["predicted"]["jct_s"] if other else None
+        jct = objective_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
     alt = "Predicted mean completion time of the solved placement, of local and of spread"

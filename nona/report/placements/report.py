@@ -44,9 +44,17 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
         "class_shares": shares_report(system, placement, names),
         "memory": memory_report(system, placement, names),
         "notes": list(placement.notes),
-        "objective": "formula" if placement.sampled is None else placement.sampled.objective,
+        "objective": objective_of(placement),
+        "origin": placement.origin if placement.formula is not None else placement.solver,
         "sampled": sampled_report(placement, names),
     }
+
+
+def objective_of(placement: Placement) -> str:
+    """What was made small; for a placement that was only judged, whether by sampled jobs or by formula."""
+    if placement.sampled is not None:
+        return placement.sampled.objective
+    return "formula" if placement.formula is None else "mean-jct"
 
 
 def _formula(placement: Placement) -> dict[str, float]:

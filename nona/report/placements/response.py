@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.placement.placement import Placement
-from nona.placement.response import ResponseTimes, predict_response
+from nona.placement.response import ResponseTimes
+from nona.placement.sampled.choose import reported_response
 from nona.system import System
 
 LEVELS = {"p50_s": 0.50, "p95_s": 0.95, "p99_s": 0.99}
@@ -16,9 +17,10 @@ def response_report(system: System, placement: Placement, names: Sequence[str]) 
     """What ``nona place --json`` prints as ``response``; ``names`` are the labels of the workload's rows.
 
     ``miss`` is the share of jobs beyond their SLO among those that have one, ``None`` without any.
-    ``sampling_s`` is the standard error of the mean.
+    ``sampling_s`` is the standard error of the mean. The jobs are those by which placements are judged, so
+    ``mean_s`` equals the ``objective_s`` of a placement that was judged.
     """
-    response = predict_response(system, placement.queries, shares=placement.class_shares)
+    response = reported_response(system, placement)
     slo_s = [q.slo_s for q in system.queries]
     missed = response.miss(slo_s)
     counted = [(q.rate, m) for q, m in zip(system.queries, missed, strict=True) if m is not None]

@@ -10,15 +10,19 @@ from nona.report.text import percent_text, time_text
 Row = Mapping[str, Any]
 
 
-def response_finding(response: Row) -> str:
-    """What jobs are predicted to take, in a sentence.
+def response_finding(response: Row, mean: bool = False) -> str:
+    """How long jobs are predicted to take, in a sentence; with the ``mean`` where nothing else tells it.
 
     >>> response_finding({"mean_s": 0.01, "p95_s": 0.02, "miss": 0.031})
-    'By walked jobs the mean is 10 ms, 95 of 100 are complete within 20 ms, and 3.1 % miss their SLO'
+    'Of 100 sampled jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
     """
-    within = f"the mean is {time_text(response['mean_s'])}, 95 of 100 are complete within "
+    first = (
+        f"The mean of sampled jobs is {time_text(response['mean_s'])}: of 100"
+        if mean
+        else "Of 100 sampled jobs"
+    )
     missed = "" if response["miss"] is None else f", and {percent_text(response['miss'])} miss their SLO"
-    return f"By walked jobs {within}{time_text(response['p95_s'])}{missed}"
+    return f"{first} 95 are complete within {time_text(response['p95_s'])}{missed}"
 
 
 def response_rows(response: Row, formula: Mapping[str, Row]) -> list[dict[str, str]]:
@@ -27,7 +31,7 @@ def response_rows(response: Row, formula: Mapping[str, Row]) -> list[dict[str, s
         {
             "model": name,
             "mean": time_text(m["mean_s"]),
-            "mean by the formula": time_text(formula[name]["jct_s"]),
+            "mean by formula": time_text(formula[name]["jct_s"]),
             "median": time_text(m["p50_s"]),
             "95 of 100 within": time_text(m["p95_s"]),
             "99 of 100 within": time_text(m["p99_s"]),
@@ -38,9 +42,9 @@ def response_rows(response: Row, formula: Mapping[str, Row]) -> list[dict[str, s
     ]
 
 
-def response_lines(response: Row) -> list[str]:
-    """What ``nona place`` prints of it."""
-    lines = [response_finding(response)]
+def response_lines(response: Row, mean: bool = False) -> list[str]:
+    """What ``nona place`` prints of it; ``mean`` as in :func:`response_finding`."""
+    lines = [response_finding(response, mean)]
     for name, m in response["models"].items():
         missed = "" if m["miss"] is None else f", {percent_text(m['miss'])} beyond {time_text(m['slo_s'])}"
         lines.append(f"  {name}: mean {time_text(m['mean_s'])}, p95 {time_text(m['p95_s'])}{missed}")

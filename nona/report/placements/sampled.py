@@ -48,22 +48,21 @@ def value_text(objective: str, value: float | None) -> str:
     return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
 
 
-def sampled_finding(report: Report) -> str:
-    """What the search found, in a sentence; empty where there was none."""
-    found, objective = report.get("sampled"), report.get("objective", "mean-jct")
-    if found is None:
+def missed_finding(report: Report) -> str:
+    """What a search for fewer missed SLOs found, in a sentence; empty where that was not the objective."""
+    found = report.get("sampled")
+    if found is None or report["objective"] != "slo":
         return ""
 
     def shown(key: str) -> str:
-        return value_text(objective, found[key])
+        return value_text("slo", found[key])
 
-    what = "Predicted share of missed SLOs" if objective == "slo" else "Predicted mean JCT"
-    text = f"{what} by sampled jobs: {shown('value')} (standard error {shown('error')})"
+    text = f"Predicted share of missed SLOs: {shown('value')} (standard error {shown('error')})"
     if found["gain"]:
         text += f", {shown('gain')} less than the {shown('formula_value')} of the formula's optimum"
     else:
         text += "; no other placement that was tried is surely better than the formula's optimum"
-    return f"{text}. The search is not a proof; no placement is below {shown('bound')}."
+    return f"{text}. The search proves nothing; no placement misses fewer than {shown('bound')}."
 
 
 def sampled_rows(report: Report) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ SHARES = {
     "transfer_s": "transfers",
     "network_wait_s": "waits at the link",
     "server_wait_s": "waits at servers",
+    "joins_s": "joins and own work",
 }
 SAME = 1e-6
 
@@ -25,7 +26,7 @@ def split_finding(models: Mapping[str, Row]) -> str:
     'a: 75 % compute, then 25 % transfers'
     """
     worst = min(models, key=lambda n: _share(models[n], "compute_s"))
-    ordered = sorted(SHARES, key=lambda k: -models[worst][k])[:2]
+    ordered = sorted(SHARES, key=lambda k: -models[worst].get(k, 0.0))[:2]
     told = [f"{100 * _share(models[worst], k):.0f} % {SHARES[k]}" for k in ordered]
     text = f"{worst}: {told[0]}" + (f", then {told[1]}" if models[worst][ordered[1]] > 0 else "")
     return text if len(models) == 1 else f"Least compute-bound is {text}"
@@ -36,31 +37,69 @@ def _share(model: Row, key: str) -> float:
 
 
 def comparison_finding(data: Row) -> str:
-    """How much nona's placement is below local and spread."""
+    """How much nona's mean JCT is below those of local and spread, all by the same measure.
+
+    >>> comparison_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
+    'nona: 25 % below local, spread overloads the link'
+    """
+    return f"nona: {against(data, 'local')}, {against(data, 'spread')}"
+
+
+def against(data: Row, name: str) -> str:
+    """How far nona is below one of the others: ``25 % below local``."""
+    best, value = data["nona"]["objective_s"], objective_of(data[name])
+    if value is None:
+        return f"{name} overloads {'executors' if data['local'] is None else 'the link'}"
+    if best is None or abs(value - best) <= SAME * best:
+        return f"as fast as {name}"
+    word = "below" if best < value else "above"
+    return f"{100 * abs(1 - best / value):.3g} % {word} {name}"
+
+
+def objective_of(report: Row | None) -> float | None:
+    """Mean JCT of a placement, seconds; ``None`` where it has no steady state."""
+    return report["objective_s"] if report else None
+
+
+def order_finding(data: Row) -> str:
+    """Which placement is the quickest, without a number: the title of the bars.
+
+    >>> order_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
+    'nona is quicker than local; spread overloads the link'
+    """
     best = data["nona"]["objective_s"]
-    parts = []
+    words: dict[str, list[str]] = {}
     for name in ("local", "spread"):
-        value = data[name]["predicted"]["jct_s"] if data[name] else None
+        value = objective_of(data[name])
         if value is None:
-            what = "executors" if data["local"] is None else "the link"
-            parts.append(f"{name} overloads {what}")
-        elif abs(value - best) <= SAME * best:
-            parts.append(f"as fast as {name}")
+            word = "overloads executors" if data["local"] is None else "overloads the link"
+        elif best is None or abs(value - best) <= SAME * best:
+            word = "as quick as"
         else:
-            word = "below" if best < value else "above"
-            parts.append(f"{100 * abs(1 - best / value):.3g} % {word} {name}")
-    return "nona: " + ", ".join(parts)
+            word = "quicker than" if best < value else "slower than"
+        words.setdefault(word, []).append(name)
+    over = {w: names for w, names in words.items() if w.startswith("overloads")}
+    beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
+    told = [f"nona is {' and '.join(beside)}"] if beside else []
+    told += [
+        f"{' and '.join(names)} {w if len(names) == 1 else w.replace('overloads', 'overload')}"
+        for w, names in over.items()
+    ]
+    return "; ".join(told)
 
 
 def congestion_finding(curve: Row) -> str:
     """From which background load on splitting no longer pays."""
     now, stops = curve["now"], curve["stops"]
     if stops is None:
-        return f"Splitting pays from the link's {now:.0%} background now up to saturation"
+        return f"By formula splitting pays from the link's {now:.0%} background now up to saturation"
     if stops <= now:
         where = f"from the link's {now:.0%} background now upwards" if now > 0 else "at any background load"
-        return f"Splitting does not pay {where}: all stays local"
-    return f"Splitting stops paying when the background fills {stops:.0%} of the link; now it fills {now:.0%}"
+        return f"By formula splitting does not pay {where}: all stays local"
+    return (
+        f"By formula splitting stops paying when the background fills {stops:.0%} of the link; now it fills "
+        f"{now:.0%}"
+    )
 
 
 def plain_notes(notes: Sequence[str]) -> list[str]:
@@ -83,18 +122,6 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
     return told
 
 
-def gap_words(gap: float | None, anywhere: float | None) -> str:
-    """Both gaps in a sentence.
-
-    >>> gap_words(1e-5, 0.021)
-    'No placement is better by more than 0.001 % at this server wait, nor by more than 2.1 % at any.'
-    """
-    if gap is None:
-        return "This solver gives no bound, so nothing is known of better placements."
-    text = f"No placement is better by more than {100 * gap:.2g} % at this server wait"
-    return text + ("." if anywhere is None else f", nor by more than {100 * anywhere:.2g} % at any.")
-
-
 def price_text(predicted: Row) -> str:
     """The price of congestion in words."""
     price = predicted["congestion_price_s_per_byte"]
@@ -104,5 +131,5 @@ def price_text(predicted: Row) -> str:
         return "No query waits for the link here, so one more byte on it costs nobody anything."
     return (
         f"One more megabyte on the link costs all queries together {format_time(price * 1e6)} of waiting "
-        "(the price of congestion, modelled)."
+        "(the price of congestion, by formula)."
     )

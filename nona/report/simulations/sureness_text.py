@@ -14,7 +14,7 @@ from nona.units import format_time
 Row = Mapping[str, Any]
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "jobs walked among random waits: each executor and link a queue of its own under the load "
+    "Predicted": "sampled jobs among random waits: each executor and link a queue of its own under the load "
     "and the arrivals that the placement gives it. What it leaves out: that these queues depend on one "
     "another, and what a scheduler sees of them. Its sampling error is about half a per cent.",
     "Simulated": "the mean over independent runs with Student's 95 % interval. What it has beside the truth: "

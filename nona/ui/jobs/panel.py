@@ -10,7 +10,7 @@ import streamlit as st
 
 from nona.errors import JobError
 from nona.scenario_file import scenario_to_mapping
-from nona.ui.jobs.registry import Job
+from nona.ui.jobs.job import Job
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain
@@ -46,14 +46,14 @@ def start(
 
 
 def collect(state: AppState) -> bool:
-    """Take in the results of jobs that are done; returns whether any is new."""
+    """Take in the results of jobs that are done, or that left one when cancelled; whether any is new."""
     fresh = False
     for kind, job_id in state.jobs.items():
         job, before = jobs().get(job_id), state.taken.get(kind)
         if job is None:
             continue
         job.touch()
-        if job.status == "done" and job.result is not None and before != job_id:
+        if not job.running and job.result is not None and before != job_id:
             jobs().discard(before)
             state.results[kind] = Result(job.fingerprint, job.result, job_id)
             state.taken[kind] = job_id
@@ -139,7 +139,7 @@ def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Li
         st.rerun()
     elif job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
-    elif job.status == "cancelled":
+    elif job.status == "cancelled" and job.result is None:
         st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
 
 

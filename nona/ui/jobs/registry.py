@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import subprocess
 import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from nona.errors import JobError
-from nona.ui.jobs.pool import Worker, WorkerPool
+from nona.ui.jobs.job import Job
+from nona.ui.jobs.pool import WorkerPool
 
-Status = Literal["running", "done", "failed", "cancelled"]
 KINDS = (
     "place",
     "capacity",
@@ -40,99 +38,6 @@ KINDS = (
     "serverless-schedulers",
 )
 GRACE_S = 2.0
-
-
-@dataclass
-class Job:
-    """One piece of long work. ``fingerprint`` names the state of the scenario that it works on.
-
-    Fields change only under ``lock``, by the reading thread, :meth:`cancel` and :meth:`supersede`.
-    ``worker`` serves the job until ``released``.
-    """
-
-    id: str
-    kind: str
-    fingerprint: str
-    folder: Path
-    worker: Worker
-    keep: object = None
-    started: float = field(default_factory=time.monotonic)
-    seen: float = field(default_factory=time.monotonic)
-    ended: float | None = None
-    status: Status = "running"
-    fraction: float = 0.0
-    text: str = "Starting"
-    live: dict[str, Any] = field(default_factory=dict)
-    result: dict[str, Any] | None = None
-    error: str = ""
-    released: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def process(self) -> subprocess.Popen[str]:
-        """The process that works on it."""
-        return self.worker.process
-
-    @property
-    def running(self) -> bool:
-        """Whether the work goes on."""
-        return self.status == "running"
-
-    @property
-    def elapsed_s(self) -> float:
-        """Wall-clock seconds from start to end, or to now."""
-        return (self.ended if self.ended is not None else time.monotonic()) - self.started
-
-    @property
-    def remaining_s(self) -> float | None:
-        """Estimated seconds to go, from the share that is done; ``None`` while too early to say."""
-        if self.fraction < 0.02 or self.elapsed_s < 1.0:
-            return None
-        return self.elapsed_s * (1 - self.fraction) / self.fraction
-
-    def touch(self) -> None:
-        """Say that somebody watches; unwatched jobs are cancelled after a while."""
-        self.seen = time.monotonic()
-
-    def cancel(self) -> None:
-        """End the work now, and its process with it."""
-        if self._end("cancelled"):
-            self.worker.kill()
-
-    def supersede(self) -> None:
-        """The work is not wanted any more: ask for its end; the process goes on to other work."""
-        if self._end("cancelled"):
-            self.worker.send({"stop": self.id})
-
-    def take_in(self, message: Mapping[str, Any]) -> bool:
-        """Take in a line of the worker; returns whether it was the last of this job."""
-        if "ended" in message:
-            if not self.error:
-                self.error = (
-                    f"Job {self.kind!r}: its worker ended with status {message['ended']}; start it again."
-                )
-            self._end("failed")
-            return True
-        if message.get("id") != self.id:
-            return False
-        with self.lock:
-            if self.status == "running":
-                self.fraction = float(message.get("fraction", self.fraction))
-                self.text = str(message.get("text", self.text))
-                self.live = message.get("live", self.live)
-                self.result = message.get("result", self.result)
-                self.error = str(message.get("error", self.error))
-        if not {"result", "error", "stopped"} & message.keys():
-            return False
-        self._end("done" if self.result is not None else "failed")
-        return True
-
-    def _end(self, status: Status) -> bool:
-        with self.lock:
-            if self.status != "running":
-                return False
-            self.status, self.ended = status, time.monotonic()
-        return True
 
 
 class JobRegistry:

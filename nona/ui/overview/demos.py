@@ -11,6 +11,8 @@ from types import MappingProxyType
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.report.placements.certificate_text import gap_text
+from nona.report.text import time_text
 from nona.samples import sample_names, scenario_description, scenario_path
 from nona.scenario import Scenario
 from nona.scenario_file import load_scenario
@@ -20,7 +22,7 @@ from nona.ui.overview.story.story import chosen_load
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.tasks.story import SCENARIO
-from nona.units import format_bandwidth, format_time
+from nona.units import format_bandwidth
 
 NOTHING: Mapping[str, float | str] = MappingProxyType({})
 
@@ -203,9 +205,10 @@ def _placement(state: AppState) -> Stage:
     value, detail = "not solved yet", "solve it on its page"
     if result is not None:
         report = result.data["nona"]
-        value = f"predicted mean JCT {format_time(report['objective_s'])}"
-        gap = report["gap"]
-        detail = "no bound" if gap is None else f"certified gap {gap:.1e}"
+        value = f"predicted mean JCT {time_text(report['objective_s'])}"
+        detail = f"gap to the certified bound: {gap_text(report)}"
+        if result.data.get("ended_early_s") is not None:
+            detail = f"cancelled early; {detail}"
     return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
 
 

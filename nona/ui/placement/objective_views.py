@@ -1,4 +1,4 @@
-"""What the placement makes small: the choice, and what a search by sampled completion times found."""
+"""What the placement makes small: the choice, and what a search for fewer missed SLOs found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nona.report.placements.sampled import sampled_finding, sampled_rows
+from nona.report.placements.sampled import missed_finding, sampled_rows
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.tables import table
@@ -33,20 +33,22 @@ def objective_choice(state: AppState) -> None:
 
 
 def sampled_section(report: Mapping[str, Any]) -> None:
-    """What the search found, model by model; nothing where there was no search."""
+    """What the search for fewer missed SLOs found, model by model; how far any search went."""
     found = report.get("sampled")
     if not found:
         return
-    st.markdown(f"**{plain(sampled_finding(report))}**")
-    rows = sampled_rows(report)
-    if len(rows) > 1:
-        table(pd.DataFrame(rows), "sampled", "What the search by sampled jobs predicts for each model")
+    missed = missed_finding(report)
+    if missed:
+        st.markdown(f"**{plain(missed)}**")
+        rows = sampled_rows(report)
+        if len(rows) > 1:
+            table(pd.DataFrame(rows), "sampled", "Predicted share of missed SLOs of each model")
     ended = (
-        "It ended because no move was better by more than the sampling error"
+        "ended because nothing better by more than the sampling error was left to try"
         if found["settled"]
-        else "It ended at its limit"
+        else "ended at its limit"
     )
     st.caption(
-        f"{found['evaluations']} placements were sampled; the figures are from {found['samples']:,} jobs of "
-        f"each model that the search had not seen. {ended}."
+        f"The search judged {found['evaluations']} placements and {ended}; the figures are from "
+        f"{found['samples']:,} sampled jobs of each model that it had not seen."
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_finding, response_rows
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -19,13 +20,12 @@ def response_section(report: Mapping[str, Any]) -> None:
     if not response:
         return
     st.subheader("How long a job takes")
-    st.markdown(f"**{plain(response_finding(response))}.**")
+    st.markdown(f"**{plain(response_finding(response, not is_sampled(report)))}.**")
     if response["warning"]:
         st.warning(plain(response["warning"]), icon=":material/travel_explore:")
     rows = response_rows(response, report["models"])
     table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
     st.caption(
-        "Walked jobs see random waits, so the longest of several branches is that of random times; the "
-        "optimiser's formula, which has the certificate, takes mean waits. The Validation page maps both "
-        "against the simulation."
+        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which has "
+        "the certificate, takes mean waits. The Validation page compares both with the simulation."
     )

@@ -11,96 +11,26 @@ import streamlit as st
 from nona.report.figures.congestion import congestion_figure, congestion_rows
 from nona.report.figures.models import provenance_text
 from nona.report.figures.placement import comparison_figure, jct_split_figure
+from nona.report.placements.certificate_text import error_text, is_sampled
+from nona.report.placements.parts import parts_of
 from nona.report.placements.text import (
-    comparison_finding,
     congestion_finding,
-    gap_words,
-    plain_notes,
+    order_finding,
     price_text,
     split_finding,
 )
 from nona.report.text import percent_text, time_text
 from nona.ui.jobs.panel import job_panel, result_of
-from nona.ui.placement.configuration_list import configuration_list, is_local
+from nona.ui.placement.configuration_list import configuration_list
+from nona.ui.placement.shares import LEAST, has_interior, split_of, split_share
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.guide_link import guide_link
 from nona.ui.widgets.tables import table
 from nona.units import format_time
 
 Report = Mapping[str, Any]
-
-
-def certificate_tiles(report: Report) -> None:
-    """Objective, the two gaps, utilisations and waits."""
-    p, gap, anywhere = report["predicted"], report["gap"], report.get("global_gap")
-    with st.grid(6, min_column_width=125):
-        st.metric(
-            "Predicted JCT",
-            format_time(report["objective_s"]),
-            help="Mean over the whole mix, waits included; modelled, not simulated.",
-        )
-        st.metric(
-            "Certified gap",
-            "no bound" if gap is None else f"{100 * gap:.2g} %",
-            help="(objective − lower bound) / objective, certified at this placement's server wait: with "
-            "that wait, no placement can be better than by this share.",
-        )
-        st.metric(
-            "Gap anywhere",
-            "no bound" if anywhere is None else f"{100 * anywhere:.2f} %",
-            help="The same against a bound that holds whatever the servers' wait would be: no placement at "
-            "all can be better than by this share. It is usually weaker.",
-        )
-        st.metric(
-            "Link busy",
-            percent_text(p["network_utilization"]),
-            help=f"Background included; a message waits {time_text(p['network_wait_s'])} on average.",
-        )
-        st.metric(
-            "Executors busy",
-            percent_text(p["compute_utilization"]),
-            help=f"Background included; a visit waits {time_text(p['server_wait_s'])} on average. Any "
-            "placement has the same.",
-        )
-        st.metric("Solved in", format_time(report["seconds"]), help=f"Solver: {report['solver']}.")
-
-
-def verdict(data: Report) -> str:
-    """What the solution says, in a sentence made from its numbers."""
-    share = split_share(data["nona"])
-    finding = comparison_finding(data).removeprefix("nona: ")
-    return (
-        f"The predicted mean completion time is {format_time(data['nona']['objective_s'])}: {finding}. "
-        + (
-            "Every sub-graph stays on one server."
-            if share < 5e-4
-            else f"Averaged over the sub-graphs that can be split, {share:.1%} of the probability lies on "
-            "configurations that split."
-        )
-    )
-
-
-def split_share(report: Report) -> float:
-    """Mean probability of splitting over the sub-graphs that have an interior."""
-    shares = [_split(s) for m in report["models"].values() for s in m["subgraphs"] if has_interior(s)]
-    return sum(shares) / len(shares) if shares else 0.0
-
-
-def has_interior(subgraph: Report) -> bool:
-    """Whether there is anything to place between root and sink."""
-    return any(part for c in subgraph["configurations"] for part in c["parts"])
-
-
-def certificate_notes(report: Report) -> None:
-    """How far the certificate goes, in plain words, behind a line to open."""
-    with st.expander("How far the certificate goes", icon=":material/verified:"):
-        st.markdown(plain(gap_words(report["gap"], report.get("global_gap"))))
-        for note in plain_notes(report["notes"]):
-            st.markdown(f"- {plain(note)}")
-        guide_link("certificate", "What a certificate is")
 
 
 def charts(data: Report) -> None:
@@ -108,15 +38,22 @@ def charts(data: Report) -> None:
     report = data["nona"]
     left, right = st.columns([3, 2])
     with left:
-        finding = split_finding(report["models"])
+        sampled = is_sampled(report)
+        models = parts_of(report["models"], report.get("response") if sampled else None)
+        finding = split_finding(models)
         st.markdown(f"**{plain(finding)}**")
         picture(
-            jct_split_figure(report["models"]),
+            jct_split_figure(models),
             key="split",
             alt=f"Predicted JCT of each model by its parts. {finding}",
         )
+        if sampled:
+            st.caption(
+                "Compute, transfers and waits are those of the longest path by formula; joins and own work "
+                "are what sampled jobs take beyond it."
+            )
     with right:
-        finding = comparison_finding(data)
+        finding = order_finding(data)
         st.markdown(f"**{plain(finding)}**")
         picture(
             comparison_figure({"nona": report, "local": data["local"], "spread": data["spread"]}),
@@ -127,15 +64,18 @@ def charts(data: Report) -> None:
 
 
 def comparison_frame(data: Report) -> pd.DataFrame:
-    """The solved placement beside local and spread."""
-    rows = []
+    """The solved placement beside local and spread: by sampled jobs where they judged, and by formula."""
+    sampled, rows = is_sampled(data["nona"]), []
     for name in ("nona", "local", "spread"):
-        p = data[name]["predicted"] if data[name] else None
-        jct = None if p is None else p["jct_s"]
+        report = data[name]
+        p = report["predicted"] if report else None
+        value = report["objective_s"] if report else None
+        mean = "overloaded" if value is None else f"{format_time(value)} {error_text(report)}".strip()
         rows.append(
             {
                 "placement": name,
-                "mean JCT (modelled)": "overloaded" if jct is None else format_time(jct),
+                **({"mean JCT by sampled jobs": mean} if sampled else {}),
+                "mean JCT by formula": "overloaded" if p is None else time_text(p["jct_s"]),
                 "wait of a message": "–" if p is None else time_text(p["network_wait_s"]),
                 "wait of a visit": "–" if p is None else time_text(p["server_wait_s"]),
                 "link busy": "–" if p is None else percent_text(p["network_utilization"]),
@@ -149,26 +89,30 @@ def congestion_section(state: AppState, data: Report) -> None:
     """The price of congestion: in words, and as predicted JCT over the link's background load."""
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data["nona"]["predicted"])))
-    job_panel(state, "congestion", "Predict over the link's load", "prediction")
+    job_panel(state, "congestion", "Predict by formula over the link's load", "prediction")
     curve = result_of(state, "congestion", "prediction")
     if curve is None:
-        st.caption("Solves the placement at a dozen loads, from now to saturation: formula alone.")
+        st.caption("Solves the formula at a dozen loads, from now to saturation.")
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
+    if is_sampled(data["nona"]) and split_share(data["nona"]) < LEAST and curve["stops"] != curve["now"]:
+        st.markdown("By sampled jobs, which judge the placement above, it does not pay at the present load.")
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(
         congestion_figure(curve, slos),
         key="congestion",
-        alt=f"Predicted mean JCT over the link's background load. {finding}",
+        alt=f"Mean JCT by formula over the link's background load. {finding}",
     )
     st.caption(
-        "Formula, not simulation; nona is solved anew at every load. Where the formula fails near "
-        "saturation, simulate."
+        "By formula alone, not by the sampled jobs that judge the placement above; nona is the formula's "
+        "optimum at every load. Where paths cross many joins, splitting stops paying earlier: simulate."
     )
     with st.expander("The numbers of this chart"):
         table(
-            pd.DataFrame(congestion_rows(curve)), "congestion-table", "Predicted JCT over the background load"
+            pd.DataFrame(congestion_rows(curve)),
+            "congestion-table",
+            "Mean JCT by formula over the background load",
         )
 
 
@@ -196,7 +140,7 @@ def configurations_of(state: AppState, report: Report) -> None:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")
         return
     left, right = st.columns([1, 2])
-    most = max(names, key=lambda n: max(_split(s) for s in report["models"][n]["subgraphs"]))
+    most = max(names, key=lambda n: max(split_of(s) for s in report["models"][n]["subgraphs"]))
     name = left.selectbox(
         "Model",
         names,
@@ -209,7 +153,7 @@ def configurations_of(state: AppState, report: Report) -> None:
     number = right.selectbox(
         "Sub-graph",
         range(len(subgraphs)),
-        max(range(len(subgraphs)), key=lambda i: _split(subgraphs[i])),
+        max(range(len(subgraphs)), key=lambda i: split_of(subgraphs[i])),
         format_func=lambda i: _title(subgraphs[i], i),
         key=f"placed-subgraph-{name}",
         persist_state="session",
@@ -220,9 +164,4 @@ def configurations_of(state: AppState, report: Report) -> None:
 
 def _title(subgraph: Report, index: int) -> str:
     root, sink = subgraph["root"] or "(start)", subgraph["sink"] or "(end)"
-    return f"{index + 1}: {root} → {sink} · {100 * _split(subgraph):.3g} % split"
-
-
-def _split(subgraph: Report) -> float:
-    """Probability that the sub-graph does not stay on one server."""
-    return float(sum(c["probability"] for c in subgraph["configurations"] if not is_local(c)))
+    return f"{index + 1}: {root} → {sink} · {100 * split_of(subgraph):.3g} % split"

@@ -17,7 +17,8 @@ from nona.errors import JobError
 from nona.scenario import Scenario
 from nona.scenario_file import scenario_to_mapping
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.ui.jobs.registry import Job, JobRegistry
+from nona.ui.jobs.job import Job
+from nona.ui.jobs.registry import JobRegistry
 
 Data = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ import streamlit as st
 
 from nona.report.simulations.headline import headline, live_headline
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, utilisation_title
+from nona.ui.jobs.job import Job
 from nona.ui.jobs.panel import current_job, ended_note, job_buttons, progress_text, result_of
-from nona.ui.jobs.registry import Job
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.livechart.livechart import chart_data, live_charts

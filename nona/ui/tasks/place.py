@@ -7,29 +7,79 @@ from dataclasses import asdict
 from typing import Any
 
 from nona import study
+from nona.placement.placement import Placement
 from nona.report.placements.working import working
+from nona.report.plain import plain
 from nona.study import Study
 from nona.study.congestion import congestion_curve
 from nona.study.outcome import placement_outcome
 from nona.study.provenance import now_text
+from nona.study.run import Comparison, compare
+from nona.study.search_steps import SearchSteps
 from nona.ui.jobs.desk import Desk
+
+READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
+
+
+class _Search:
+    """Tells of every better placement while the search goes on.
+
+    The job's ``live`` holds the ``steps`` (of :class:`~nona.study.search_steps.Step`), its ``best``
+    everything that the page shows of the best so far: what is left when the job is cancelled.
+    """
+
+    def __init__(self, prepared: Study, desk: Desk) -> None:
+        self._prepared, self._desk = prepared, desk
+        self._others: Comparison | None = None
+        self.found = SearchSteps(prepared.system)
+
+    def better(self, placement: Placement) -> None:
+        """Take in a placement that is the best so far."""
+        if not self.found.take(placement) or self.found.best is None:
+            return
+        count = len(self.found.steps)
+        fraction = FIRST + (COMPARE - FIRST) * (1 - 0.7 ** (count - 1))  # nobody knows how many there will be
+        text = "Searching by sampled jobs" if self.solved else "Solving the formula"
+        self._desk.emit({"fraction": fraction, "text": text, "live": plain({"steps": self.steps})})
+        self._desk.emit({"best": plain(self.outcome(self.found.best))})
+
+    @property
+    def solved(self) -> bool:
+        """Whether the formula is solved, so that there is a bound."""
+        best = self.found.best
+        return best is not None and best.lower_bound_s == best.lower_bound_s
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps so far as plain data."""
+        return [asdict(step) for step in self.found.steps]
+
+    def outcome(self, placement: Placement) -> dict[str, Any]:
+        """Everything that is shown of a placement."""
+        if self._others is None:  # local and spread are the same beside every step
+            self._others = compare(self._prepared, placement)
+        beside = Comparison(placement, self._others.local, self._others.spread)
+        found = placement_outcome(self._prepared, placement, now_text(), beside)
+        names = self._prepared.scenario.labels
+        return {**found, "working": working(self._prepared.system, placement, names), "steps": self.steps}
 
 
 def place_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Solve, compare with local and spread, show the working."""
-    desk.emit({"fraction": 0.3, "text": "Solving the placement"})
-    placement = study.place(prepared, str(spec.get("solver", "parametric")), desk.cache, desk.check)
-    desk.emit({"fraction": 0.7, "text": "Evaluating local and spread for comparison"})
-    outcome = placement_outcome(prepared, placement, now_text())
-
-    return {**outcome, "working": working(prepared.system, placement, prepared.scenario.labels)}
+    """Solve, compare with local and spread, show the working; the best so far is told on the way."""
+    desk.emit({"fraction": READ, "text": "Solving the formula"})
+    search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
+    placement = study.place(prepared, solver, desk.cache, desk.check, search.better)
+    desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
+    if search.steps:
+        search.found.finish(placement)
+    return search.outcome(placement)
 
 
 def predict_congestion(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Predict nona, local and spread over the link's background load."""
+    """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
         desk.check()
-        desk.emit({"fraction": share, "text": "Solving the placement at every load"})
+        desk.emit({"fraction": share, "text": "Solving the formula at every load"})
 
     return asdict(congestion_curve(prepared.system, progress=tell))

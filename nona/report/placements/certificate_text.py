@@ -1,0 +1,150 @@
+"""What is predicted of a placement, what is certified, and what the formula alone says: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.text import or_dash, time_text
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+FORMULA = "formula"
+_NO_ERROR = 1e-6  # of the value: what is left is rounding
+_UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+_AGREE = 0.005  # relative: two predictions nearer than this are called equal
+WHY = (
+    "The formula takes mean waits, and at a join the largest of them; on average the largest of several "
+    "random waits is longer, and so are waits behind messages of the same job."
+)
+ORIGINS = {
+    "formula": "It is the formula's optimum: nothing else that was tried is surely quicker",
+    "search": "It was found by a search from the quickest start",
+    "local": "Sampled jobs are quicker there than at the formula's optimum",
+    "mixture": "It takes for each model the start that serves it best",
+    "half local": "It follows the formula's optimum for half of the jobs and keeps the others whole",
+    "expert": "It is the expert's: for each model the preset that is quickest on an idle cluster",
+}
+
+
+def is_sampled(report: Row) -> bool:
+    """Whether the objective is the mean by sampled jobs; else it is that of the formula."""
+    return bool(report["objective"] != FORMULA)
+
+
+def error_text(report: Row) -> str:
+    """``± 0.3 ms``, or nothing where jobs do not differ.
+
+    >>> error_text({"objective_s": 0.08, "objective_error_s": 0.0003})
+    '± 0.3 ms'
+    """
+    return plus_minus(report["objective_s"], report.get("objective_error_s"))
+
+
+def plus_minus(value_s: float | None, error_s: float | None) -> str:
+    """A standard error beside its value; empty where it is no more than rounding.
+
+    >>> plus_minus(0.08, 0.000314), plus_minus(0.08, 1e-12)
+    ('± 0.31 ms', '')
+    """
+    if value_s is None or not error_s or error_s <= _NO_ERROR * value_s:
+        return ""
+    unit = format_time(value_s).split()[-1]
+    return f"± {error_s / _UNITS[unit]:.2g} {unit}"
+
+
+def measure_text(report: Row) -> str:
+    """By what the objective is predicted, for one line below it.
+
+    >>> measure_text({"objective": "formula", "objective_s": 0.08})
+    'by formula alone: mean waits'
+    """
+    if not is_sampled(report):
+        return "by formula alone: mean waits"
+    error = error_text(report)
+    return f"{error}, by sampled jobs" if error else "by sampled jobs, all alike"
+
+
+def bound_above(report: Row) -> bool:
+    """Whether the formula's bound surely lies above the prediction: then it bounds nothing sampled."""
+    excess_s = _excess_s(report)
+    return excess_s > max(
+        2 * (report.get("objective_error_s") or 0.0), _AGREE * (report["objective_s"] or 0.0)
+    )
+
+
+def _excess_s(report: Row) -> float:
+    """By how much the formula's bound lies above the prediction, seconds."""
+    bound, value = report["formula"]["lower_bound_s"], report["objective_s"]
+    return max(bound - value, 0.0) if is_sampled(report) and None not in (bound, value) else 0.0
+
+
+def gap_text(report: Row) -> str:
+    """The gap as a tile shows it.
+
+    >>> gap_text({"gap": 0.15, "objective": "formula", "objective_s": 2.0, "formula": {"lower_bound_s": 1.7}})
+    '15 %'
+    """
+    if report["gap"] is None:
+        return "no bound"
+    return "none" if bound_above(report) else f"{100 * report['gap']:.2g} %"
+
+
+def bound_text(report: Row) -> str:
+    """What is certified, in one line below the gap."""
+    bound = report["formula"]["lower_bound_s"]
+    if bound is None:
+        return "no bound is known"
+    if bound_above(report):
+        return f"the formula's bound, {time_text(bound)}, lies above"
+    if _excess_s(report) > 0:
+        return f"the formula's bound, {time_text(bound)}, is met"
+    return f"nothing below {time_text(bound)} by formula"
+
+
+def formula_line(report: Row) -> str:
+    """The formula's own figures and why they differ; empty where the formula is the objective."""
+    if not is_sampled(report):
+        return ""
+    own, found = report["formula"], report.get("sampled")
+    gap = "" if own["gap"] is None else f" with a certified gap of {100 * own['gap']:.2g} %"
+    text = f"By formula alone the optimum takes {time_text(own['objective_s'])}{gap}"
+    if found and report["objective"] == "mean-jct" and report["origin"] != FORMULA:
+        text += f"; sampled jobs would take {or_dash(found['formula_value'], time_text)} there"
+    return f"{text}. {_why(report)}"
+
+
+def _why(report: Row) -> str:
+    """Why the two predictions differ, if they do."""
+    value, formula = report["objective_s"], report["predicted"]["jct_s"]
+    if report["origin"] != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
+        return WHY
+    if value < formula * (1 - _AGREE):
+        return "Sampled jobs take less: in the formula every message and visit waits as if it came at random."
+    return "Sampled jobs take as long."
+
+
+def origin_text(report: Row) -> str:
+    """Where the placement comes from; empty where the formula is the objective."""
+    if report["objective"] != "mean-jct" or not report.get("sampled"):
+        return ""  # a search that was cancelled has not tried everything
+    origin = report["origin"]
+    preset = f"It is the preset {origin}: sampled jobs are quicker there than at the formula's optimum"
+    return ORIGINS.get(origin, preset) + "."
+
+
+def certificate_words(report: Row) -> str:
+    """What the bounds hold for, in a few sentences."""
+    if report["formula"]["lower_bound_s"] is None:
+        return "This solver gives no bound, so nothing is known of better placements."
+    if not is_sampled(report):
+        return (
+            "The bound holds for every placement by formula; how far the formula is off is another question."
+        )
+    if bound_above(report):
+        return "Sampled jobs wait less than the formula says, so here its bound says nothing about them."
+    return (
+        "The bound holds for every placement by formula. It bounds the mean by sampled jobs as far as the "
+        "formula's waits are right: the mean of the slowest of several random branches is never below the "
+        "slowest of their means. The search itself proves nothing."
+    )

@@ -1,0 +1,84 @@
+"""A placement as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.report.placements.certificate_text import (
+    bound_text,
+    error_text,
+    formula_line,
+    gap_text,
+    is_sampled,
+    origin_text,
+)
+from nona.report.placements.sampled import missed_finding
+from nona.report.plain import plain
+from nona.report.text import percent_text, time_text
+from nona.units import format_bandwidth, format_size, format_time
+
+Row = Mapping[str, Any]
+
+
+def placement_text(report: Row) -> str:
+    """What ``nona place`` prints."""
+    report = plain(report)
+    p = report["predicted"]
+    by = "by sampled jobs" if is_sampled(report) else "by formula alone"
+    value = " ".join(t for t in (time_text(report["objective_s"]), error_text(report), by) if t)
+    lines = [
+        f"mean JCT {value}; {bound_text(report)} (gap: {gap_text(report)}); {report['solver']}, "
+        f"{report['seconds']:.2f} s",
+        *(
+            f"  {line}"
+            for line in (missed_finding(report), origin_text(report), formula_line(report))
+            if line
+        ),
+        f"  by formula: link {percent_text(p['network_utilization'])} busy, wait "
+        f"{time_text(p['network_wait_s'])}; executors {percent_text(p['compute_utilization'])} busy, wait "
+        f"{time_text(p['server_wait_s'])}",
+        *_links_text(p["links"]),
+        *_classes_text(report),
+    ]
+    for name, model in report["models"].items():
+        lines.append(f"{name}: {time_text(model['jct_s'])} by formula, {len(model['subgraphs'])} sub-graphs")
+        lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
+    lines += [f"note: {n}" for n in report["notes"]]
+    return "\n".join(lines)
+
+
+def _links_text(links: Sequence[Row]) -> list[str]:
+    """A line for each role of links, where there are several."""
+    return [
+        f"  {r['name']}: {r['links']} x {format_bandwidth(r['capacity'])}, crossed by {r['share']:.0%}, "
+        f"{r['utilization']:.0%} busy, wait {format_time(r['wait_s'])}"
+        for r in (links if len(links) > 1 else ())
+    ]
+
+
+def _classes_text(report: Row) -> list[str]:
+    """A line for each executor class, where there are several: load, wait, who runs there, weights."""
+    classes, shares = report["predicted"]["classes"], report["class_shares"]
+    lines = []
+    for told, held in zip(classes, report["memory"]["classes"], strict=True) if len(classes) > 1 else ():
+        kind = told["class"]
+        drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
+        lines.append(
+            f"  {kind}: {told['executors']} x, {told['utilization']:.0%} busy, wait "
+            f"{format_time(told['wait_s'])}; draws {drawn or 'nothing'}; "
+            f"{format_size(held['resident_bytes'])} of weights each"
+        )
+    return lines
+
+
+def _all_local(subgraph: Row) -> bool:
+    return all(len(c["parts"]) <= 1 for c in subgraph["configurations"])
+
+
+def _mix(subgraph: Row) -> str:
+    shown = []
+    for c in sorted(subgraph["configurations"], key=lambda c: -c["probability"])[:3]:
+        parts = " | ".join("{" + ", ".join(p) + "}" for p in c["parts"])
+        shown.append(f"{c['probability']:.0%} {parts if len(parts) < 100 else parts[:97] + '…'}")
+    return "; ".join(shown)

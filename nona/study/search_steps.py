@@ -1,0 +1,102 @@
+"""The steps of a search for a placement: the best so far at each, all judged by the same sampled jobs.
+
+A search tells of every placement that its own few samples prefer. Here each is judged once more by the
+samples of the final report, so that steps can be compared with each other, with local and with spread, and
+one that is not better there is left out. The first step may have no bound: the formula is solved later.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from nona.placement.placement import Placement
+from nona.placement.sampled.choose import by_response, certificate_of
+from nona.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The best placement after ``elapsed_s`` seconds: mean JCT by sampled jobs, its error, the bound.
+
+    ``lower_bound_s`` and ``gap`` are ``nan`` as long as the formula is not solved.
+    """
+
+    elapsed_s: float
+    objective_s: float
+    error_s: float
+    lower_bound_s: float
+    gap: float
+    origin: str
+
+
+class SearchSteps:
+    """Collects the steps of one search; ``best`` is the best placement so far."""
+
+    def __init__(self, system: System, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.system, self.best, self.steps = system, None, ()
+        self._clock, self._began = clock, clock()
+
+    best: Placement | None
+    steps: tuple[Step, ...]
+
+    def take(self, placement: Placement) -> bool:
+        """Take in a placement of the search; returns whether the best, or the bound below it, is another."""
+        found, old = bounded(by_response(self.system, placement)), self.best
+        if old is None or found.objective_s < old.objective_s:
+            self._become(found)
+            return True
+        if math.isnan(old.lower_bound_s) and not math.isnan(found.lower_bound_s):
+            self._become(with_bound_of(old, found))
+            return True
+        return False
+
+    def finish(self, placement: Placement) -> None:
+        """Take in the result, which stands whatever the steps were."""
+        last = self.best
+        bound_is_new = last is not None and math.isnan(last.gap) and not math.isnan(placement.gap)
+        if last is None or bound_is_new or last.objective_s != placement.objective_s:
+            self._become(placement)
+        self.best = placement  # with the seconds that it counts itself
+
+    def _become(self, best: Placement) -> None:
+        elapsed_s = self._clock() - self._began
+        self.best = replace(best, seconds=elapsed_s)
+        step = Step(
+            elapsed_s,
+            best.objective_s,
+            best.objective_error_s,
+            best.lower_bound_s,
+            best.gap,
+            best.origin,
+        )
+        self.steps = (*self.steps, step)
+
+
+def bounded(placement: Placement) -> Placement:
+    """The same with the formula's bounds, at most the objective."""
+    certified = certificate_of(placement).lower_bound_s
+    return replace(
+        placement,
+        lower_bound_s=_at_most(certified, placement.objective_s),
+        global_bound_s=_at_most(placement.global_bound_s, placement.objective_s),
+    )
+
+
+def with_bound_of(placement: Placement, solved: Placement) -> Placement:
+    """The same with the certificate and the bounds of a placement for which the formula was solved."""
+    return bounded(
+        replace(
+            placement,
+            formula=certificate_of(solved),
+            global_bound_s=solved.global_bound_s,
+            solver=solved.solver,
+            notes=solved.notes,
+        )
+    )
+
+
+def _at_most(bound: float, value: float) -> float:
+    return bound if math.isnan(bound) else min(bound, value)

@@ -1,0 +1,113 @@
+"""One piece of long work in a worker process, as the server knows it."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from nona.ui.jobs.pool import Worker
+
+Status = Literal["running", "done", "failed", "cancelled"]
+
+
+@dataclass
+class Job:
+    """One piece of long work. ``fingerprint`` names the state of the scenario that it works on.
+
+    Fields change only under ``lock``, by the reading thread, :meth:`cancel` and :meth:`supersede`.
+    ``worker`` serves the job until ``released``. ``best`` is what a search would give if it ended now: the
+    result of a job that is cancelled, marked by ``ended_early_s``.
+    """
+
+    id: str
+    kind: str
+    fingerprint: str
+    folder: Path
+    worker: Worker
+    keep: object = None
+    started: float = field(default_factory=time.monotonic)
+    seen: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    status: Status = "running"
+    fraction: float = 0.0
+    text: str = "Starting"
+    live: dict[str, Any] = field(default_factory=dict)
+    best: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    error: str = ""
+    released: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """The process that works on it."""
+        return self.worker.process
+
+    @property
+    def running(self) -> bool:
+        """Whether the work goes on."""
+        return self.status == "running"
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall-clock seconds from start to end, or to now."""
+        return (self.ended if self.ended is not None else time.monotonic()) - self.started
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Estimated seconds to go, from the share that is done; ``None`` while too early, or in a search."""
+        if self.fraction < 0.02 or self.elapsed_s < 1.0 or self.best is not None:
+            return None
+        return self.elapsed_s * (1 - self.fraction) / self.fraction
+
+    def touch(self) -> None:
+        """Say that somebody watches; unwatched jobs are cancelled after a while."""
+        self.seen = time.monotonic()
+
+    def cancel(self) -> None:
+        """End the work now, and its process with it."""
+        if self._end("cancelled"):
+            self.worker.kill()
+
+    def supersede(self) -> None:
+        """The work is not wanted any more: ask for its end; the process goes on to other work."""
+        if self._end("cancelled"):
+            self.worker.send({"stop": self.id})
+
+    def take_in(self, message: Mapping[str, Any]) -> bool:
+        """Take in a line of the worker; returns whether it was the last of this job."""
+        if "ended" in message:
+            if not self.error:
+                self.error = (
+                    f"Job {self.kind!r}: its worker ended with status {message['ended']}; start it again."
+                )
+            self._end("failed")
+            return True
+        if message.get("id") != self.id:
+            return False
+        with self.lock:
+            if self.status == "running":
+                self.fraction = float(message.get("fraction", self.fraction))
+                self.text = str(message.get("text", self.text))
+                self.live = message.get("live", self.live)
+                self.best = message.get("best", self.best)
+                self.result = message.get("result", self.result)
+                self.error = str(message.get("error", self.error))
+        if not {"result", "error", "stopped"} & message.keys():
+            return False
+        self._end("done" if self.result is not None else "failed")
+        return True
+
+    def _end(self, status: Status) -> bool:
+        with self.lock:
+            if self.status != "running":
+                return False
+            self.status, self.ended = status, time.monotonic()
+            if status == "cancelled" and self.best is not None:
+                self.result = {**self.best, "ended_early_s": self.ended - self.started}
+        return True
