@@ -108,7 +108,9 @@ def contest(names: tuple[str, ...], question: Question, cell: Cell, effort: Effo
 
 def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run() -> None:
     names = ("local", "spread", "jsq-d")
-    found = contest(names, Question("local", names[1:]), Cell(10.0, 0.6, 0.5), Effort(400, 100, 2, 4, "auto"))
+    found = contest(
+        names, Question("local", names[1:]), Cell(10.0, 0.6, 0.5), Effort(400, 100, 400, 2, 4, "auto")
+    )
     assert found.entrant("local").runs == 2
     for name in names[1:]:
         assert found.entrant(name).runs == 0
@@ -119,7 +121,7 @@ def test_what_overloads_the_link_has_no_steady_state_and_costs_a_short_run() -> 
 def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_repeated() -> None:
     question = Question("random", ("local", "spread", "jsq-d"))
     names = ("random", "local", "spread", "jsq-d")
-    found = contest(names, question, Cell(200.0, 0.0, 0.2), Effort(300, 100, 2, 6, "auto"))
+    found = contest(names, question, Cell(200.0, 0.0, 0.2), Effort(300, 100, 400, 2, 6, "auto"))
     answer = found.answer(question)
     assert answer is not None
     runs = {n: found.entrant(n).runs for n in names}

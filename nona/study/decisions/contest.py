@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,15 +24,16 @@ from nona.system import System
 
 PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1
 BEHIND = 1.25  # times the best in the first run: not repeated
-PILOT = RunOptions(jobs=200, warmup=50, tail_jobs=400)
+PILOT_JOBS, PILOT_WARMUP = 200, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Jobs of a run and before it; runs of a round; most runs of a scheduler; the engine."""
+    """Jobs of a run, before it, and after it until it is cut off; runs of a round; most runs; the engine."""
 
     jobs: int
     warmup: int
+    tail: int
     replications: int
     most: int
     engine: str = "auto"
@@ -159,7 +160,7 @@ class Contest:
 
     def _survives(self, name: str) -> bool:
         """Whether a short run does not show that the scheduler gets more than it can serve."""
-        records = simulate_run(self.system, *self.chosen[name], replace(PILOT, engine=self.effort.engine))
+        records = self._run(name, PILOT_JOBS, PILOT_WARMUP, self.effort.tail, 0)
         unfinished = records.jobs - int(records.tally.completed.sum())
         if max(records.offered) >= 1 or unfinished:
             self.reasons[name] = reason(records)
@@ -169,7 +170,9 @@ class Contest:
         """Runs of ``name`` up to the number ``until``; the first without a steady state ends them."""
         means = self.means_s.setdefault(name, [])
         while len(means) < until and name not in self.reasons:
-            records = self._run(name, len(means))
+            size = self.effort
+            tail = max(size.tail, size.jobs)
+            records = self._run(name, size.jobs, size.warmup, tail, len(means))
             if records.state == "overloaded":
                 self.reasons[name] = reason(records)
                 return
@@ -178,13 +181,8 @@ class Contest:
                 self._first_half_s[name] = measured.mean_jct().half_width
             means += measured.mean_jcts()
 
-    def _run(self, name: str, number: int) -> Records:
-        size = self.effort
+    def _run(self, name: str, jobs: int, warmup: int, tail: int, number: int) -> Records:
         options = RunOptions(
-            jobs=size.jobs,
-            warmup=size.warmup,
-            replication=number,
-            engine=size.engine,
-            tail_jobs=max(size.jobs, 2000),
+            jobs=jobs, warmup=warmup, tail_jobs=tail, replication=number, engine=self.effort.engine
         )
         return simulate_run(self.system, *self.chosen[name], options)

@@ -20,6 +20,8 @@ BLIND = ("nona", "local", "spread", "expert")  # see no queue
 AWARE = ("nona-live", "least-loaded", "nona-d2", "jsq-d", "opportunistic", "spark-fair")
 REFERENCE, LIVE = "nona", "nona-live"
 SHORTEST, LONGEST = 2000, 20_000  # jobs of a run
+SERVICES, TAIL = 60, 20  # services of the largest job that a run takes at least, and that follow it
+SHORTEST_TAIL = 400  # jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +89,24 @@ def placement_figures(placement: Placement) -> dict[str, Any]:
 
 
 def effort(study: Study, cell: Cell, size: Size) -> Effort:
-    """Jobs for about as many events in every cell; the warm-up grows with the load.
+    """Jobs for about as many events in every cell, but as many as :data:`SERVICES` of the largest job take.
 
-    Events are tasks and the background messages that arrive meanwhile.
-
-    The relaxation time of M/D/1 at load ρ is about ρ/(1 − ρ)² services, 20 at 0.8; the warm-up is twice
-    as long on every executor, and at least a tenth of the jobs.
+    Events are tasks and the background messages that arrive meanwhile. The relaxation time of a queue at
+    load ρ is about 1/(1 − ρ)² services; the warm-up is twice as long, counted in services of the largest
+    job, and at least a tenth of the jobs. A run is cut off :data:`TAIL` such services after it.
 
     Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
     Advances in Applied Probability 19, 1987 (recollected).
     """
     system = study.system
+    longest_s = max(float(q.tasks.compute_s[0].sum()) for q in system.queries)
+    service = longest_s * system.total_rate  # jobs that arrive in the time of the largest
     events = sum(q.rate * len(q.tasks) for q in system.queries) + system.background_network.rate
-    jobs = size.jobs or min(max(round(size.events * system.total_rate / events), SHORTEST), LONGEST)
-    services = 2.0 * cell.load / (1.0 - cell.load) ** 2
-    warmup = max(round(services * system.executors), jobs // 10)
-    return Effort(jobs, warmup, size.replications, max(size.most, size.replications), size.engine)
+    wanted = min(max(round(size.events * system.total_rate / events), SHORTEST), LONGEST)
+    jobs = size.jobs or max(wanted, round(SERVICES * service))
+    warmup = max(round(2.0 / (1.0 - cell.load) ** 2 * service), jobs // 10)
+    tail = max(round(TAIL * service), SHORTEST_TAIL)
+    return Effort(jobs, warmup, tail, size.replications, max(size.most, size.replications), size.engine)
 
 
 def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
