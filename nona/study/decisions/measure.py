@@ -28,10 +28,10 @@ SHORTEST_TAIL = 400  # jobs
 class Size:
     """How much is simulated: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
 
-    events: int = 400_000
+    events: int = 200_000
     jobs: int | None = None
     replications: int = 5
-    most: int = 25
+    most: int = 15
     engine: str = "compiled"
 
 

@@ -19,6 +19,9 @@ from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
 
 DIGITS = 5
+TWINS = frozenset(  # another network of the same family is run
+    {"encoder_decoder_12", "mixture_16", "ensemble_8", "retrieval_8", "two_tower_16", "diffusion_20"}
+)
 FEWEST = 2  # runs of a round: below it no interval
 
 
@@ -94,14 +97,15 @@ def decisions_study(
 
 
 def planned(settings: DecisionSettings) -> list[Task]:
-    """The cells of the study, network by network.
+    """The cells of the study, network by network; twins only where they are named, or all cells are run.
 
     The part of a network's cells that is run depends on its place among all, not on which are chosen.
     """
     split = {name: distributes(workload) for name, workload in workload_table().items()}
     numbers = {name: n for n, name in enumerate(name for name, can in split.items() if can)}
     tasks: list[Task] = []
-    for name in settings.networks or tuple(split):
+    usual = tuple(name for name in split if settings.full or name not in TWINS)
+    for name in settings.networks or usual:
         if not split[name]:
             tasks += [(name, cell) for cell in loads_only()]
             continue
