@@ -8,21 +8,23 @@ from typing import Any
 from nona.schedulers.base import View
 from nona.schedulers.live_slots import Slots, find_slots, make_slots
 from nona.schedulers.live_tables import LiveTables
-from nona.schedulers.live_walk import LOCAL, Walk, begin_walk, make_walk, run_task, walk_graph
+from nona.schedulers.live_walk import LOCAL, Walk, begin_walk, make_walk, run_task, scarcity, walk_graph
 
 
 def decide(now: float, query: int, view: View, t: LiveTables, u: Any, out: Any) -> None:
     """Write the executor of each task of a job into ``out``.
 
     The whole query goes to the executor that is done with it first, unless a split one costs less: ends
-    earlier, the price of its bytes counted. A job whose second draw is above the quota is not split.
+    earlier, the price of its bytes counted, by ``margin`` of its time where executors are scarce. A job
+    whose second draw is above the quota is not split.
     """
     s, w = make_slots(t.most_slots), make_walk(t)
     far, count = find_slots(query, view, t, s, u[0])
     apart = False
     if count > 1 and u[1] < t.quota[query]:
-        whole_s = s.backlog_s[0] + t.work_s[query * t.classes + s.kind[0]]
-        apart = split_cost_s(query, far, count, view, w, s, t) < whole_s * (1.0 - t.margin)
+        work_s = t.work_s[query * t.classes + s.kind[0]]
+        whole_s = s.backlog_s[0] + work_s - t.margin * scarcity(query, work_s, s, t) * work_s
+        apart = split_cost_s(query, far, count, view, w, s, t) < whole_s
     for i in range(t.tasks[query + 1] - t.tasks[query]):
         slot = w.slot[i] if apart else 0
         out[i] = s.executor[slot]

@@ -42,7 +42,7 @@ class LiveTables(NamedTuple):
     ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
     each of which waits for what is sent before it.
 
-    ``margin``: by how much splitting must be better. ``most_tasks``, ``most_tensors``, ``most_slots``: sizes
+    ``margin``: by what share of the query's time splitting must be better where executors are scarce. ``most_tasks``, ``most_tensors``, ``most_slots``: sizes
     of the working arrays.
     """
 

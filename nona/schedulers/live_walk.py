@@ -91,14 +91,19 @@ def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTab
     return ready_s + wait_s
 
 
+def scarcity(query: int, until_s: float, s: Slots, t: LiveTables) -> float:
+    """The share of newcomers until then that find no idle executor: wanted / (wanted + idle)."""
+    wanted = t.burst_wanted[query] + t.wanted_rate * until_s
+    return float(wanted / (wanted + s.idle[0])) if wanted > 0.0 else 0.0
+
+
 def foreign_s(query: int, gap_s: float, ready_s: float, s: Slots, t: LiveTables) -> float:
     """The wait to be expected at an executor that was left alone for ``gap_s``: others came in between.
 
     Background comes blindly. Queries take the idle executors first: of those that come until
     ``ready_s`` only the share that finds none left counts.
     """
-    wanted = t.burst_wanted[query] + t.wanted_rate * ready_s
-    spilt = wanted / (wanted + s.idle[0]) if wanted > 0.0 else 0.0
+    spilt = scarcity(query, ready_s, s, t)
     work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
     return grown(t.load * gap_s, t.wait_s) + grown(t.crowding * spilt * work_s, t.query_wait_s)
 

@@ -1,0 +1,173 @@
+"""The scheduler ``nona-live``: whole or split, whichever ends first in the queues as they stand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
+
+from nona.errors import SimulationError
+from nona.placement.fixed import local_placement, spread_placement
+from nona.schedulers.base import View
+from nona.schedulers.live_policy import split_cost_s
+from nona.schedulers.live_slots import find_slots, make_slots
+from nona.schedulers.live_walk import grown, make_walk
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import Stream
+from nona.topology import make_topology
+
+LIVE, LEAST = get_scheduler("nona-live"), get_scheduler("least-loaded")
+
+
+def quiet(system):
+    return replace(system, background_compute=Stream(), background_network=Stream())
+
+
+def idle_view(system, **changes):
+    n = system.executors
+    none = View(
+        system.executor_server,
+        system.executor_class,
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n),
+        system.capacity,
+        system.latency_s,
+        0.0,
+        0.0,
+        0.0,
+    )
+    return none._replace(**changes)
+
+
+def bound(system, view, placement, options=None, query=0, u=(0.5, 0.0)):
+    prepared = LIVE.prepare(system, placement, options or {})
+    tasks = len(system.queries[query].tasks)
+    out = np.full(tasks, -1, dtype=np.int64)
+    LIVE.decide(0.0, query, view, prepared.tables, np.array(u), out)
+    return out.tolist()
+
+
+def simulated_jct_s(system, scheduler, placement=None):
+    prepared = scheduler.prepare(system, placement, {})
+    runs = [simulate_run(system, scheduler, prepared, RunOptions(jobs=1500, replication=r)) for r in range(5)]
+    return np.array([r.completion_time_s.mean() for r in runs])
+
+
+@pytest.mark.parametrize("placed", [local_placement, spread_placement])
+def test_alone_it_finds_the_slides_best_whatever_the_plan(placed):
+    """14 ms: the task with the small tensors leaves, the other stays with root and sink."""
+    system = quiet(system_of([slides_query()], range(3)))
+    decided = bound(system, idle_view(system), placed(system))
+    assert decided[0] == decided[1] == decided[3] != decided[2]
+
+
+@pytest.mark.parametrize("placed", [local_placement, spread_placement])
+def test_the_estimate_of_a_job_that_is_alone_is_its_time(placed):
+    system = quiet(system_of([replace(slides_query(), rate=1e-9)], range(3)))
+    t = LIVE.prepare(system, placed(system), {}).tables
+    s, w = make_slots(t.most_slots), make_walk(t)
+    far, count = find_slots(0, idle_view(system), t, s, 0.0)
+    assert split_cost_s(0, far, count, idle_view(system), w, s, t) == pytest.approx(14e-3)
+
+
+def test_a_long_queue_at_the_link_keeps_the_query_whole_unless_the_link_is_not_read():
+    system = quiet(system_of([slides_query()], range(3)))
+    plan, full = local_placement(system), idle_view(system, link_queue_bytes=1e8)  # 100 ms
+    assert len(set(bound(system, full, plan))) == 1
+    assert len(set(bound(system, full, plan, {"link": "none"}))) == 2
+
+
+def test_busy_executors_keep_the_query_whole_on_the_least_loaded():
+    system = quiet(system_of([slides_query()], range(3)))
+    view = idle_view(system, backlog_s=np.array([0.5, 0.0, 0.7]), queue_length=np.array([1, 0, 1]))
+    assert bound(system, view, spread_placement(system)) == [1, 1, 1, 1]
+
+
+def test_executors_of_one_server_need_no_link():
+    """Two executors on the first server: both interior tasks run side by side, 2 + 10 + 2 ms."""
+    system = replace(quiet(system_of([slides_query()], (0, 0))), capacity=1.0)
+    decided = bound(system, idle_view(system), local_placement(system))
+    assert decided[1] != decided[2]
+
+
+def test_a_quota_bounds_what_is_sent_where_the_link_is_not_read():
+    query = replace(slides_query(), rate=5000.0)
+    system = quiet(system_of([query], range(200)))
+    plan = local_placement(system)
+    share = LIVE.prepare(system, plan, {"link": "none"}).tables.quota[0]
+    assert share * 5000 * 2e6 == pytest.approx(0.8 * system.capacity)  # 1 MB there and 1 MB back
+    assert len(set(bound(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share + 1e-6)))) == 1
+    assert len(set(bound(system, idle_view(system), plan, {"link": "none"}, u=(0.5, share - 1e-6)))) == 2
+
+
+def test_executors_without_room_for_the_model_get_no_part():
+    query = replace(slides_query(), weight_bytes=2e6)
+    query = replace(query, tasks=replace(query.tasks, compute_s=np.tile(query.tasks.compute_s, (2, 1))))
+    system = replace(
+        quiet(system_of([query], range(4))),
+        executor_class=np.array([0, 1, 1, 0]),
+        class_names=("large", "small"),
+        class_memory_bytes=np.array([1e7, 1e6]),
+    )
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        assert set(bound(system, random_view(system, rng, 2), local_placement(system))) <= {0, 3}
+
+
+def test_several_links_count_as_the_slowest_on_the_way():
+    system = quiet(system_of([slides_query()], range(4)))
+    racks = make_topology(4, 1e9, nic=1e9, rack_size=2, uplink=1e5)
+    system = replace(system, topology=racks)
+    decided = bound(system, idle_view(system), local_placement(system), u=(0.0, 0.0))
+    assert decided == [0, 0, 1, 0]  # the neighbour in the rack
+
+
+@given(work=st.floats(0, 1e3, allow_subnormal=False), wait=st.floats(0, 1e3, allow_subnormal=False))
+def test_newcomers_make_wait_neither_more_than_their_work_nor_than_the_limit(work, wait):
+    assert 0 <= grown(work, wait) <= min(work, wait) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("link", ["maybe", None, 1])
+def test_other_links_are_refused(link):
+    system = system_of([slides_query()])
+    with pytest.raises(SimulationError, match=r"link=.* must be one of live, none"):
+        LIVE.prepare(system, local_placement(system), {"link": link})
+
+
+@st.composite
+def small_systems(draw):
+    """One or two forks and joins on 3 to 8 executors, 20 to 80 % busy, links from idle to nearly full."""
+    seed = draw(st.integers(0, 1000))
+    shapes = st.lists(st.integers(0, 4), min_size=1, max_size=3)
+    queries = [
+        fork_join_chain(n, draw(shapes), seed + i) for i, n in enumerate("ab"[: draw(st.integers(1, 2))])
+    ]
+    servers = draw(st.lists(st.integers(0, 5), min_size=3, max_size=8))
+    numbers = {s: i for i, s in enumerate(sorted(set(servers)))}
+    system = system_of(queries, [numbers[s] for s in servers], seed)
+    used, capacity = draw(st.sampled_from([0.0, 0.3, 0.6, 0.85])), draw(st.sampled_from([1e8, 1e9, 1e10]))
+    load = draw(st.sampled_from([0.2, 0.5, 0.8]))
+    work_s = sum(float(q.tasks.compute_s.sum()) for q in queries)
+    rate = (load - 0.05) * system.executors / work_s
+    return replace(
+        system,
+        capacity=capacity,
+        background_network=Stream(used * capacity / 1e6, 1e6, 1.0),
+        queries=tuple(replace(q, rate=rate) for q in queries),
+    )
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(system=small_systems(), plan=st.sampled_from(["local", "random"]))
+def test_it_is_not_slower_than_least_loaded(system, plan):
+    placement = local_placement(system) if plan == "local" else random_placement(system, 3)
+    live, least = simulated_jct_s(system, LIVE, placement), simulated_jct_s(system, LEAST)
+    excess = live - least
+    half = 2.78 * excess.std(ddof=1) / math.sqrt(len(excess))  # 95 % of Student's t, 4 degrees of freedom
+    assert excess.mean() <= half + 0.01 * least.mean()
