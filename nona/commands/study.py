@@ -169,6 +169,7 @@ def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
     add("--full", action="store_true", help="all 48 combinations for each network, not 12 of them")
     add("--jobs", type=int, metavar="N", help="jobs measured per run, in place of about as many events each")
     add("--replications", type=int, default=usual.replications, metavar="R", help="runs of a round")
+    add("--most", type=int, default=usual.most, metavar="N", help="runs where schedulers are close")
     add("--seed", type=int, default=usual.seed, help="of all runs")
     add("--engine", default="compiled", help="compiled (default), simpy, or auto")
     add("--workers", type=int, default=1, metavar="N", help="processes; results do not depend on it")
@@ -198,6 +199,7 @@ def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, object]:
         full=arguments.full,
         jobs=arguments.jobs,
         replications=arguments.replications,
+        most=arguments.most,
         seed=arguments.seed,
     )
     data = decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)

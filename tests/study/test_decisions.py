@@ -143,7 +143,7 @@ def test_a_ratio_far_from_1_need_not_be_known_as_well() -> None:
 
 def test_results_do_not_depend_on_the_number_of_processes() -> None:
     settings = DecisionSettings(
-        networks=("alexnet", "slides_example"), links=(25.0,), jobs=200, replications=2
+        networks=("alexnet", "slides_example"), links=(25.0,), jobs=150, replications=2, most=2
     )
 
     def found(workers: int) -> Any:
@@ -292,7 +292,18 @@ def test_the_command_shows_runs_and_writes(capsys: pytest.CaptureFixture[str], t
     assert main(["study", "decisions", "--shipped", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == stored_decisions()
     file = tmp_path / "cells.csv"
-    words = ["--network", "slides_example", "--link", "25", "--jobs", "150", "--replications", "2"]
+    words = [
+        "--network",
+        "slides_example",
+        "--link",
+        "25",
+        "--jobs",
+        "150",
+        "--replications",
+        "2",
+        "--most",
+        "2",
+    ]
     assert main(["study", "decisions", *words, "--engine", "auto", "--csv", str(file)]) == 0
     assert "slides_example, 25 Gbit/s" in capsys.readouterr().out
     rows = list(csv.DictReader(file.read_text("utf-8").splitlines()))

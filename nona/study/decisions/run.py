@@ -30,7 +30,8 @@ class DecisionSettings:
     """What is run: ``networks`` (all where it is empty) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
 
     ``jobs`` of a run: so many that all cells have about as many events where it is ``None``.
-    ``replications``: runs of a round, of which there are several where schedulers are close.
+    ``replications``: runs of a round, of which there are several where schedulers are close, ``most`` runs
+    in all.
     """
 
     networks: tuple[str, ...] = ()
@@ -38,6 +39,7 @@ class DecisionSettings:
     full: bool = False
     jobs: int | None = None
     replications: int = 5
+    most: int = 25
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -83,7 +85,7 @@ def decisions_study(
     """
     chosen, begin = settings or DecisionSettings(), time.perf_counter()
     tasks = planned(chosen)
-    size = Size(jobs=chosen.jobs, replications=chosen.replications, engine=engine)
+    size = Size(jobs=chosen.jobs, replications=chosen.replications, most=chosen.most, engine=engine)
 
     def heard(done: int, name: str) -> None:
         on_progress(DecisionProgress(f"{done} of {len(tasks)} cells, {name}", done / len(tasks)))
@@ -143,6 +145,7 @@ def _command(settings: DecisionSettings) -> str:
             if settings.replications != usual.replications
             else []
         ),
+        *(["--most", str(settings.most)] if settings.most != usual.most else []),
         *(["--seed", str(settings.seed)] if settings.seed != usual.seed else []),
     ]
     return shlex.join(["nona", "study", "decisions", "--json", *words])
