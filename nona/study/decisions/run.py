@@ -39,7 +39,7 @@ class DecisionSettings:
     full: bool = False
     jobs: int | None = None
     replications: int = 5
-    most: int = 25
+    most: int = 10
     seed: int = 0
 
     def __post_init__(self) -> None:
