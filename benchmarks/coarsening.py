@@ -16,10 +16,10 @@ from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.hardware.executor import executor_class
 from nona.placement.coarsening import Coarsening, coarsen
-from nona.placement.evaluate import spans
-from nona.placement.interiors.candidates import candidates
-from nona.placement.messages import Link
-from nona.placement.shape import Shape, shapes_of
+from nona.placement.configurations.shape import Shape, shapes_of
+from nona.placement.enumeration.considered import candidates
+from nona.placement.spans.longest_paths import spans
+from nona.placement.spans.messages import Link
 from nona.samples import load_sample, sample_names
 from nona.study import prepare_model
 from nona.study.networks.encoder_decoder import encoder_decoder

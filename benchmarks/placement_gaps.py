@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nona.placement.model import shapes
+from nona.placement.formula.model import shapes
 from nona.placement.solve import solve
 from nona.samples import sample_names
 from nona.scenario_file import scenario_from_mapping

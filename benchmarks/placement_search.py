@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.machine import look, verdict
 from benchmarks.placement_trials import Queries, Trial, Trials
 from nona import study
-from nona.placement.placement import Placement
-from nona.placement.prediction import predict
+from nona.placement.formula.prediction import predict
+from nona.placement.result.placement import Placement
 from nona.placement.solve import solve
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario

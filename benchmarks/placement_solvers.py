@@ -17,18 +17,19 @@ from scipy.optimize import minimize
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.configurations import set_partitions
-from nona.placement.evaluate import Candidates
-from nona.placement.fixed import local_placement
-from nona.placement.interiors.candidates import candidates
-from nona.placement.messages import Link
-from nona.placement.model import Model, build_model
-from nona.placement.objective import evaluate, objective_s
-from nona.placement.parametric import Certified, solve_parametric
-from nona.placement.problem import Problem, build_problem, groups_of
-from nona.placement.settle import settle
-from nona.placement.shape import Shape
+from nona.placement.configurations.labels import set_partitions
+from nona.placement.configurations.shape import Shape
+from nona.placement.enumeration.considered import candidates
+from nona.placement.fixed.local_and_spread import local_placement
+from nona.placement.formula.mean_jct import objective_s, value_at
+from nona.placement.formula.model import Model, build_model
+from nona.placement.program.problem import Problem, build_problem, groups_of
 from nona.placement.solve import solve
+from nona.placement.solver.certified import Certified
+from nona.placement.solver.descent import descend_from_starts
+from nona.placement.solver.parametric import solve_parametric
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.messages import Link
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.study import prepare
@@ -115,7 +116,7 @@ def naive_scipy(model: Model) -> float:
         x = spread_out(np.clip(z, 0.0, 1.0))
         if model.link_load(x)[0] >= 0.999:
             return 1e3
-        return objective_s(model, evaluate(model, x)) * 1e3
+        return objective_s(model, value_at(model, x)) * 1e3
 
     start = np.concatenate([0.9 * c.local + 0.1 / len(c) for row in model.candidates for c in row])
     sums = np.zeros((len(sizes), len(start)))
@@ -179,7 +180,9 @@ def large_instances() -> None:
     system = make_system([[7]] * 50)
     model = build_model(system, partitions_only)
     sizes = [len(c) for row in model.candidates for c in row]
-    seconds, end = timed(lambda: settle(model, partial(certified, gap=2e-3), partial(certified, gap=2e-5)))
+    seconds, end = timed(
+        lambda: descend_from_starts(model, partial(certified, gap=2e-3), partial(certified, gap=2e-5))
+    )
     local = local_placement(system).objective_s
     print(
         f"{len(sizes)} models × {sizes[0]} configurations: {seconds:.2f} s, gap {end.certified.gap:.1e}, "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nona.errors import PlacementError
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.placement.solve import solve
 from nona.samples import scenario_path
 from nona.scenario import Scenario

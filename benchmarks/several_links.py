@@ -14,14 +14,14 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
-from nona.placement.fixed import spread_configuration
-from nona.placement.interiors.candidates import candidates
-from nona.placement.model import Model, build_model
-from nona.placement.network.waits import link_waits
-from nona.placement.parametric import solve_parametric
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import as_model
-from nona.placement.problem import build_problem, groups_of
+from nona.placement.configurations.extremes import spread_configuration
+from nona.placement.enumeration.considered import candidates
+from nona.placement.formula.link_waits import link_waits
+from nona.placement.formula.model import Model, build_model
+from nona.placement.formula.prediction import as_model
+from nona.placement.program.problem import build_problem, groups_of
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.solver.parametric import solve_parametric
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream, System

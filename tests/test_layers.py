@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,28 @@ LAYERS = (
     ("nona.samples", "nona.sources"),
     ("nona.study",),
     ("nona.ui", "nona.cli"),
+)
+# The rooms of nona.placement, from the bottom up: a room imports itself and rooms before it.
+ROOMS = (
+    "result",
+    "capacity",
+    "configurations",
+    "spans",
+    "coarsening",
+    "enumeration",
+    "waits",
+    "formula",
+    "fixed",
+    "response",
+    "program",
+    "solver",
+    "interiors",
+    "shares",
+    "certificate",
+    "sampled",
+    "notes",
+    "solve",
+    "compile_searches",
 )
 # Modules that belong to a layer of another name.
 PART_OF = {
@@ -116,3 +139,45 @@ def test_the_rule_finds_a_wrong_import() -> None:
     assert _may_import("nona.cost", "nona.graph")
     assert _may_import("nona.units", "nona.errors")
     assert _may_import("nona.study", "nona.study")
+
+
+def _room(module: str) -> str:
+    """The room of a module of nona.placement: its package there, or the module itself."""
+    return module.split(".")[2]
+
+
+PLACED = [p for p in SOURCES if _module(p).startswith("nona.placement.") and _module(p).count(".") > 1]
+PLACED = [p for p in PLACED if _module(p) != "nona.placement.__init__"]
+
+
+def _placed_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full name of what the file imports from nona.placement, modules of packages included."""
+    for line, name in _imports(path):
+        if name == "nona.placement" or name.startswith("nona.placement."):
+            yield line, name
+
+
+@pytest.mark.parametrize("path", PLACED, ids=_module)
+def test_data_flows_one_way_through_the_rooms_of_the_placement(path: Path) -> None:
+    own = _room(_module(path))
+    assert own in ROOMS, f"{own} is no room of nona.placement; add it to ROOMS, below all that import it"
+    allowed = ROOMS[: ROOMS.index(own) + 1]
+    wrong = [
+        f"line {line}: {own} must not import {name}"
+        for line, name in _placed_imports(path)
+        if name == "nona.placement" or _room(name) not in allowed
+    ]
+    assert wrong == []
+
+
+def test_no_modules_of_the_placement_import_each_other_in_a_circle() -> None:
+    packages = {_module(p).removesuffix(".__init__") for p in PLACED if p.name == "__init__.py"}
+    graph = {_module(p): {name for _, name in _placed_imports(p)} - packages for p in PLACED}
+    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)  # raises CycleError on a circle
+
+
+def test_rooms_are_small_and_all_there() -> None:
+    sizes = dict.fromkeys(ROOMS, 0)
+    for path in PLACED:
+        sizes[_room(_module(path))] += path.name != "__init__.py"
+    assert {room: n for room, n in sizes.items() if not 1 <= n <= 15} == {}

@@ -19,7 +19,7 @@ from nona.commands import sweep as sweep_command
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.executor import executor_class
-from nona.placement.solve import SOLVERS
+from nona.placement.solver.registry import SOLVERS
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.models import inspection
 from nona.report.placements.certificate_text import is_sampled

@@ -9,7 +9,7 @@ from nona import study
 from nona.contraction.rules import DEFAULT_RULE
 from nona.errors import NonaError
 from nona.hardware.network import Network
-from nona.placement.messages import Link
+from nona.placement.spans.messages import Link
 from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction
 from nona.units import Dimension, parse_quantity

@@ -1,16 +1,25 @@
 """Placement: probabilities of configurations that minimise the mean JCT, with a certificate.
 
-Where a thing lives:
+Data flows one way: a room (a package, or a module beside this one) imports itself and rooms listed before it
+(``tests/test_layers.py``). ``solve`` tells the story.
 
-* what is placed: ``shape`` (a sub-graph), ``configurations``, ``messages``, ``evaluate`` (how long
-  one takes), ``interiors/`` (large sub-graphs: candidates, oracle, column generation, bounds),
-  ``coarsening/`` (what stays together);
-* what it waits for: ``queueing``, ``run_length`` and ``returns`` (visits), ``servers`` (executor
-  classes), ``network/`` (several links), all of it together in ``model`` and ``objective``;
-* how it is solved: ``problem``, ``parametric``, ``knapsack``, ``envelope`` (certified at a constant
-  server wait), ``settle`` (the server wait follows), ``shares/`` (executor classes, memory),
-  ``slo/`` (by sampled jobs), ``slsqp`` and ``exhaustive`` for comparison, ``fixed`` (local,
-  spread), ``solve`` (the front door);
-* what comes out: ``placement``, ``prediction`` (means, by formula), ``response/`` (completion times
-  as a distribution).
+* ``result/``: what comes out: configurations with probabilities, a prediction, bounds.
+* ``capacity/``: what fits and what is stable, whatever the placement: loads and memory by executor class.
+* ``configurations/``: the labels of a configuration, the shape of a sub-graph, symmetry.
+* ``spans/``: messages of a configuration, and its longest path at given waits.
+* ``coarsening/``: tasks that stay together, because parting them cannot pay.
+* ``enumeration/``: the configurations that are considered, of small and of large interiors.
+* ``waits/``: queues at executors and links: run lengths, crossings, prices of load.
+* ``formula/``: model, objective and prediction: the mean JCT by mean waits.
+* ``fixed/``: local, spread and presets, for comparison and as starts.
+* ``response/``: completion times as a distribution, by jobs that walk among random waits.
+* ``program/``: the problem in arrays, at a constant server wait.
+* ``solver/``: certified (``parametric``, ``several_links``), with a server wait that follows the placement
+  (``descent``), and for comparison (``slsqp``, ``exhaustive``); all by name in ``registry``.
+* ``interiors/``: search for configurations of large interiors, at the prices of a solution.
+* ``shares/``: the best shares of the executor classes.
+* ``certificate/``: bounds on every placement.
+* ``sampled/``: the search by sampled completion times: the program's default.
+* ``notes``, ``solve``, ``compile_searches``: the sentences beside a solution, the front door of the formula's
+  solver, and compilation ahead of use.
 """

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.system import System
 
 Kind = Literal["bind", "pick", "configure", "allocate"]

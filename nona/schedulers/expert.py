@@ -7,9 +7,10 @@ from typing import Any
 
 from nona.decomposition.subgraph import Decomposition
 from nona.errors import SimulationError
-from nona.placement.placement import Placement, SubGraphPlacement
-from nona.placement.presets import PRESETS, fixed, idle_presets, place_fixed
-from nona.placement.shares.memory import default_shares
+from nona.placement.capacity.memory import default_shares
+from nona.placement.fixed.presets import PRESETS, fixed, idle_presets, place_fixed
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
 from nona.schedulers.table_policy import place_by_table

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.schedulers.options import check_options
 from nona.system import System

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement
-from nona.placement.shares.memory import allowed_classes
+from nona.placement.capacity.memory import allowed_classes
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.schedulers.options import check_options
 from nona.system import System

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.decomposition.subgraph import VIRTUAL, SubGraph
-from nona.placement.configurations import to_labels
-from nona.placement.placement import Placement, SubGraphPlacement
+from nona.placement.configurations.labels import to_labels
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.placement import Placement
 from nona.schedulers.least_loaded import works_of
 from nona.schedulers.live_expected import expected_of
 from nona.schedulers.live_tables import Floats, Ints, LiveTables

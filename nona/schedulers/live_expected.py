@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.live_tables import Floats
 from nona.system import Arrivals, System
 

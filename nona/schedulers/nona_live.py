@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.live_build import build_live
 from nona.schedulers.live_policy import decide

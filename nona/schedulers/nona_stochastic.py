@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options, required_placement
 from nona.schedulers.table_policy import place_by_table

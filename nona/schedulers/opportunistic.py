@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.free import free_executor
 from nona.schedulers.options import check_options

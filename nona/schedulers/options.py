@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 
 
 def check_options(scheduler: str, options: Mapping[str, Any], known: Collection[str] = ()) -> None:

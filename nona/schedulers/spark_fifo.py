@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.free import home_or_free
 from nona.schedulers.opportunistic import NoTables

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.placement.placement import Placement
-from nona.placement.presets import place_fixed
-from nona.placement.shares.memory import default_shares
+from nona.placement.capacity.memory import default_shares
+from nona.placement.fixed.presets import place_fixed
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options
 from nona.schedulers.table_policy import place_by_table

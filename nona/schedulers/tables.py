@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.placement.placement import Configuration, SubGraphPlacement
+from nona.placement.result.configuration import Configuration, SubGraphPlacement
 from nona.schedulers.base import Prepared
 from nona.schedulers.pools import Pools, make_pools
 from nona.system import System

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.scenario import Scenario, WorkloadRow
 from nona.sources import Sources
 

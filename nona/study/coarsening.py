@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nona.placement.coarsening.steps import coarsen_tasks
-from nona.placement.messages import Link
+from nona.placement.spans.messages import Link
 from nona.report.inputs.coarsening import Glued, glued
 from nona.study.preparation import PreparedModel
 

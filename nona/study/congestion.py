@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.capacity.memory import allowed_classes, default_shares
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.shares.choice import is_choice
-from nona.placement.shares.memory import allowed_classes, default_shares
 from nona.placement.solve import solve
 from nona.system import Stream, System
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from nona.errors import PlacementError
-from nona.placement.feasibility import check_feasible
-from nona.placement.placement import Placement
+from nona.placement.capacity.stability import check_feasible
+from nona.placement.result.placement import Placement
 from nona.report.sweeps.report import CurvePoint, Curves
 from nona.scenario import Scenario
 from nona.schedulers.base import Prepared, Scheduler

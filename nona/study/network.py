@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nona.hardware.cluster import Cluster
-from nona.placement.messages import Link
-from nona.placement.network.route import link_between
+from nona.placement.spans.messages import Link
+from nona.placement.waits.link_route import link_between
 from nona.topology import Topology, make_topology
 
 

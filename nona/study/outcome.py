@@ -9,7 +9,7 @@ from typing import Any
 from nona import __version__
 from nona.cost.uncertainty import SIGMA
 from nona.graph.node_link import to_node_link
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.report.inputs.models import provenance_shares
 from nona.report.placements.report import placement_report
 from nona.report.plain import plain

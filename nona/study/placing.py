@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nona.placement.placement import Objective, Placement
+from nona.placement.result.placement import Objective, Placement
 from nona.placement.sampled.choose import Improved, choose_placement, has_large_interior, local_answer
 from nona.placement.solve import solve
 from nona.study.referee import decide

@@ -20,7 +20,7 @@ from nona.decomposition.subgraph import Decomposition
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ExecutorClass
 from nona.placement.coarsening.steps import base_rule
-from nona.placement.counting import configurations_considered
+from nona.placement.enumeration.counts import configurations_considered
 from nona.scenario import Scenario, WorkloadRow
 from nona.simulation.traces import read_trace
 from nona.sources import Sources

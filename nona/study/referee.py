@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import Placement, Queries, Rival, Sampled
+from nona.placement.result.configuration import Queries
+from nona.placement.result.placement import Placement, Rival, Sampled
 from nona.placement.sampled.choose import judged, mean_of
 from nona.placement.sampled.judge import Values
 from nona.schedulers.registry import get_scheduler

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import reported_response
 from nona.report.placements.response import response_report
 from nona.study.prediction_map.region import warning

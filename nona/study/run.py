@@ -9,12 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement
-from nona.placement.sampled.choose import (
-    Improved,
-    by_response,
-)
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.result.placement import Placement
+from nona.placement.sampled.choose import Improved, by_response
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.dask_pool import DaskPool

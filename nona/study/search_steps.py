@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import by_response, certificate_of
 from nona.system import System
 

@@ -12,7 +12,7 @@ import numpy as np
 from nona.cost.costing import cost_graph
 from nona.errors import NonaError
 from nona.hardware.executor import executor_class
-from nona.placement.fixed import local_placement
+from nona.placement.fixed.local_and_spread import local_placement
 from nona.placement.sampled.choose import by_response
 from nona.samples import load_sample
 from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping

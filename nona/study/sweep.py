@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.scenario import Scenario, SchedulerSpec
 from nona.simulation.statistics import SchedulerSummary
 from nona.sources import Sources

@@ -13,13 +13,13 @@ from event_walk import EventWalk
 from onnx import helper
 
 from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.configurations import canonical, to_configuration
-from nona.placement.model import shapes
-from nona.placement.network.route import link_of
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import predict
+from nona.placement.configurations.labels import canonical, to_configuration
+from nona.placement.configurations.shape import Shape
+from nona.placement.formula.model import shapes
+from nona.placement.formula.prediction import predict
 from nona.placement.response.predict import predict_response
-from nona.placement.shape import Shape
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.waits.link_route import link_of
 from nona.scenario_file import scenario_from_mapping
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from nona.placement.best_response import best_response
-from nona.placement.envelope import Envelope
-from nona.placement.knapsack import solve_knapsack
-from nona.placement.parametric import solve_parametric
-from nona.placement.problem import Problem
+from nona.placement.program.problem import Problem
+from nona.placement.solver.best_response import best_response
+from nona.placement.solver.knapsack import solve_knapsack
+from nona.placement.solver.parametric import solve_parametric
+from nona.placement.spans.envelope import Envelope
 
 
 def random_problem(

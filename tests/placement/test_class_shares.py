@@ -11,23 +11,24 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, server_slots, spread_placement
-from nona.placement.interiors.candidates import candidates
-from nona.placement.model import build_model
-from nona.placement.placement import Placement
-from nona.placement.prediction import as_model, predict
-from nona.placement.queueing import fifo_wait_s
-from nona.placement.shares.balance import loads_of
-from nona.placement.shares.bound import shares_bound_s
+from nona.placement.capacity.class_loads import loads_of
+from nona.placement.capacity.memory import allowed_classes
+from nona.placement.configurations.extremes import server_slots
+from nona.placement.enumeration.considered import candidates
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.model import build_model
+from nona.placement.formula.prediction import as_model, predict
+from nona.placement.result.placement import Placement
 from nona.placement.shares.descent import descend_shares
-from nona.placement.shares.memory import allowed_classes
+from nona.placement.shares.least_times import speeds_of
+from nona.placement.shares.lower_bound import shares_bound_s
 from nona.placement.shares.objective import SharesObjective
-from nona.placement.shares.paths import longest_path
-from nona.placement.shares.runs import runs_of
+from nona.placement.shares.run_squares import runs_of
 from nona.placement.shares.starts import starting_shares
-from nona.placement.shares.times import speeds_of
-from nona.placement.single_span import plan_of, single_span
 from nona.placement.solve import solve
+from nona.placement.spans.path_tasks import longest_path
+from nona.placement.spans.single_span import plan_of, single_span
+from nona.placement.waits.queueing import fifo_wait_s
 from nona.system import QueryClass, Stream, System
 
 ORDINARY = settings(max_examples=25, deadline=None, derandomize=True)

@@ -8,10 +8,11 @@ from nona.contraction.playback import Playback
 from nona.hardware.executor import executor_class
 from nona.placement.coarsening import coarsen
 from nona.placement.coarsening.steps import NAME, coarsen_tasks
-from nona.placement.evaluate import Candidates, spans
-from nona.placement.interiors.candidates import candidates
-from nona.placement.messages import Link
-from nona.placement.shape import shapes_of
+from nona.placement.configurations.shape import shapes_of
+from nona.placement.enumeration.considered import candidates
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.longest_paths import spans
+from nona.placement.spans.messages import Link
 from nona.samples import load_sample, sample_names, scenario_path
 from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.study import Study, glued_model, place, prepare, prepare_model

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.decomposition.subgraph import VIRTUAL, SubGraph
-from nona.placement.configurations import (
+from nona.placement.configurations.labels import (
     configuration_labels,
     enumerate_configurations,
     set_partitions,
     to_configuration,
     to_labels,
 )
-from nona.placement.interiors.symmetry import multiset_partitions
-from nona.placement.placement import Configuration
+from nona.placement.configurations.symmetry import multiset_partitions
+from nona.placement.result.configuration import Configuration
 
 
 def bell(n: int) -> int:

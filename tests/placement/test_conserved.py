@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from placement_helpers import query, random_system, system
 
-from nona.placement.assemble import placements
-from nona.placement.evaluate import Candidates
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.model import build_model
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import predict
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.model import build_model
+from nona.placement.formula.prediction import predict
+from nona.placement.program.probabilities import placements
 from nona.placement.response import predict_response
-from nona.placement.response.conserved import conserved_floor_s
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.spans.candidates import Candidates
+from nona.placement.waits.conserved_floor import conserved_floor_s
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run

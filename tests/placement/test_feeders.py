@@ -7,10 +7,10 @@ from drawn_shapes import drawn_shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.evaluate import Candidates
-from nona.placement.interiors.feeders import feeder_configurations
-from nona.placement.messages import Link
-from nona.placement.shape import Shape
+from nona.placement.configurations.shape import Shape
+from nona.placement.enumeration.feeders import feeder_configurations
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.messages import Link
 
 
 def below_chain(shape: Shape) -> set[int]:

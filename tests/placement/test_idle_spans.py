@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
-from nona.placement.idle import idle_spans
-from nona.placement.messages import Link
-from nona.placement.network.route import link_between
+from nona.placement.enumeration.idle_spans import idle_spans
+from nona.placement.spans.messages import Link
+from nona.placement.waits.link_route import link_between
 from nona.topology import make_topology
 
 FREE = Link(1e30, 0.0)

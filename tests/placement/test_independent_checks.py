@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from span_milp import cheapest_by_milp
 
-from nona.placement.evaluate import Candidates, spans
-from nona.placement.interiors.oracle import best_configuration
-from nona.placement.messages import Link
-from nona.placement.shape import Shape
+from nona.placement.configurations.shape import Shape
+from nona.placement.interiors.cheapest import best_configuration
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.longest_paths import spans
+from nona.placement.spans.messages import Link
 
 LINKS = st.builds(
     Link,

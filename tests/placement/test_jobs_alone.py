@@ -16,7 +16,7 @@ from idle_cases import (
 )
 
 from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.model import shapes
+from nona.placement.formula.model import shapes
 from nona.system import System
 
 

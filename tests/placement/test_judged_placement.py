@@ -12,10 +12,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, system
 
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement, Queries, Rival
-from nona.placement.presets import idle_presets, place_fixed
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.fixed.presets import idle_presets, place_fixed
 from nona.placement.response import predict_response
+from nona.placement.result.configuration import Queries
+from nona.placement.result.placement import Placement, Rival
 from nona.placement.sampled.choose import choose_placement
 from nona.placement.sampled.judge import rows
 from nona.placement.sampled.starts import starts

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
-from nona.placement.evaluate import Candidates
-from nona.placement.interiors.candidates import candidates
-from nona.placement.messages import Link
-from nona.placement.model import Model, build_model
-from nona.placement.network.crossing import crossings, draws_of
-from nona.placement.network.curve import Curve
-from nona.placement.network.price import wait_per_byte
-from nona.placement.network.roles import Traffic, roles_of
-from nona.placement.network.route import link_of, quickest_link, route_of
-from nona.placement.network.waits import link_waits, traffic_of
-from nona.placement.objective import evaluate
-from nona.placement.prediction import prediction_of
+from nona.placement.enumeration.considered import candidates
+from nona.placement.formula.link_waits import link_waits, traffic_of
+from nona.placement.formula.mean_jct import value_at
+from nona.placement.formula.model import Model, build_model
+from nona.placement.formula.prediction import prediction_of
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.messages import Link
+from nona.placement.waits.link_crossings import crossings, draws_of
+from nona.placement.waits.link_price import wait_per_byte
+from nona.placement.waits.link_roles import Traffic, roles_of
+from nona.placement.waits.link_route import link_of, quickest_link, route_of
+from nona.placement.waits.link_wait_curve import Curve
 from nona.system import Stream, System
 from nona.topology import NONE, Topology, make_topology
 
@@ -134,7 +134,7 @@ def test_cards_that_never_queue_leave_the_core_of_the_one_link() -> None:
     fast = networked(s, nic=1e9, rack_size=1, uplink=1e9)
     model, x = spread_model(s)
     several, y = spread_model(fast)
-    one, many = evaluate(model, x), evaluate(several, y)
+    one, many = value_at(model, x), value_at(several, y)
     assert many.link_wait == pytest.approx(one.link_wait, rel=1e-5)
     assert many.link_utilization == pytest.approx(one.link_utilization)
     np.testing.assert_allclose(many.jct_s, one.jct_s, rtol=1e-5)
@@ -148,7 +148,7 @@ def test_cards_that_never_queue_leave_the_core_of_the_one_link() -> None:
 def test_the_mean_wait_is_that_of_the_roles_and_the_curve() -> None:
     s = networked(random_system(2, network=0.2, servers=7))
     model, x = spread_model(s)
-    found, traffic, value = link_waits(model, x), traffic_of(model, x), evaluate(model, x)
+    found, traffic, value = link_waits(model, x), traffic_of(model, x), value_at(model, x)
     assert sum(w.share * w.wait_s for w in found) == pytest.approx(value.link_wait)
     assert sum(r.share * r.wait_s(traffic) for r in model.roles) == pytest.approx(value.link_wait)
     predicted = prediction_of(model, value)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from placement_helpers import random_system
 
-from nona.placement.fixed import server_slots
-from nona.placement.interiors.candidates import candidates
-from nona.placement.model import Model, build_model
-from nona.placement.objective import evaluate, gradient, objective_s
-from nona.placement.prediction import congestion_price, prediction_of
-from nona.placement.problem import build_problem, groups_of
+from nona.placement.configurations.extremes import server_slots
+from nona.placement.enumeration.considered import candidates
+from nona.placement.formula.mean_jct import gradient, objective_s, value_at
+from nona.placement.formula.model import Model, build_model
+from nona.placement.formula.prediction import congestion_price, prediction_of
+from nona.placement.program.problem import build_problem, groups_of
 from nona.system import System
 
 
@@ -32,7 +32,7 @@ def test_gradient_equals_finite_differences(seed: int, discipline: str, fixed: b
     s = random_system(seed, load=0.5, network=0.2, discipline=discipline, classes=2, capacity=2000.0)
     model = model_of(s)
     x = random_x(model, seed)
-    value = evaluate(model, x, every=True)
+    value = value_at(model, x, every=True)
     wait = value.server_wait_s if fixed else None
     slope = gradient(model, value, x, server_wait_fixed=fixed)
     scale = max(float(np.abs(g).max()) for row in slope for g in row)
@@ -44,7 +44,7 @@ def test_gradient_equals_finite_differences(seed: int, discipline: str, fixed: b
                 values = []
                 for step in (1e-6, -1e-6):
                     p[c] = before + step
-                    values.append(objective_s(model, evaluate(model, x, wait)))
+                    values.append(objective_s(model, value_at(model, x, wait)))
                 p[c] = before
                 assert slope[j][k][c] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-5 * scale)
                 checked += 1
@@ -69,14 +69,14 @@ def test_the_problem_has_the_value_of_the_objective(seed: int, discipline: str) 
             for column in range(problem.start[g], problem.start[g + 1]):
                 for k in group.members:
                     x[group.query][k][problem.column[column]] = z[column]
-        assert problem.value(z) == pytest.approx(objective_s(model, evaluate(model, x, 0.0)), rel=1e-9)
+        assert problem.value(z) == pytest.approx(objective_s(model, value_at(model, x, 0.0)), rel=1e-9)
 
 
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 def test_prediction_adds_up(discipline: str) -> None:
     s = random_system(2, network=0.3, discipline=discipline, latency_s=1e-3)
     model = model_of(s)
-    value = evaluate(model, random_x(model, 1))
+    value = value_at(model, random_x(model, 1))
     found = prediction_of(model, value)
     for q, t in zip(found.queries, value.jct_s, strict=True):
         assert q.compute_s + q.transfer_s + q.network_wait_s + q.server_wait_s == pytest.approx(q.jct_s)
@@ -91,7 +91,7 @@ def test_congestion_price_is_the_effect_of_a_little_more_traffic(discipline: str
     """All streams of the link grow alike: the mean JCT times the rate changes by the price per byte."""
     s = random_system(4, network=0.3, discipline=discipline)
     model = model_of(s)
-    value = evaluate(model, random_x(model, 4))
+    value = value_at(model, random_x(model, 4))
     rho, moment = value.link_utilization, value.link_moment
     coefficient = float(model.weights @ value.terms[:, 2])
     extra = 1e-6  # bytes per second

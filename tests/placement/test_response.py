@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.prediction import predict
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.prediction import predict
 from nona.placement.response import Response, predict_response
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables

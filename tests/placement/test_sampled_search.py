@@ -10,11 +10,11 @@ import pytest
 
 from nona.decomposition.subgraph import SubGraph
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement
-from nona.placement.sampled.choices import groups_of, moves
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import choose_placement
 from nona.placement.sampled.judge import Judge, Values, rows
+from nona.placement.sampled.moves import groups_of, moves
 from nona.placement.sampled.search import SURE
 from nona.placement.solve import solve
 from nona.samples import scenario_path

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from placement_helpers import query, system
 
 from nona.errors import PlacementError
-from nona.placement.shares.balance import loads_of
-from nona.placement.shares.memory import allowed_classes, default_shares, replicas, resident_bytes
+from nona.placement.capacity.class_loads import loads_of
+from nona.placement.capacity.memory import allowed_classes, default_shares, replicas, resident_bytes
 from nona.placement.solve import solve
 from nona.report.placements.memory import memory_report, shares_report
 from nona.system import System

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, system
 
 from nona.errors import PlacementError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.interiors.candidates import candidates
-from nona.placement.model import Model, build_model
-from nona.placement.network.dual import TwoRows, solve_two_rows
-from nona.placement.network.roles import Role
-from nona.placement.objective import evaluate, gradient, objective_s
-from nona.placement.parametric import solve_parametric
-from nona.placement.problem import Problem, build_problem, groups_of
+from nona.placement.enumeration.considered import candidates
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.mean_jct import gradient, objective_s, value_at
+from nona.placement.formula.model import Model, build_model
+from nona.placement.program.problem import Problem, build_problem, groups_of
 from nona.placement.solve import solve
+from nona.placement.solver.parametric import solve_parametric
+from nona.placement.solver.two_row_program import TwoRows, solve_two_rows
+from nona.placement.waits.link_roles import Role
 from nona.system import Stream, System
 from nona.topology import make_topology
 
@@ -172,7 +172,7 @@ def test_gradient_agrees_with_finite_differences(seed: int, fixed: bool) -> None
     model = model_of(s)
     x = [[rng.dirichlet(np.ones(len(c))) for c in row] for row in model.candidates]
     held = model.server_wait_s(x) if fixed else None
-    slope = gradient(model, evaluate(model, x, held, every=True), x, server_wait_fixed=fixed)
+    slope = gradient(model, value_at(model, x, held, every=True), x, server_wait_fixed=fixed)
     step = 1e-6
     for j, row in enumerate(x):
         for k, p in enumerate(row):
@@ -181,7 +181,7 @@ def test_gradient_agrees_with_finite_differences(seed: int, fixed: bool) -> None
             for sign in (1, -1):
                 moved = [list(r) for r in x]
                 moved[j][k] = p + sign * step * (to - p)
-                ends.append(objective_s(model, evaluate(model, moved, held)))
+                ends.append(objective_s(model, value_at(model, moved, held)))
             assert slope[j][k] @ (to - p) == pytest.approx(
                 (ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-9
             )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.feasibility import executor_utilization
+from nona.placement.capacity.stability import executor_utilization
 from nona.report.inputs.arrival_sample import GAP_BINS, LARGEST_GAP, arrival_sample
 from nona.report.inputs.offered import load_text, offered_load, slo_text
 from nona.scenario_file import scenario_from_mapping

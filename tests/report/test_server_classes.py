@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nona.placement.fixed import local_placement
+from nona.placement.fixed.local_and_spread import local_placement
 from nona.report.html.placement import placement_section
 from nona.report.placements.report import placement_report
 from nona.report.placements.servers import (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Placement
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding

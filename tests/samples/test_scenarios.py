@@ -5,7 +5,7 @@ import pytest
 
 from nona import study
 from nona.errors import PlacementError, ScenarioError
-from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.samples import scenario_description, scenario_names, scenario_path
 from nona.scenario import Scenario, SchedulerSpec, SimulationSpec
 from nona.scenario_file import dump_scenario, load_scenario, parse_scenario

@@ -8,13 +8,9 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition, SubGraph
-from nona.placement.placement import (
-    Configuration,
-    Placement,
-    Prediction,
-    QueryPrediction,
-    SubGraphPlacement,
-)
+from nona.placement.result.configuration import Configuration, SubGraphPlacement
+from nona.placement.result.placement import Placement
+from nona.placement.result.prediction import Prediction, QueryPrediction
 from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, Stream, System
 

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from nona.contraction.task_graph import TaskGraph
 from nona.errors import SimulationError
-from nona.placement.placement import Configuration, SubGraphPlacement
+from nona.placement.result.configuration import Configuration, SubGraphPlacement
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.table_policy import place_by_table
 from nona.schedulers.tables import build_tables

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scheduler_cases import fork_join_chain, random_placement, random_view, slides_query, system_of
 
 from nona.errors import SimulationError
-from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.schedulers.base import View
 from nona.schedulers.live_policy import split_cost_s
 from nona.schedulers.live_slots import find_slots, make_slots

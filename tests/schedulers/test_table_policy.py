@@ -19,7 +19,7 @@ from scipy.stats import chi2
 
 from nona.decomposition.subgraph import Decomposition, SubGraph
 from nona.errors import SimulationError
-from nona.placement.placement import Configuration, SubGraphPlacement
+from nona.placement.result.configuration import Configuration, SubGraphPlacement
 from nona.schedulers.table_policy import place_by_table
 from nona.schedulers.tables import build_tables
 

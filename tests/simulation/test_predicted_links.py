@@ -9,11 +9,11 @@ import pytest
 from simulation_cases import make_system, task_graph
 
 from nona.decomposition.dominators import decompose
-from nona.placement.fixed import spread_configuration
-from nona.placement.model import Model
-from nona.placement.network.waits import LinkWait, link_waits
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import as_model, predict
+from nona.placement.configurations.extremes import spread_configuration
+from nona.placement.formula.link_waits import LinkWait, link_waits
+from nona.placement.formula.model import Model
+from nona.placement.formula.prediction import as_model, predict
+from nona.placement.result.configuration import SubGraphPlacement
 from nona.samples import scenario_path
 from nona.scenario_file import load_scenario
 from nona.schedulers.registry import get_scheduler

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nona.cli import main
-from nona.placement.fixed import spread_placement
-from nona.placement.prediction import predict
+from nona.placement.fixed.local_and_spread import spread_placement
+from nona.placement.formula.prediction import predict
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import edge_of, faster, grows, largest, point_rows, ratios, summary_rows
 from nona.report.paper.text import findings, paper_text, title

@@ -11,8 +11,8 @@ import pytest
 
 from nona.cli import main
 from nona.errors import SimulationError
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.prediction import predict
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.prediction import predict
 from nona.placement.sampled.starts import blend
 from nona.report.figures.prediction_map import band, map_figure
 from nona.report.placements.response import response_report

@@ -8,7 +8,7 @@ from app_driver import Open, finish, go
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.placement.presets import PRESETS
+from nona.placement.fixed.presets import PRESETS
 from nona.report.simulations.report import simulation_report
 from nona.scenario_file import parse_scenario
 from nona.study import prepare, simulate

@@ -10,9 +10,9 @@ import pytest
 from app_driver import Open, finish, go, metrics, open_demo, solve_demo, tab
 from streamlit.testing.v1 import AppTest
 
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.messages import Link
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.sampled.choose import by_response
+from nona.placement.spans.messages import Link
 from nona.report.capacity import capacity_finding
 from nona.report.figures.congestion import congestion_figure
 from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from app_driver import Open, metrics
 
-from nona.placement.feasibility import executor_utilization
+from nona.placement.capacity.stability import executor_utilization
 from nona.study import prepare
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import texts

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nona.placement.coarsening.groups import Groups
+from nona.placement.coarsening.block_traffic import Traffic
 from nona.placement.coarsening.result import BLOCK, Glue
-from nona.placement.coarsening.traffic import Traffic
-from nona.placement.messages import Link
-from nona.placement.shape import Shape
+from nona.placement.coarsening.union_find import Groups
+from nona.placement.configurations.shape import Shape
+from nona.placement.spans.messages import Link
 
 _ROUNDING = 1e-12
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from nona.errors import PlacementError
 from nona.placement.coarsening.blocks import Loss, glue_blocks
-from nona.placement.coarsening.edges import Waits, chains, glue_edges, message_s, visits_s
-from nona.placement.coarsening.groups import Groups
 from nona.placement.coarsening.result import Coarsening, Glue
 from nona.placement.coarsening.sources import glue_sources
-from nona.placement.messages import Link
-from nona.placement.shape import Shape
+from nona.placement.coarsening.uncut_edges import Waits, chains, glue_edges, message_s, visits_s
+from nona.placement.coarsening.union_find import Groups
+from nona.placement.configurations.shape import Shape
+from nona.placement.spans.messages import Link
 
 
 def coarsen(
@@ -46,7 +46,7 @@ def coarsen(
 
     >>> from nona.contraction.task_graph import TaskGraph
     >>> from nona.decomposition.dominators import decompose
-    >>> from nona.placement.shape import shape_of
+    >>> from nona.placement.configurations.shape import shape_of
     >>> import numpy as np
     >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
     >>> tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)

@@ -45,7 +45,7 @@ class Coarsening:
 
     The optimum over the configurations that respect the groups is at most that over all, plus
     :meth:`bound_s`, whatever the waits and the prices of the link are (at or above those that
-    :func:`~nona.placement.coarsening.coarsen` was told). Its value is exact, as groups are no
+    :func:`~nona.placement.coarsening.coarsen` was given). Its value is exact, as groups are no
     tasks: every task keeps its time, its place in the order, and its messages.
 
     Attributes

@@ -10,10 +10,10 @@ else: v's messages vanish, and its old server is the freer. This holds for every
 from __future__ import annotations
 
 from nona.placement.coarsening.blocks import Loss, cheapest_s
-from nona.placement.coarsening.groups import Groups
 from nona.placement.coarsening.result import SOURCE, Glue
-from nona.placement.messages import Link
-from nona.placement.shape import Shape
+from nona.placement.coarsening.union_find import Groups
+from nona.placement.configurations.shape import Shape
+from nona.placement.spans.messages import Link
 
 
 def glue_sources(shape: Shape, link: Link, groups: Groups, budget_s: float) -> tuple[list[Glue], Loss]:

@@ -1,4 +1,4 @@
-"""The coarsening of a whole task graph, and its steps told like those of a contraction."""
+"""The coarsening of a whole task graph, and its steps in the form of a contraction's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
 from nona.graph.text import quote
 from nona.placement.coarsening.coarsen import coarsen
-from nona.placement.coarsening.groups import Groups
 from nona.placement.coarsening.result import EDGE, SOURCE, Coarsening, Glue
-from nona.placement.messages import Link
-from nona.placement.shape import shapes_of
+from nona.placement.coarsening.union_find import Groups
+from nona.placement.configurations.shape import shapes_of
+from nona.placement.spans.messages import Link
 from nona.units import format_time
 
 NAME = "cost-aware"

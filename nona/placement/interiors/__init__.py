@@ -1,1 +1,1 @@
-"""Interiors of sub-graphs: which configurations are considered, and what bounds the others."""
+"""Large interiors: configurations worth their price, found by search and column generation."""

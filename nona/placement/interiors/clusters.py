@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.shape import Shape
+from nona.placement.configurations.shape import Shape
 
 Ints = NDArray[np.int64]
 
@@ -16,7 +16,7 @@ def clusters(shape: Shape) -> tuple[tuple[int, ...], ...]:
     Nodes are 1…m and m+1, the sink; groups with all nodes are left out. Of edges of equal size the
     ones whose groups have least work are joined first, so that groups grow evenly.
 
-    >>> from nona.placement.shape import Shape
+    >>> from nona.placement.configurations.shape import Shape
     >>> ints = lambda *v: np.array(v, dtype=np.int64)
     >>> two = np.ones(2)
     >>> shape = Shape(False, False, two[None], two, ints(1), ints(2), ints(0), np.array([5.0]))

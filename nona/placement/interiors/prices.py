@@ -1,12 +1,12 @@
 """What a configuration is charged besides its span: link load, squared batches, and its blocks of work.
 
-The blocks enter because they make every other visit wait longer (:mod:`nona.placement.settle`). With
+The blocks enter because they make every other visit wait longer (:mod:`nona.placement.solver.descent`). With
 p the root's time, B₀ the block that follows the root on its executor, B the other blocks, and the run
 L ahead of the sink, a configuration adds to the sum of squared visits of a job (:mod:`~.run_length`)::
 
     y·(p + B₀ + r·E L) + (p + B₀)² + 2r·(p + B₀)·E L + Σ B² + E L²
 
-r being the probability that the sink runs on (:mod:`nona.placement.returns`), 1 where all is local. It
+r being the probability that the sink runs on (:mod:`nona.placement.waits.returns`), 1 where all is local. It
 is charged ``factor`` for it. Searches of large interiors take r = 0 for what is not local, which is
 never dearer. The squared coefficient of variation of the task times adds the same
 to both.
@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.evaluate import Candidates, spans
-from nona.placement.model import Model
-from nona.placement.run_length import Blocks, blocks
-from nona.placement.shape import Shape
+from nona.placement.configurations.shape import Shape
+from nona.placement.formula.model import Model
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.longest_paths import spans
+from nona.placement.waits.run_length import Blocks, blocks
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ def scatter_s(prices: Prices, shape: Shape) -> float:
 
 
 def block_prices(model: Model, x: Sequence[Sequence[Floats]], visits: Floats) -> list[list[BlockPrice]]:
-    """The price of blocks of every sub-graph at the point ``x``; ``visits`` (J,) as in settle."""
+    """The price of blocks of every sub-graph at the point ``x``; ``visits``: (J,) w_j·visits."""
     servers = model.servers
     price = (visits @ servers.shares) / (2.0 * (1.0 - servers.utilization))
     factors = servers.arrivals * price

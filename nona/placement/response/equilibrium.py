@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.response.bank import Bank, make_path
-from nona.placement.response.loads import Loads, Seen
-from nona.placement.response.network import Network, Waits, resource_count
+from nona.placement.response.resource_loads import Loads, Seen
+from nona.placement.response.resource_paths import Paths
+from nona.placement.response.resources import Network, Waits, resource_count
+from nona.placement.response.sample_paths import Bank, make_path
 from nona.placement.response.times import REPLICATES
-from nona.placement.response.traffic import Paths
 from nona.placement.response.walk import Route, Walk
 from nona.random_streams import RandomStreams
 from nona.system import System
@@ -22,7 +22,7 @@ _STEEPEST = (-4.0, 0.8)  # slopes that a secant may have
 _LEAST = 0.2  # of the mean work without returns
 _FEWEST = 64  # jobs of a walk
 _WINDOW = 4.0  # mean completion times on idle resources that a burst is counted over
-_ROUNDS = 5  # of paths made anew, where bursts are smoothed by the waits that they cause
+_ROUNDS = 5  # of paths made again, where bursts are smoothed by the waits that they cause
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Equilibrium:
         return np.maximum((second - slope * mean) / (1.0 - slope), _LEAST * base)
 
     def _smoothed(self, loads: Loads, window_s: float) -> tuple[Loads, Bank, Floats]:
-        """Paths where some arrivals are not Poisson, made anew of the jobs that walked among the last.
+        """Paths where some arrivals are not Poisson, made again from the jobs that walked among the last.
 
         A burst that waits at one resource reaches the next one spread out: each round knows the waits
         of the round before. E V is what the paths show, and what returning visits add.

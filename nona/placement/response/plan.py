@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.placement.evaluate import Candidates
-from nona.placement.response.order import Block, Errand, blocks_of
+from nona.placement.response.task_order import Block, Errand, blocks_of
+from nona.placement.spans.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from nona.decomposition.subgraph import VIRTUAL
 from nona.errors import PlacementError
-from nona.placement.feasibility import check_feasible
-from nona.placement.model import Model
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import as_model
+from nona.placement.capacity.stability import check_feasible
+from nona.placement.formula.model import Model
+from nona.placement.formula.prediction import as_model
 from nona.placement.response.equilibrium import Equilibrium
 from nona.placement.response.times import REPLICATES, Response, mixed
 from nona.placement.response.walk import Route
+from nona.placement.result.configuration import SubGraphPlacement
 from nona.system import System
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.response.bank import Bank
+from nona.placement.response.sample_paths import Bank
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,29 +22,29 @@ Columns = tuple[Ints, Ints, Ints, Floats, Floats, Floats, Bools]
 
 
 class Visits:
-    """Visits of jobs to resources, as they are told; :meth:`joined` has them in columns.
+    """Visits of jobs to resources, as they are added; :meth:`joined` has them in columns.
 
     Columns: job, stay (one job at one resource), the path's row, when, how much work, its wait, and
     whether the job was there before.
     """
 
     def __init__(self) -> None:
-        self._told: list[Columns] = []
+        self._added: list[Columns] = []
 
-    def add(self, told: Columns, where: Bools) -> None:
+    def add(self, visits: Columns, where: Bools) -> None:
         """Keep the visits ``where`` there is one."""
         if where.any():
-            job, stay, row, at, work, wait, again = told
+            job, stay, row, at, work, wait, again = visits
             first = job[where], stay[where], row[where]
-            self._told.append((*first, at[where], work[where], wait[where], again[where]))
+            self._added.append((*first, at[where], work[where], wait[where], again[where]))
 
     def joined(self) -> Columns:
         """One array for each column."""
         none = np.zeros(0)
-        if not self._told:
+        if not self._added:
             whole = none.astype(np.int64)
             return whole, whole, whole, none, none, none, none.astype(np.bool_)
-        job, stay, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._told, strict=True))
+        job, stay, row, at, work, wait, again = (np.concatenate(c) for c in zip(*self._added, strict=True))
         return job, stay, row, at, work, wait, again
 
 
@@ -165,8 +165,8 @@ class Tracks:
 
     def _tell(self, at: tuple[Ints, Ints] | int, where: Bools) -> None:
         jobs = self.jobs if isinstance(at, int) else self.jobs[at[1]]
-        told = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
-        self.visits.add(told, where)
+        found = (jobs, self.stay[at], self.row[at], self.at[at], self.work[at], self.wait[at], self.again[at])
+        self.visits.add(found, where)
 
     def _visit(self, track: int, fresh: Bools, t: Floats, wait: Floats) -> None:
         self._tell(track, fresh & (self.work[track] > 0))

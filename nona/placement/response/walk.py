@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.evaluate import Candidates
-from nona.placement.response.carry import Post, carry
-from nona.placement.response.draws import even_draws
-from nona.placement.response.network import Network
 from nona.placement.response.plan import Message, Plan, make_plan
+from nona.placement.response.resources import Network
+from nona.placement.response.service_draws import even_draws
 from nona.placement.response.tracks import Tracks
+from nona.placement.response.transfers import Post, carry
+from nona.placement.spans.candidates import Candidates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,24 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
-from nona.placement.configurations import ENUMERATED
-from nona.placement.fixed import local_placement
-from nona.placement.placement import (
-    SAMPLED,
-    Certificate,
-    Placement,
-    Queries,
-    Rival,
-    Sampled,
-    SampledObjective,
-)
-from nona.placement.presets import PRESETS
+from nona.placement.configurations.labels import ENUMERATED
+from nona.placement.fixed.local_and_spread import local_placement
+from nona.placement.fixed.presets import PRESETS
 from nona.placement.response import Response, predict_response
-from nona.placement.response.conserved import conserved_floor_s
-from nona.placement.sampled.choices import groups_of
+from nona.placement.result.configuration import Queries
+from nona.placement.result.placement import SAMPLED, Certificate, Placement, Rival, Sampled, SampledObjective
 from nona.placement.sampled.judge import Judge, Values, rows
+from nona.placement.sampled.moves import groups_of
 from nona.placement.sampled.search import FEW, SURE, Found, Limits, Search, predicted
 from nona.placement.sampled.starts import same, starts
+from nona.placement.waits.conserved_floor import conserved_floor_s
 from nona.system import System
 
 FINAL = 2048  # walked jobs of each class for the figures that are reported
@@ -194,7 +187,7 @@ def local_answer(system: System) -> Placement:
 def judged(system: System, optimum: Placement, queries: Queries, values: Values, origin: str) -> Placement:
     """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula.
 
-    The floor that conserved work sets (:mod:`nona.placement.response.conserved`) holds as well, and counts
+    The floor that conserved work sets (:mod:`nona.placement.waits.conserved_floor`) holds as well, and counts
     where it is higher.
 
     A bound is never reported above the value that it bounds: a sampled mean has an error, and for some

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.placement import Queries, SampledObjective, SubGraphPlacement
 from nona.placement.response import predict_response
+from nona.placement.result.configuration import Queries, SubGraphPlacement
+from nona.placement.result.placement import SampledObjective
 from nona.system import System
 
 Floats = NDArray[np.float64]

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.errors import NonaError, PlacementError
-from nona.placement.placement import Prediction, Queries
-from nona.placement.prediction import predict
-from nona.placement.sampled.choices import Group, Move, moves, simpler
+from nona.placement.formula.prediction import predict
+from nona.placement.result.configuration import Queries
+from nona.placement.result.prediction import Prediction
 from nona.placement.sampled.judge import Judge, Values
+from nona.placement.sampled.moves import Group, Move, moves, simpler
 from nona.placement.sampled.starts import best_of_each, same
 from nona.system import System
 

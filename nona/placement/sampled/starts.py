@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nona.placement.placement import Queries, SubGraphPlacement
-from nona.placement.presets import PRESETS, idle_presets, place_fixed
+from nona.placement.fixed.presets import PRESETS, idle_presets, place_fixed
+from nona.placement.result.configuration import Queries, SubGraphPlacement
 from nona.placement.sampled.judge import rows
 from nona.system import System
 

@@ -1,1 +1,1 @@
-"""Shares of the executor classes: what fits where, what is stable, and which shares are best."""
+"""Shares of the executor classes: the search for the best, and a bound on all."""

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.shares.balance import loads_of
-from nona.placement.shares.memory import allowed_classes, default_shares
+from nona.placement.capacity.class_loads import loads_of
+from nona.placement.capacity.memory import allowed_classes, default_shares
 from nona.placement.shares.search import Solved, search_shares
 from nona.system import System
 
 Floats = NDArray[np.float64]
-Solution = TypeVar("Solution")
+Kept = TypeVar("Kept")
 Wanted = Literal["optimal", "uniform"] | Floats
 
 
 def choose_shares(
-    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], Solved[Solution]]
-) -> Solved[Solution]:
+    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], Solved[Kept]]
+) -> Solved[Kept]:
     """The solution at the shares that are ``wanted``; ``solve_at(None)`` solves at a uniform draw.
 
     Where every query class has but one executor class to run on there is nothing to search.

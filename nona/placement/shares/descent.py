@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, minimize
 
-from nona.placement.shares.balance import Loads, tidy
+from nona.placement.capacity.class_loads import Loads, tidy
 from nona.placement.shares.objective import SharesObjective
 
 Floats = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.placement.model import Model, Probabilities
-from nona.placement.shares.memory import allowed_classes, replicas
+from nona.placement.capacity.memory import allowed_classes, replicas
+from nona.placement.formula.model import Model, Probabilities
 
 
 def share_notes(model: Model, x: Probabilities) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The mean JCT as a function of the class shares, at fixed configurations, with its gradient.
 
 With P_jk the seconds on class k of the tasks on the longest paths of class j (cut tasks included),
-A_j the visits on them, and the loads of :mod:`nona.placement.servers`::
+A_j the visits on them, and the loads of :mod:`nona.placement.waits.executor_waits`::
 
     ∂F/∂s_ik = w_i·(P_ik + A_i·W_k) + (Σ_j w_j A_j s_jk)·∂W_k/∂s_ik
     ∂W_k/∂s_ik = (λ_i/n_k)·(M_ik/2 + W_k·w_ik)/(1 − ρ_k)
@@ -19,13 +19,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.model import Model
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.prediction import as_model
-from nona.placement.queueing import second_moment
-from nona.placement.servers import cut_times
-from nona.placement.shares.paths import longest_path
-from nona.placement.single_span import Plan, plan_of
+from nona.placement.formula.model import Model
+from nona.placement.formula.prediction import as_model
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.spans.path_tasks import longest_path
+from nona.placement.spans.single_span import Plan, plan_of
+from nona.placement.waits.executor_waits import cut_times
+from nona.placement.waits.queueing import second_moment
 from nona.system import System
 
 Floats = NDArray[np.float64]

@@ -3,7 +3,7 @@
 At fixed shares the placement's own solver finds configurations, with a certificate; at fixed
 configurations the shares follow from a smooth program. The two alternate until neither gains. Several
 starts make it unlikely, not impossible, that another valley is deeper: what is certain is the bound
-of :mod:`nona.placement.shares.bound`.
+of :mod:`nona.placement.shares.lower_bound`.
 """
 
 from __future__ import annotations
@@ -15,34 +15,32 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.placement import SubGraphPlacement
-from nona.placement.shares.balance import Loads
+from nona.placement.capacity.class_loads import Loads
+from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.shares.descent import descend_shares
 from nona.placement.shares.objective import SharesObjective
 from nona.placement.shares.starts import starting_shares
 from nona.system import System
 
 Floats = NDArray[np.float64]
-Solution = TypeVar("Solution")
+Kept = TypeVar("Kept")
 _ROUNDS = 4
 _SOLVED = 2
 _TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Solved(Generic[Solution]):
+class Solved(Generic[Kept]):
     """Configurations at some shares: mean JCT in seconds, rows, link wait, and what the solver keeps."""
 
     shares: Floats
     value_s: float
     rows: tuple[tuple[SubGraphPlacement, ...], ...]
     link_wait: float
-    kept: Solution
+    kept: Kept
 
 
-def search_shares(
-    system: System, loads: Loads, solve_at: Callable[[Floats], Solved[Solution]]
-) -> Solved[Solution]:
+def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Solved[Kept]]) -> Solved[Kept]:
     """Shares and configurations of the least mean JCT that the search finds.
 
     The first round solves at the first start, optimises the shares from all starts for these

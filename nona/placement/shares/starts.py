@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.shares.balance import Loads, tidy
+from nona.placement.capacity.class_loads import Loads, tidy
 from nona.system import System
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from nona.contraction.contracted import ContractedGraph
 from nona.decomposition.subgraph import VIRTUAL, Decomposition
 from nona.placement.coarsening.result import Coarsening
 from nona.placement.coarsening.steps import CONDITION, NAME, with_glue
-from nona.placement.messages import Link
+from nona.placement.spans.messages import Link
 from nona.units import format_bandwidth, format_time
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.placement.placement import Prediction
+from nona.placement.result.prediction import Prediction
 from nona.report.text import percent_text, share_text, time_text
 from nona.units import format_bandwidth, format_time
 

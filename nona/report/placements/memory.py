@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nona.placement.placement import Placement
-from nona.placement.shares.memory import replicas, resident_bytes
+from nona.placement.capacity.memory import replicas, resident_bytes
+from nona.placement.result.placement import Placement
 from nona.system import System
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.placement import Placement, Prediction, SubGraphPlacement
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.placement import Placement
+from nona.placement.result.prediction import Prediction
 from nona.placement.sampled.choose import certificate_of
 from nona.report.placements.links import links_report
 from nona.report.placements.memory import memory_report, shares_report

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nona.placement.placement import Placement
 from nona.placement.response import ResponseTimes
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import reported_response
 from nona.system import System
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.report.plain import number
 from nona.units import format_time
 

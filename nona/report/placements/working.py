@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from nona.decomposition.subgraph import VIRTUAL
-from nona.placement.evaluate import COMPUTE, LINK, TRANSFER, VISITS, spans
-from nona.placement.model import Model, Probabilities
-from nona.placement.placement import Certificate, Placement
-from nona.placement.prediction import as_model
+from nona.placement.formula.model import Model, Probabilities
+from nona.placement.formula.prediction import as_model
+from nona.placement.result.placement import Certificate, Placement
 from nona.placement.sampled.choose import certificate_of
+from nona.placement.spans.longest_paths import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
 from nona.report.placements.working_links import path_lines, path_price_line
 from nona.report.placements.working_servers import server_lines, visit_line

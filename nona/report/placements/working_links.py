@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nona.placement.model import Model, Probabilities
-from nona.placement.network.roles import Role
+from nona.placement.formula.model import Model, Probabilities
+from nona.placement.waits.link_roles import Role
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
 from nona.report.placements.working_waits import Line
 

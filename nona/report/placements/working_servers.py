@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nona.placement.model import Model, Probabilities
-from nona.placement.queueing import second_moment
+from nona.placement.formula.model import Model, Probabilities
+from nona.placement.waits.queueing import second_moment
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
 from nona.report.placements.working_waits import Line
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.placement.model import Model, Probabilities
+from nona.placement.formula.model import Model, Probabilities
 from nona.report.placements.tex import tex_number, tex_rate, tex_sum, tex_time
 
 

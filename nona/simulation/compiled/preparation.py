@@ -14,8 +14,8 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
-from nona.placement.fixed import local_placement
-from nona.placement.interiors.warm import compile_searches
+from nona.placement.compile_searches import compile_searches
+from nona.placement.fixed.local_and_spread import local_placement
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 from nona.system import QueryClass, Stream, System

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.contraction.task_graph import TaskGraph
-from nona.placement.placement import Placement
-from nona.placement.presets import place_fixed
-from nona.placement.queueing import fifo_wait_s
+from nona.placement.fixed.presets import place_fixed
+from nona.placement.result.placement import Placement
+from nona.placement.waits.queueing import fifo_wait_s
 from nona.schedulers.base import Prepared
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables

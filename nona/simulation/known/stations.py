@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nona.placement.queueing import fifo_wait_s, second_moment
+from nona.placement.waits.queueing import fifo_wait_s, second_moment
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.known.bound import bind_to
 from nona.simulation.known.parts import KnownSystem, exactly, one_task_query, run_length, system_of

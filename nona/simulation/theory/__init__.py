@@ -1,7 +1,7 @@
 """What queueing theory says of small systems, to hold the simulation against.
 
 All answers are mean seconds in steady state, and ``inf`` where there is none (utilisation ≥ 1).
-Waits in M/G/1 queues come from :mod:`nona.placement.queueing`, which the placement uses as well.
+Waits in M/G/1 queues come from :mod:`nona.placement.waits.queueing`, which the placement uses as well.
 The systems on which simulation and theory meet are in :mod:`nona.simulation.known`.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
+from nona.placement.waits.queueing import fifo_wait_s, second_moment, sharing_stretch
 from nona.simulation.theory.inputs import check_positive
 from nona.system import Stream
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from nona.errors import SimulationError
-from nona.placement.queueing import second_moment
+from nona.placement.waits.queueing import second_moment
 from nona.simulation.theory.inputs import check_positive
 from nona.system import Stream
 

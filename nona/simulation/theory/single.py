@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nona.errors import SimulationError
-from nona.placement.queueing import fifo_wait_s, second_moment
+from nona.placement.waits.queueing import fifo_wait_s, second_moment
 from nona.simulation.theory.inputs import check_positive
 from nona.system import Stream
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nona.errors import PlacementError
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.report.plain import number
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.study.decisions.cells import Cell

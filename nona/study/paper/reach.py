@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nona.placement.fixed import spread_placement
-from nona.placement.placement import Prediction, SubGraphPlacement
-from nona.placement.prediction import predict
-from nona.placement.presets import idle_presets, place_fixed
+from nona.placement.fixed.local_and_spread import spread_placement
+from nona.placement.fixed.presets import idle_presets, place_fixed
+from nona.placement.formula.prediction import predict
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.prediction import Prediction
 from nona.scenario import Scenario
 from nona.sources import Sources
 from nona.study.numbers import LINK, with_value

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nona.placement.prediction import predict
+from nona.placement.formula.prediction import predict
 from nona.placement.response import Response, predict_response
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables

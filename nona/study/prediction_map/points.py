@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.feasibility import executor_utilization
-from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.placement import Queries
-from nona.placement.prediction import predict
+from nona.placement.capacity.stability import executor_utilization
+from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.formula.prediction import predict
+from nona.placement.result.configuration import Queries
 from nona.placement.sampled.starts import blend
 from nona.study.networks import NETWORKS
 from nona.study.placing import place_system

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from nona.placement.idle import IdleSpan
+from nona.placement.enumeration.idle_spans import IdleSpan
 from nona.ui.jobs.panel import job_panel
 from nona.ui.models.loading import Loaded
 from nona.ui.models.views import subgraph_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.hardware.cluster import Cluster
-from nona.placement.idle import IdleSpan, idle_spans
+from nona.placement.enumeration.idle_spans import IdleSpan, idle_spans
 from nona.study.network import placement_link
 from nona.ui.models.loading import Loaded
 from nona.ui.models.shelf import fetch

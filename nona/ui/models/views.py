@@ -8,7 +8,7 @@ import pandas as pd
 
 from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
-from nona.placement.idle import IdleSpan
+from nona.placement.enumeration.idle_spans import IdleSpan
 from nona.ui.models.loading import Loaded
 from nona.ui.widgets.drawing.drawing import Node, colour, el
 from nona.units import format_time

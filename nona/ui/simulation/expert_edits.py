@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.errors import NonaError
-from nona.placement.presets import PRESETS
+from nona.placement.fixed.presets import PRESETS
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.ui.models.loading import load_row
 from nona.ui.session.state import AppState, Draft

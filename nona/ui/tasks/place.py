@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nona import study
-from nona.placement.placement import Placement
+from nona.placement.result.placement import Placement
 from nona.report.placements.working import working
 from nona.report.plain import plain
 from nona.study import Study

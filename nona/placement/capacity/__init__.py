@@ -1,0 +1,1 @@
+"""Capacity: which models fit which executors, which shares of the executor classes are stable."""

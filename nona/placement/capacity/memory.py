@@ -1,0 +1,178 @@
+"""Memory: which models have their weights on which executor classes.
+
+Any part of a job may run on any executor of a class that its query class uses, so every executor of
+that class holds the weights of the whole model; with several models, of all that use the class
+together. Weights alone are counted, each parameter once: no activations, no workspace of the
+runtime. A client of MPS is a process with weights of its own and an equal part of the memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import PlacementError
+from nona.placement.capacity.class_loads import loads_of
+from nona.system import System
+from nona.units import format_size
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Chosen = tuple[frozenset[int], ...]  # for each executor class, the models that live there
+_LISTED = 12
+_TRIED = 600
+_SLACK = 1 + 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A model's weights: bytes, and the query classes that use them."""
+
+    name: str
+    size_bytes: float
+    queries: tuple[int, ...]
+
+
+def replicas(system: System) -> tuple[Replica, ...]:
+    """The models of a system; query classes with one ``replica`` name share their weights."""
+    found: dict[str, list[int]] = {}
+    for j, q in enumerate(system.queries):
+        found.setdefault(q.replica or f"\0{j}", []).append(j)
+    return tuple(
+        Replica(system.queries[js[0]].name, max(system.queries[j].weight_bytes for j in js), tuple(js))
+        for js in found.values()
+    )
+
+
+def allowed_classes(system: System) -> Mask:
+    """(J, K) Where each query class may run, so that all weights fit together.
+
+    Where all models fit everywhere, all classes are allowed. Where they do not, models are dealt out
+    to the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes
+    one class at a time finds) the one whose busiest executor is the least busy.
+
+    Raises
+    ------
+    PlacementError
+        When a model fits nowhere, or not all of them fit beside one another.
+    """
+    there = np.tile(system.class_counts > 0, (len(system.queries), 1))
+    if system.class_memory_bytes is None:
+        return there
+    models, room = replicas(system), np.asarray(system.class_memory_bytes, dtype=float) * _SLACK
+    options = []
+    for k in np.flatnonzero(system.class_counts > 0).tolist():
+        single = [m for m, r in enumerate(models) if r.size_bytes <= room[k]]
+        options.append(_options(models, single, float(room[k])))
+    _check_each(system, models, options)
+    if all(len(sets) == 1 for sets in options):
+        return _mask(system, models, tuple(sets[0] for sets in options))
+    return _mask(system, models, _best(system, models, options))
+
+
+def default_shares(system: System) -> Floats | None:
+    """Shares of a uniform draw over the executors that hold the model; ``None``: those are all."""
+    allowed = allowed_classes(system)
+    if allowed[:, system.class_counts > 0].all():
+        return None
+    rows = np.where(allowed, system.class_counts, 0).astype(float)
+    shares: Floats = rows / rows.sum(axis=1, keepdims=True)
+    return shares
+
+
+def resident_bytes(system: System, allowed: Mask) -> Floats:
+    """(models, K) Bytes of weights of each model on one executor of each class."""
+    return np.array([r.size_bytes * allowed[list(r.queries)].any(axis=0) for r in replicas(system)])
+
+
+def _options(models: Sequence[Replica], single: Sequence[int], room: float) -> list[frozenset[int]]:
+    """The largest sets of models that fit together: all maximal ones, or for many models a few."""
+    if sum(models[m].size_bytes for m in single) <= room:
+        return [frozenset(single)]
+    if len(single) > _LISTED:
+        orders = [sorted(single, key=lambda m: (s * models[m].size_bytes, m)) for s in (1, -1)]
+        orders += [[*single[i:], *single[:i]] for i in range(len(single))]
+        return sorted({_filled(models, order, room) for order in orders}, key=sorted)
+    sets = {
+        frozenset(chosen)
+        for size in range(len(single), -1, -1)
+        for chosen in itertools.combinations(single, size)
+        if sum(models[m].size_bytes for m in chosen) <= room
+    }
+    return sorted((s for s in sets if not any(s < other for other in sets)), key=sorted)
+
+
+def _filled(models: Sequence[Replica], order: Sequence[int], room: float) -> frozenset[int]:
+    taken: set[int] = set()
+    for m in order:
+        if sum(models[t].size_bytes for t in taken) + models[m].size_bytes <= room:
+            taken.add(m)
+    return frozenset(taken)
+
+
+def _best(system: System, models: Sequence[Replica], options: Sequence[Sequence[frozenset[int]]]) -> Chosen:
+    """The choice whose busiest executor is the least busy."""
+    if math.prod(len(sets) for sets in options) <= _TRIED:
+        scored = ((_score(system, models, c), i, c) for i, c in enumerate(itertools.product(*options)))
+        score, _, best = min(scored)
+    else:
+        best = tuple(max(sets, key=len) for sets in options)
+        score = _score(system, models, best)
+        for _ in range(len(options)):
+            before = score
+            for k, sets in enumerate(options):
+                for other in sets:
+                    tried = (*best[:k], other, *best[k + 1 :])
+                    found = _score(system, models, tried)
+                    if found < score:
+                        best, score = tried, found
+            if score == before:
+                break
+    if score[0]:
+        left_out = max(set(range(len(models))) - set().union(*best), key=lambda m: models[m].size_bytes)
+        raise _too_large(system, models, left_out)
+    return best
+
+
+def _score(system: System, models: Sequence[Replica], chosen: Chosen) -> tuple[int, float]:
+    """How many models have no place, and the least ρ of the busiest class."""
+    without = len(models) - len(frozenset().union(*chosen))
+    if without:
+        return without, math.inf
+    return 0, round(loads_of(system, _mask(system, models, chosen)).least_peak()[0], 9)
+
+
+def _mask(system: System, models: Sequence[Replica], chosen: Chosen) -> Mask:
+    mask = np.zeros((len(system.queries), len(system.class_names)), dtype=bool)
+    for k, live in zip(np.flatnonzero(system.class_counts > 0).tolist(), chosen, strict=True):
+        for m in live:
+            mask[list(models[m].queries), k] = True
+    return mask
+
+
+def _check_each(
+    system: System, models: Sequence[Replica], options: Sequence[Sequence[frozenset[int]]]
+) -> None:
+    for m in range(len(models)):
+        if not any(m in s for sets in options for s in sets):
+            raise _too_large(system, models, m)
+
+
+def _too_large(system: System, models: Sequence[Replica], m: int) -> PlacementError:
+    room = np.where(system.class_counts > 0, np.asarray(system.class_memory_bytes, dtype=float), 0.0)
+    k = int(np.argmax(room))
+    need, have = models[m].size_bytes, f"{format_size(float(room[k]))} ({system.class_names[k]})"
+    what = f"Model {models[m].name!r}: its weights, {format_size(need)},"
+    if need > room[k]:
+        rule = f"must fit one executor, and the largest has {have}"
+    else:
+        total = sum(r.size_bytes for r in models)
+        rule = f"must fit an executor beside the others ({format_size(total)} in all), the largest has {have}"
+    return PlacementError(
+        f"{what} {rule}; take a larger GPU or slice, fewer MPS clients, a lower precision, or fewer models."
+    )

@@ -1,0 +1,1 @@
+"""The certificate: bounds on every placement, configurations that are not listed included."""

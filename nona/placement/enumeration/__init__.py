@@ -1,0 +1,1 @@
+"""Enumeration: which configurations of a sub-graph are considered, and how many there are."""

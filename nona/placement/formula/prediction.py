@@ -1,0 +1,174 @@
+"""What queueing theory predicts of a placement, and what its time is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.capacity.stability import check_feasible
+from nona.placement.configurations.labels import to_labels
+from nona.placement.formula.mean_jct import Value, link_price, objective_s, value_at
+from nona.placement.formula.model import Model, shapes
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.prediction import ClassPrediction, LinkPrediction, Prediction, QueryPrediction
+from nona.placement.spans.candidates import Candidates
+from nona.placement.spans.longest_paths import COMPUTE, LINK, TRANSFER, VISITS
+from nona.placement.waits.link_price import wait_per_byte
+from nona.placement.waits.link_route import link_of
+from nona.system import System
+
+Floats = NDArray[np.float64]
+
+
+def predict(
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+) -> Prediction:
+    """Predict the mean JCT of any placement, with waits that are consistent with its own load.
+
+    Parameters
+    ----------
+    queries
+        ``queries[j][k]``: the configurations of sub-graph k of query class j with probabilities.
+    shares
+        (J, K) Probability that a server drawn for query class j is of executor class k; by default
+        every executor is drawn alike.
+
+    Returns
+    -------
+    Prediction
+        An overloaded link gives ``network_wait_s`` = ``inf``, and an infinite JCT for the classes
+        that use it.
+
+    Raises
+    ------
+    PlacementError
+        When the executors or the link's background are overloaded: then nothing is stable.
+
+    Notes
+    -----
+    Limits: messages of a job that meet at the link, and repeated visits to one executor, are
+    treated as independent Poisson streams; the mean of a maximum is taken as the maximum of means,
+    which understates it. Under processor sharing ``network_wait_s`` is the mean extra time of a
+    transfer: w times the mean link seconds of a message batch, the background's if nothing is sent.
+    Over several links it is the mean wait of a message on its whole way, and ``network_utilization``
+    that of the links used most; ``links`` has every role of links.
+    """
+    check_feasible(system, shares)
+    model, x = as_model(system, queries, shares)
+    return prediction_of(model, value_at(model, x))
+
+
+def as_model(
+    system: System, queries: Sequence[Sequence[SubGraphPlacement]], shares: Floats | None = None
+) -> tuple[Model, list[list[Floats]]]:
+    """A placement's configurations as a model of these alone, with their probabilities as its point."""
+    link = link_of(system, shares)
+    rows, x = [], []
+    for shape_row, placed_row in zip(shapes(system, shares), queries, strict=True):
+        row, probabilities = [], []
+        for shape, placed in zip(shape_row, placed_row, strict=True):
+            labels = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
+            row.append(Candidates(shape, np.array(labels, dtype=np.int64), link))
+            probabilities.append(np.asarray(placed.probabilities, dtype=float))
+        rows.append(tuple(row))
+        x.append(probabilities)
+    return Model(system, tuple(rows), shares), x
+
+
+def prediction_of(model: Model, value: Value) -> Prediction:
+    """The :class:`Prediction` of an evaluated point."""
+    queries = []
+    for t, visit_s in zip(value.terms, value.server_wait_s.tolist(), strict=True):
+        wait = t[LINK] * value.link_wait if t[LINK] > 0 else 0.0
+        parts = (float(t[COMPUTE]), float(t[TRANSFER]), float(wait), float(t[VISITS] * visit_s))
+        queries.append(QueryPrediction(sum(parts), *parts))
+    used = model.system.class_weights
+    return Prediction(
+        jct_s=objective_s(model, value),
+        network_wait_s=_network_wait_s(model, value),
+        server_wait_s=_visit_wait_s(model, value),
+        network_utilization=value.link_utilization,
+        compute_utilization=float(used @ model.compute_utilization),
+        congestion_price_s_per_byte=congestion_price(model, value),
+        queries=tuple(queries),
+        classes=tuple(
+            ClassPrediction(name, int(n), float(rho), float(wait))
+            for name, n, rho, wait in zip(
+                model.system.class_names,
+                model.system.class_counts,
+                model.compute_utilization,
+                value.class_wait_s,
+                strict=True,
+            )
+        ),
+        links=_links(model, value),
+    )
+
+
+def _visit_wait_s(model: Model, value: Value) -> float:
+    """Mean wait of a visit, all query classes together: Σ_j w_j A_j W^j / Σ_j w_j A_j."""
+    waits = value.server_wait_s
+    visits = model.weights * value.terms[:, VISITS]
+    if (waits == waits[0]).all() or visits.sum() <= 0:
+        return float(waits[0])
+    counted = visits > 0
+    return float(np.average(waits[counted], weights=visits[counted]))
+
+
+def _network_wait_s(model: Model, value: Value) -> float:
+    if model.system.discipline == "fifo" or not math.isfinite(value.link_wait):
+        return value.link_wait
+    stream, system = model.system.background_network, model.system
+    sent = sum(q.rate for q in system.queries)
+    own = value.link_utilization - model.background[0]
+    if own > 0 and sent > 0:
+        return value.link_wait * own / sent
+    return value.link_wait * stream.mean / system.capacity
+
+
+def congestion_price(model: Model, value: Value) -> float:
+    """Seconds that one more byte on the link costs to all queries together.
+
+    Formula: Λ·A_n·(dw/dρ)/C, with A_n the expected coefficient of the link's wait in the mean JCT,
+    and dw/dρ along growing traffic of the present mix of sizes: w/(ρ(1 − ρ)) under FIFO, where the
+    second moment grows with ρ, and 1/(1 − ρ)² under processor sharing. 0 at a link without
+    traffic or without users, ``inf`` at an overloaded one. Over several links dw/dρ is that of each,
+    see :func:`~nona.placement.waits.link_price.wait_per_byte`.
+    """
+    weighted = float(model.weights @ value.terms[:, LINK])
+    rate = model.system.total_rate
+    if weighted <= 0 or rate <= 0:
+        return 0.0
+    if not math.isfinite(value.link_wait):
+        return math.inf
+    if value.traffic is not None:
+        return rate * weighted * wait_per_byte(model.roles, value.traffic)
+    wait = link_price(model, value)
+    by_rho = wait.load
+    if value.link_utilization > 0:
+        by_rho += wait.square * value.link_moment / value.link_utilization
+    return rate * weighted * by_rho / model.system.capacity
+
+
+def _links(model: Model, value: Value) -> tuple[LinkPrediction, ...]:
+    """The wait at every role of links; at the one link where there is but one, none with one server."""
+    if value.traffic is not None:
+        return tuple(
+            LinkPrediction(
+                r.name,
+                r.kind,
+                r.links,
+                r.share,
+                r.capacity,
+                r.utilization(value.traffic.load),
+                r.wait_s(value.traffic),
+            )
+            for r in model.roles
+        )
+    if model.system.servers < 2:
+        return ()
+    wait_s = _network_wait_s(model, value)
+    return (LinkPrediction("link", "link", 1, 1.0, model.system.capacity, value.link_utilization, wait_s),)

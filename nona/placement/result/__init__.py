@@ -1,0 +1,1 @@
+"""The result: configurations with probabilities, a prediction, bounds; plain data."""

@@ -1,0 +1,136 @@
+"""The result of a placement: configurations with probabilities, a prediction, a certificate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.result.configuration import Queries
+from nona.placement.result.prediction import Prediction
+
+Objective = Literal["mean-jct", "slo", "formula"]
+SampledObjective = Literal["mean-jct", "slo"]
+OBJECTIVES: tuple[Objective, ...] = ("mean-jct", "slo", "formula")
+SAMPLED: tuple[SampledObjective, ...] = ("mean-jct", "slo")
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A placement close to the chosen one: where it comes from, its queries, its value by few jobs."""
+
+    origin: str
+    queries: Queries
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The figures of a search, all predicted by sampled jobs: ``value`` is what was minimised.
+
+    Attributes
+    ----------
+    objective
+        ``mean-jct``: value is the mean completion time of the mix, seconds;
+        ``slo``: the probability of missing the SLO, over the jobs that have one.
+    value, error
+        Of the placement, on samples that the search has not seen, and the standard error.
+    bound
+        No placement has a smaller value (longest chain of tasks, no waits); ``nan`` where unknown.
+    formula_value
+        Of the formula's optimum, on the same samples.
+    gain, gain_error
+        ``formula_value`` − ``value``, and the standard error of that, pair by pair.
+    queries
+        The value of each query class; ``None`` for those that do not count.
+    evaluations, samples
+        Placements that were sampled; jobs walked of each class for the figures here.
+    settled
+        Whether the search ended because no move was better by more than the sampling error.
+    origin
+        Where it comes from: ``formula``, ``local``, ``spread``, another preset, ``mixture``, ``search``.
+    rivals
+        Other placements whose value is within the accuracy of the prediction, best first.
+    """
+
+    objective: SampledObjective
+    value: float
+    error: float
+    bound: float
+    formula_value: float
+    gain: float
+    gain_error: float
+    queries: tuple[float | None, ...]
+    evaluations: int
+    samples: int
+    settled: bool
+    origin: str = "formula"
+    rivals: tuple[Rival, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The formula's optimum: its mean JCT by formula, and the certified bound below it, seconds.
+
+    >>> Certificate(2.0, 1.5).gap
+    0.25
+    """
+
+    objective_s: float
+    lower_bound_s: float
+
+    @property
+    def gap(self) -> float:
+        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.lower_bound_s)
+
+
+def relative_gap(objective_s: float, bound_s: float) -> float:
+    """(objective − bound) / objective; 0 for an objective of 0, ``nan`` without a bound."""
+    return (objective_s - bound_s) / objective_s if objective_s > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A placement of every query class with its prediction and its certificate.
+
+    ``queries[j][k]`` belongs to sub-graph k of query class j. ``objective_s`` is the mean JCT in seconds:
+    that of the response, with standard error ``objective_error_s``, where the placement was judged by it
+    (then ``formula`` holds the certificate of the formula's optimum); else that of the formula.
+    ``lower_bound_s`` is the certified bound of the formula at the server wait of its optimum (linearised, see
+    :mod:`nona.placement.solver.descent`): a placement with a different server wait may lie below.
+    ``global_bound_s`` lies below every placement at every server wait, and is usually far weaker.
+    Either is ``nan`` where there is none. ``notes`` says in words what was restricted or assumed.
+    ``class_shares`` (J, K) is the probability that a server drawn for query class j, its home or that
+    of a part, is of executor class k; ``None``: every executor is drawn alike. ``sampled`` has the figures
+    of the search by sampled completion times, if there was one. ``origin`` says which start or search a
+    judged placement comes from; see :class:`Sampled`.
+    """
+
+    queries: Queries
+    prediction: Prediction
+    objective_s: float
+    lower_bound_s: float
+    solver: str
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+    global_bound_s: float = math.nan
+    class_shares: NDArray[np.float64] | None = None
+    sampled: Sampled | None = None
+    objective_error_s: float = 0.0
+    formula: Certificate | None = None
+    origin: str = "formula"
+
+    @cached_property
+    def gap(self) -> float:
+        """(objective − lower bound) / objective; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.lower_bound_s)
+
+    @property
+    def global_gap(self) -> float:
+        """(objective − global bound) / objective, over all server waits; ``nan`` without a bound."""
+        return relative_gap(self.objective_s, self.global_bound_s)

@@ -1,0 +1,1 @@
+"""Solvers: the point of least mean JCT, at a constant server wait and at the one it brings about."""

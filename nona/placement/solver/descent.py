@@ -1,0 +1,186 @@
+"""The server wait that a placement itself brings about: descent with certified steps.
+
+The certified solver holds the server wait W_c constant. W_c depends on the placement, though: long
+local runs enlarge it for everyone. So each step linearises W_c at the present point x̂: paths are
+evaluated at W_c(x̂), and every candidate is charged the price A_c·∂W_c/∂x (A_c: expected visits),
+what its runs cost to all others by lengthening their wait. At x̂ the priced problem has the value
+of the objective itself. Its global minimum, certified by the solver, is the next point; W_c is
+multilinear, so when many sub-graphs move at once the step can be too long, and then only half,
+a quarter, … of them move, those that gain most first. The end is a placement that the priced
+problem cannot improve: objective and bound refer to constant W_c and prices there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from nona.placement.formula.mean_jct import gradient, objective_s, value_at
+from nona.placement.formula.model import Model
+from nona.placement.program.probabilities import probabilities
+from nona.placement.program.problem import Group, Problem, build_problem, groups_of
+from nona.placement.solver.certified import Certified
+from nona.placement.solver.linearised import Solution, price
+from nona.placement.solver.single_moves import best_single_move
+from nona.placement.spans.longest_paths import spans
+
+Floats = NDArray[np.float64]
+Table = list[list[Floats]]
+Inner = Callable[[Problem, Floats | None], Certified]
+TOLERANCE = 1e-6
+_ROUGH = 1e-3
+_ROUNDS = 60
+_KICKED = 8
+_FULL = 0.98
+
+
+def descend_from_starts(model: Model, rough: Inner, inner: Inner) -> Solution:
+    """Descend from several starts with the ``rough`` solver, and from the best end with ``inner``.
+
+    The starts are the local placement, the best one (without prices) at the server wait of
+    background work alone, and the quickest one without local sub-graphs; then the best end
+    with one query class after the other put back to one of these, because neighbouring sub-graphs
+    shorten or lengthen runs only together. It is a heuristic: the end is a local optimum.
+    """
+    local = [[c.local.astype(float) for c in row] for row in model.candidates]
+    silent = [[np.zeros(len(c)) for c in row] for row in model.candidates]
+    groups = groups_of(model)
+    eager_problem = build_problem(model, groups, model.server_wait_s(silent))
+    eager = probabilities(model, groups, eager_problem, rough(eager_problem, None).x)
+    idle = model.server_wait_s(silent)
+    others = (local, eager, _away(model, idle))
+    best = min((descend(model, rough, x, _ROUGH) for x in others), key=lambda s: s.value_s)
+    for j in range(min(len(local), _KICKED)) if len(local) > 1 else ():
+        for other in others:
+            if not _same(best.x[j], other[j]):
+                kicked = [other[i] if i == j else row for i, row in enumerate(best.x)]
+                best = min(best, descend(model, rough, kicked, _ROUGH), key=lambda s: s.value_s)
+    end = descend(model, inner, best.x)
+    return replace(end, x=_without_arrivals(model, end.x))
+
+
+def _away(model: Model, server_wait_s: Floats) -> Table:
+    """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
+    known: dict[tuple[int, int], Floats] = {}
+    for j, row in enumerate(model.candidates):
+        for c in row:
+            if (j, id(c)) not in known:
+                span = np.where(c.local & ~c.local.all(), np.inf, spans(c, 0.0, float(server_wait_s[j]))[0])
+                known[j, id(c)] = np.eye(1, len(c), int(np.argmin(span)))[0]
+    load, x = 0.0 if model.roles else model.background[0], []
+    whole = model.curve.full_load if model.roles else 1.0
+    for j, row in enumerate(model.candidates):
+        chosen = []
+        for c in row:
+            more = model.system.queries[j].rate * float(known[j, id(c)] @ c.messages.load_s) / whole
+            fits = load + more < _FULL
+            load += more if fits else 0.0
+            chosen.append(known[j, id(c)] if fits else c.local.astype(float))
+        x.append(chosen)
+    return x
+
+
+def _without_arrivals(model: Model, x: Table) -> Table:
+    """Classes without weight in the mean get what is quickest at the waits of the others."""
+    value = value_at(model, x, every=True)
+    return [
+        row
+        if model.weights[j] > 0
+        else [
+            np.eye(1, len(c), int(np.argmin(s)))[0]
+            for c, (s, _) in zip(model.candidates[j], value.spans[j], strict=True)
+        ]
+        for j, row in enumerate(x)
+    ]
+
+
+def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
+    return all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
+
+
+def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:
+    """Repeat priced steps until none lowers the objective by ``tolerance``, relative."""
+    for rounds in range(_ROUNDS + 1):
+        value = value_at(model, x)
+        here = objective_s(model, value)
+        priced = price(model, x, value)
+        problem = priced.problem(model)
+        solved = inner(problem, columns_of(priced.groups, problem, x))
+        if rounds == _ROUNDS:
+            break
+        limit, step = here * (1.0 - 0.1 * tolerance), None
+        if solved.value_s < here * (1.0 - tolerance):
+            step = _step(model, x, probabilities(model, priced.groups, problem, solved.x), limit)
+        if step is None:
+            step = best_single_move(model, x, limit)
+        if step is None:
+            break
+        x = step
+    return Solution(x, here, priced, solved)
+
+
+def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+    """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
+
+    None if no such point has an objective below ``limit``. Where the link is overloaded, so that
+    nothing has a finite slope, those gain most that take most off it.
+    """
+    if math.isfinite(limit):
+        slope = gradient(model, value_at(model, x, every=True), x, server_wait_fixed=False)
+    else:
+        slope = [[c.messages.load_s for c in row] for row in model.candidates]
+    gains = [
+        (float(slope[j][k] @ (x[j][k] - wanted[j][k])), j, k)
+        for j, row in enumerate(x)
+        for k in range(len(row))
+        if not np.array_equal(x[j][k], wanted[j][k])
+    ]
+    gains.sort(key=lambda g: (-g[0], g[1:]))
+    best, value = None, limit
+    count = len(gains)
+    while count >= 1:
+        moved = [list(row) for row in x]
+        for _, j, k in gains[:count]:
+            moved[j][k] = wanted[j][k]
+        found = objective_s(model, value_at(model, moved))
+        if found < value:
+            best, value = moved, found
+        elif best is not None:
+            break
+        count //= 2
+    return best if best is not None or not math.isfinite(limit) else _part_of_the_way(model, x, wanted, limit)
+
+
+def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+    """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
+
+    Visits and their wait both follow the placement, so their product bends: where a whole step is too
+    long, sub-graphs mix.
+    """
+
+    def at(t: float) -> Table:
+        return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
+
+    def value(t: float) -> float:
+        found = objective_s(model, value_at(model, at(t)))
+        return found if math.isfinite(found) else 2.0 * limit
+
+    t = float(minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x)
+    return at(t) if value(t) < limit else None
+
+
+def columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
+    """The point of a problem that stands for ``x``; what has no column becomes local."""
+    point = np.zeros(len(problem.a0))
+    for g, group in enumerate(groups):
+        low, high = int(problem.start[g]), int(problem.start[g + 1])
+        mean = np.mean([x[group.query][k] for k in group.members], axis=0)
+        kept = problem.column[low:high]
+        point[low:high] = np.where(kept >= 0, mean[kept], 0.0)
+        point[low] += 1.0 - point[low:high].sum()
+    return point

@@ -1,0 +1,65 @@
+"""The solvers by name: each finds the point of a placement model with the least mean JCT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import PlacementError
+from nona.placement.formula.model import Model
+from nona.placement.program.problem import Problem
+from nona.placement.solver.certified import Certified
+from nona.placement.solver.descent import descend_from_starts
+from nona.placement.solver.exhaustive import solve_exhaustive
+from nona.placement.solver.linearised import Solution
+from nona.placement.solver.parametric import solve_parametric
+from nona.placement.solver.slsqp import solve_slsqp
+
+Floats = NDArray[np.float64]
+Run = Callable[..., Solution]
+GAP = 2e-5  # that the certified solver aims at
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """A solver's name, what it does in a line, and ``run(model, **options)``."""
+
+    name: str
+    summary: str
+    run: Run
+
+
+def _parametric(model: Model, *, gap: float = GAP, max_cells: int = 4000) -> Solution:
+    def rough(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=max(gap, 2e-3), max_cells=max_cells, start=start)
+
+    def inner(problem: Problem, start: Floats | None) -> Certified:
+        return solve_parametric(problem, gap=gap, max_cells=max_cells, start=start)
+
+    return descend_from_starts(model, rough, inner)
+
+
+SOLVERS: Mapping[str, Solver] = {
+    s.name: s
+    for s in (
+        Solver(
+            "parametric", "Linear program parametrised by the link's wait; global, with a bound.", _parametric
+        ),
+        Solver("slsqp", "SLSQP from many starts, the server wait following the placement.", solve_slsqp),
+        Solver("exhaustive", "Every placement of a tiny system; for tests.", solve_exhaustive),
+    )
+}
+
+
+def run_solver(solver: Solver, model: Model, options: Mapping[str, Any]) -> Solution:
+    """Run a solver; raises ``PlacementError`` for an option that it does not have."""
+    try:
+        return solver.run(model, **options)
+    except TypeError as error:
+        if "unexpected keyword" not in str(error):
+            raise
+        raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None

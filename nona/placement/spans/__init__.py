@@ -1,0 +1,1 @@
+"""Spans: what a configuration sends, and the longest path through it at given waits."""

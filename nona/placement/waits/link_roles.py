@@ -1,0 +1,181 @@
+"""Roles of links: server out, rack up, core, rack down, server in; links of one role that are alike are one.
+
+All load on links comes from the same messages, so every link's utilisation is a line in one number,
+y = Σ λ·D/C: the seconds per second that the queries' messages would take at the core if all of them
+crossed it. A link that a message crosses with probability π, c = C/C_l times as slow as the core::
+
+    ρ_l = ρ0_l + π·c·y
+    λE[S²]_l = b0_l + c²·(π·B + π2·max(0, 1 − r(1 − ρ_l))·(Q − B))
+
+Q and B are Σ λ·(bytes/C)² over batches and over bundles (a bundle: what of a batch goes to one
+server), π2 the probability that two messages of a batch both cross the link. r = (seconds per byte
+before the link)/(seconds per byte at it): behind a slow card the messages of a batch arrive one
+after the other, and meet at the link only as far as it has not got rid of them, see docs/links.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.placement.waits.link_crossings import crossings, draws_of
+from nona.placement.waits.queueing import second_moment
+from nona.system import Stream, System
+
+KINDS = ("server out", "rack up", "core", "rack down", "server in")
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Messages of the queries in seconds at the core: y = Σ λD/C, and Σ λ(·)² of bundles and batches."""
+
+    load: float
+    bundle_s: float
+    batch_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """``links`` links that are alike.
+
+    Attributes
+    ----------
+    name, kind
+        Unique name; one of :data:`KINDS`, or ``link`` where there is one link for all.
+    capacity
+        Bytes/s of each.
+    share
+        Probability that a message crosses one of them.
+    each, both
+        Probability that a message crosses a given one; that two of a batch, to different servers, do.
+    slower
+        c: how many times as long a byte takes as at the core.
+    spacing
+        r above.
+    background_utilization, background_moment_s
+        ρ0 and b0 = λE[S²] in seconds, of its background; ``background_cube_s2`` is λE[S³].
+    """
+
+    name: str
+    kind: str
+    links: int
+    capacity: float
+    share: float
+    each: float
+    both: float
+    slower: float
+    spacing: float
+    background_utilization: float
+    background_moment_s: float
+    background_cube_s2: float
+
+    def utilization(self, load: float) -> float:
+        """ρ at the load y."""
+        return self.background_utilization + self.each * self.slower * load
+
+    def together(self, utilization: float) -> float:
+        """π2·max(0, 1 − r(1 − ρ)): how much of a batch still meets at the link."""
+        return self.both * max(0.0, 1.0 - self.spacing * (1.0 - utilization))
+
+    def moment_s(self, traffic: Traffic) -> float:
+        """λE[S²] in seconds, with batches as far as they meet."""
+        spread = max(traffic.batch_s - traffic.bundle_s, 0.0)
+        own = self.each * traffic.bundle_s
+        return self.background_moment_s + self.slower**2 * (
+            own + self.together(self.utilization(traffic.load)) * spread
+        )
+
+    def wait_s(self, traffic: Traffic) -> float:
+        """Mean wait (Pollaczek–Khinchine); ``inf`` where the link is overloaded."""
+        rho = self.utilization(traffic.load)
+        return self.moment_s(traffic) / (2.0 * (1.0 - rho)) if rho < 1.0 else math.inf
+
+
+def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple[Role, ...]:
+    """The roles of the links of ``system``, in the order in which a message crosses them.
+
+    ``shares`` (J, K) are those of the executor classes, as in the placement's model.
+
+    Links of one role that differ in capacity, background or share (racks of unequal size) come
+    apart; those that no message crosses are left out.
+
+    Examples
+    --------
+    >>> from nona.topology import make_topology
+    >>> system = System(
+    ...     np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 100.0, 0.0, "fifo", Stream(), Stream(), (),
+    ...     topology=make_topology(4, 100.0, nic=10.0, rack_size=2, uplink=20.0),
+    ... )
+    >>> [(r.name, r.links, round(r.share, 3)) for r in roles_of(system)][:3]
+    [('server out', 4, 1.0), ('rack up', 2, 0.667), ('core', 1, 0.667)]
+    """
+    if system.servers < 2:
+        return ()
+    if system.topology is None:
+        stream = system.background_network
+        return (_role("link", "link", 1, system.capacity, 1.0, 1.0, 1.0, 1.0, 0.0, stream),)
+    t = system.topology
+    found = crossings(t, draws_of(system, shares))
+    kind = np.full(t.links, -1)
+    kind[t.core] = 2
+    for place, of in ((0, t.out_link), (1, t.up_link), (3, t.down_link), (4, t.in_link)):
+        kind[of[of >= 0]] = place
+    alike: dict[tuple[float, ...], list[int]] = {}
+    streams = [s for _, s in system.link_streams]
+    for k in np.lexsort((np.arange(t.links), kind)).tolist():
+        if kind[k] >= 0 and found.share[k] > 1e-12:
+            numbers = (found.share[k], found.both[k], found.ahead[k], t.link_capacity[k], streams[k].rate)
+            key = (float(kind[k]), *(float(f"{n:.9e}") for n in numbers))
+            alike.setdefault(key, []).append(k)
+    kinds = [int(key[0]) for key in alike]
+    roles = []
+    for links, place in zip(alike.values(), kinds, strict=True):
+        k, name = links[0], KINDS[place]
+        if kinds.count(place) > 1:
+            name = _listed([t.link_names[i] for i in links])
+        capacity, each = float(t.link_capacity[k]), float(found.share[k])
+        slower, spacing = system.capacity / capacity, capacity * float(found.ahead[k])
+        roles.append(
+            _role(
+                name, KINDS[place], len(links), capacity, each, float(found.both[k]), slower,
+                each * len(links), spacing, streams[k],
+            )
+        )  # fmt: skip
+    return tuple(roles)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"
+
+
+def _role(
+    name: str,
+    kind: str,
+    links: int,
+    capacity: float,
+    each: float,
+    both: float,
+    slower: float,
+    share: float,
+    spacing: float,
+    stream: Stream,
+) -> Role:
+    cube = stream.mean**3 * (1.0 + stream.scv) * (1.0 + 2.0 * stream.scv)  # of a gamma distribution
+    return Role(
+        name=name,
+        kind=kind,
+        links=links,
+        capacity=capacity,
+        share=share,
+        each=each,
+        both=both,
+        slower=slower,
+        spacing=spacing,
+        background_utilization=stream.rate * stream.mean / capacity,
+        background_moment_s=stream.rate * second_moment(stream) / capacity**2,
+        background_cube_s2=stream.rate * cube / capacity**3,
+    )
