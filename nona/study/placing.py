@@ -10,6 +10,8 @@ from nona.placement.solve import solve
 from nona.study.referee import decide
 from nona.system import System
 
+FORMULA_S = 3.0  # about how long the formula of large interiors is worked on where its optimum is a start only
+
 
 def place_system(
     system: System,
@@ -33,8 +35,8 @@ def place_system(
     if objective == "mean-jct" and has_large_interior(system):
         on_better(local_answer(system))  # the formula takes seconds there
     check()
-    optimum = solve(system, solver)
     if objective == "formula":
-        return optimum
+        return solve(system, solver)
+    optimum = solve(system, solver, time_s=FORMULA_S)
     found = choose_placement(system, optimum, objective, check=check, on_better=on_better)
     return decide(system, found, check)

@@ -19,7 +19,7 @@ from nona.study.run import place, steady_spread
 BLIND = ("nona", "local", "spread", "expert")  # see no queue
 AWARE = ("nona-live", "least-loaded", "nona-d2", "jsq-d", "opportunistic", "spark-fair")
 REFERENCE, LIVE = "nona", "nona-live"
-SHORTEST, LONGEST = 1000, 20_000  # jobs of a run
+SHORTEST, LONGEST = 800, 20_000  # jobs of a run
 SERVICES, TAIL = 60, 20  # services of the largest job that a run takes at least, and that follow it
 SHORTEST_TAIL = 400  # jobs
 
@@ -28,7 +28,7 @@ SHORTEST_TAIL = 400  # jobs
 class Size:
     """How much is simulated: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
 
-    events: int = 150_000
+    events: int = 120_000
     jobs: int | None = None
     replications: int = 5
     most: int = 10

@@ -50,6 +50,11 @@ LOADS: Mapping[str, Load] = {
 }
 OF_SERVERS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")  # enough where no message is sent
 OF_OTHERS = ("as shipped", "both 0.6", "servers 0.85", "link 0.85", "both 0.85")
+NETWORK_LOADS: Mapping[str, tuple[str, ...]] = {  # placing a large network takes seconds
+    "local": OF_SERVERS,
+    "formula": ("as shipped", "servers 0.3, link 0.6"),
+    "nona": (*OF_OTHERS, "both 0.3", "servers 0.3, link 0.6"),
+}
 OF_BURSTS = ("as shipped", "both 0.6", "servers 0.85", "both 0.3")
 
 
@@ -125,8 +130,9 @@ def names_of(name: str, can_split: bool) -> Sequence[tuple[str, str]]:
         return [("local", load) for load in OF_SERVERS]
     if name in BURSTS:
         return [(p, load) for p in ("local", "half", "nona") for load in OF_BURSTS]
-    named = OF_NETWORKS if name in NETWORKS else PLACEMENTS
-    return [(p, load) for p in named for load in _loads_of(p)]
+    if name in NETWORKS:
+        return [(p, load) for p in OF_NETWORKS for load in NETWORK_LOADS[p]]
+    return [(p, load) for p in PLACEMENTS for load in _loads_of(p)]
 
 
 def _loads_of(placement: str) -> tuple[str, ...]:

@@ -47,17 +47,14 @@ BURSTS: Mapping[str, Arrivals] = MappingProxyType(
         "trace": _trace(),
     }
 )
-ON_MAP = (  # of the generated networks one or two of each family
+ON_MAP = (  # of the generated networks one of each family
     "whisper_small",
-    "encoder_decoder_8",
     "stable_diffusion_u_net",
     "mixture_8",
-    "mixture_32",
     "ensemble_8",
     "retrieval_32",
     "two_tower_16",
     "diffusion_4",
-    "multimodal",
 )
 SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
 
