@@ -72,7 +72,7 @@ def answers(
     if any(s.needs_placement for s, _ in entries):
         check()
         try:
-            placement = place(study, cache=cache)
+            placement = place(study, cache=cache, quick=True)
         except PlacementError as error:
             failed = {s.name: str(error) for s, _ in entries if s.needs_placement}
         else:

@@ -161,7 +161,7 @@ class _Search:
             study = prepare(self.scenario_with(servers), self.sources, self.cache)
             judge = Judge(study.system, "slo")
             try:
-                placement = place(study, cache=self.cache, check=self.check)
+                placement = place(study, cache=self.cache, check=self.check, quick=True)
             except PlacementError:  # the executors or the link are overloaded
                 self.tried[servers] = Tried(servers, math.inf, 0.0)
             else:
@@ -174,7 +174,7 @@ class _Search:
         scenario = self.scenario_with(tried.servers)
         scenario = scenario.model_copy(update={"schedulers": (SchedulerSpec(name="nona"),)})
         study = prepare(scenario, self.sources, self.cache)
-        result = simulate(study, placement=place(study, cache=self.cache, check=self.check))
+        result = simulate(study, placement=place(study, cache=self.cache, check=self.check, quick=True))
         rate = result.summaries["nona"].hit_rate
         return Tried(tried.servers, tried.miss, tried.error, rate)
 

@@ -10,7 +10,8 @@ from nona.placement.solve import solve
 from nona.study.referee import decide
 from nona.system import System
 
-FORMULA_S = 3.0  # about how long the formula of large interiors is worked on where its optimum is a start only
+FORMULA_S = 3.0  # about how long large interiors are worked on where the formula gives a start only
+QUICK_S = 0.6
 
 
 def place_system(
@@ -19,13 +20,15 @@ def place_system(
     solver: str = "parametric",
     check: Callable[[], None] = lambda: None,
     on_better: Improved = lambda placement: None,
+    quick: bool = False,
 ) -> Placement:
     """Choose the placement for an objective.
 
     ``mean-jct`` and ``slo`` solve the formula, then judge its optimum and others by sampled jobs
     (:mod:`nona.placement.sampled.choose`); ``formula`` stops at the formula's optimum, the paper's problem.
     ``check`` is called now and then in a search that takes seconds; what it raises comes out.
-    ``on_better`` is called with every placement that is the best so far.
+    ``on_better`` is called with every placement that is the best so far. ``quick`` is for answers while a
+    slider moves and for searches over many systems: the starts are judged, but neither improved nor simulated.
 
     Raises
     ------
@@ -37,6 +40,7 @@ def place_system(
     check()
     if objective == "formula":
         return solve(system, solver)
-    optimum = solve(system, solver, time_s=FORMULA_S)
-    found = choose_placement(system, optimum, objective, check=check, on_better=on_better)
-    return decide(system, found, check)
+    optimum = solve(system, solver, time_s=QUICK_S if quick else FORMULA_S)
+    work_s = QUICK_S if quick else None
+    found = choose_placement(system, optimum, objective, work_s=work_s, check=check, on_better=on_better)
+    return found if quick else decide(system, found, check)

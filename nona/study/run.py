@@ -62,18 +62,21 @@ def place(
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
     on_better: Improved = lambda placement: None,
+    quick: bool = False,
 ) -> Placement:
     """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
 
-    With a ``cache`` that the study was prepared with, one that was solved before is taken from there.
+    With a ``cache`` that the study was prepared with, one that was solved before is taken from there, in
+    place of a ``quick`` one too.
     """
 
     def solved() -> Placement:
-        return place_system(study.system, study.scenario.objective, solver, check, on_better)
+        return place_system(study.system, study.scenario.objective, solver, check, on_better, quick)
 
     if cache is None or not study.key:
         return solved()
-    return cache.placements.get(f"{solver} {study.key}", solved)
+    whole = f"{solver} {study.key}"
+    return cache.placements.get(f"quick {whole}" if quick and whole not in cache.placements else whole, solved)
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
