@@ -31,7 +31,7 @@ EVENTS = 40_000  # tasks and background arrivals of one run, about
 RIVALS = 3
 SAME = 0.005  # relative: a difference that does not matter
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
-_FEWEST = 200  # jobs of a run
+_FEWEST = 500  # jobs of a run
 Floats = NDArray[np.float64]
 
 
@@ -45,27 +45,32 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
         return placement
     rivals = sampled.rivals[:RIVALS]
     field = [placement.queries, *(rival.queries for rival in rivals)]
-    means: list[Floats] = [np.zeros(0)] * len(field)
+    means: dict[int, Floats] = dict.fromkeys(range(len(field)), np.zeros(0))
     for turn in range(ROUNDS):
         first = _FIRST + turn * RUNS
-        new = [simulated_means_s(system, placement, queries, first, check) for queries in field]
-        means = [np.append(m, more) for m, more in zip(means, new, strict=True)]
-        if _is_clear(means):
+        means = {
+            n: np.append(m, simulated_means_s(system, placement, field[n], first, check))
+            for n, m in means.items()
+        }
+        means = _still_open(means)
+        if len(means) == 1:
             break
-    best = int(np.argmin([m.mean() for m in means]))
+    best = min(means, key=lambda n: float(means[n].mean()))
     return placement if best == 0 else _replaced(system, placement, rivals[best - 1])
 
 
-def _is_clear(means: list[Floats]) -> bool:
-    """Whether the quickest is clearly quicker than every other, or by less than what matters."""
-    best = min(means, key=lambda m: float(m.mean()))
-    for other in means:
-        if other is best or not np.isfinite(other).all():
+def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
+    """The quickest, and those that are neither clearly slower nor as quick but for what does not matter."""
+    best = min(means, key=lambda n: float(means[n].mean()))
+    quickest = means[best]
+    kept = {best: quickest}
+    for n, other in means.items():
+        if n == best or not np.isfinite(other).all():
             continue
-        found = paired_difference(other, best)
-        if not found.is_clear and found.difference.mean > SAME * float(best.mean()):
-            return False
-    return True
+        found = paired_difference(other, quickest)
+        if not found.is_clear and found.difference.mean > SAME * float(quickest.mean()):
+            kept[n] = other
+    return kept
 
 
 def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:

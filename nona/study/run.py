@@ -76,7 +76,9 @@ def place(
     if cache is None or not study.key:
         return solved()
     whole = f"{solver} {study.key}"
-    return cache.placements.get(f"quick {whole}" if quick and whole not in cache.placements else whole, solved)
+    return cache.placements.get(
+        f"quick {whole}" if quick and whole not in cache.placements else whole, solved
+    )
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
