@@ -11,9 +11,10 @@ from nona.placement.result.placement import Placement
 from nona.schedulers.live_tables import Floats
 from nona.system import Arrivals, System
 
-BUSY_LOAD = 1.0  # all three chosen by simulation
-CROWDING = 1.5
-MARGIN = 0.2
+# Chosen by simulation; with few executors a newcomer meets a given one more often.
+BUSY_LOAD = 1.2
+CROWDING, FEW_CROWDING = 1.0, 6.0  # 1 + 6 / executors
+FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
 
 
 class Expected(NamedTuple):
@@ -31,6 +32,7 @@ class Expected(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
+    joined: float
     quota: Floats
     senders: float
 
@@ -58,11 +60,12 @@ def expected_of(system: System, placement: Placement, others: Sequence[int]) -> 
         query_load=max(placement.prediction.compute_utilization - load, 0.0),
         query_wait_s=float(rate @ work_s**2 / (2 * max(rate @ work_s, 1e-300))),
         busy_load=BUSY_LOAD,
-        crowding=CROWDING,
+        crowding=CROWDING + FEW_CROWDING / system.executors,
         wanted_rate=float(rate @ wide),
         burst_s=follow * work_s / system.executors,
         burst_wanted=follow * wide,
-        margin=MARGIN,
+        margin=min(FEW_MARGIN / system.executors, MOST_MARGIN),
+        joined=1.0,
         quota=np.ones(len(rate)),
         senders=float(rate @ (np.array(others) > 0)),
     )

@@ -43,8 +43,8 @@ def split_cost_s(query: int, far: int, count: int, view: View, w: Walk, s: Slots
         w.sent[4], w.sent[5] = w.sent[0], w.sent[1]
         way = take_best_way(query, g, root, far, count, queue_s, w, s, t)
         alone = alone and way == LOCAL
-        end_s = w.price_s[1]
-        paid_s += w.price_s[0] * w.sent[2]
+        end_s = w.price_s[2]
+        paid_s += w.price_s[0] * w.sent[2] + w.price_s[1]
         w.sent[6] += w.sent[2]
         if t.order[g + 1] > t.order[g]:
             root = w.slot[t.task[t.order[g + 1] - 1]]
@@ -66,8 +66,8 @@ def take_best_way(
             continue
         begin_walk(w)
         end_s = walk_graph(query, g, number, root, far, count, queue_s, w, s, t)
-        w.price_s[1] = end_s
-        cost_s = end_s + w.price_s[0] * w.sent[2]
+        w.price_s[2] = end_s
+        cost_s = end_s + w.price_s[0] * w.sent[2] + w.price_s[1]
         if cost_s < least:
             best, least = number, cost_s
     return best

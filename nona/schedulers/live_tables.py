@@ -42,8 +42,9 @@ class LiveTables(NamedTuple):
     ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
     each of which waits for what is sent before it.
 
-    ``margin``: by what share of the query's time splitting must be better where executors are scarce. ``most_tasks``, ``most_tensors``, ``most_slots``: sizes
-    of the working arrays.
+    ``margin``: by what share of the query's time splitting must be better where executors are scarce.
+
+    ``most_tasks``, ``most_tensors``, ``most_slots``: sizes of the working arrays.
     """
 
     tasks: Ints
@@ -82,6 +83,7 @@ class LiveTables(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
+    joined: float
     quota: Floats
     senders: float
     classes: int

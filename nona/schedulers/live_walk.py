@@ -24,7 +24,7 @@ class Walk(NamedTuple):
     ``there_s`` when it arrives there, ``trial`` the walk that sent it. ``sent``: until when the job's
     own messages hold the link, the request of the last, the bytes
     sent, the number of the walk, the first two as they were where the sub-graph began, and the bytes of
-    the job. ``price_s``: of a byte, and when the sub-graph ends.
+    the job. ``price_s``: of a byte; what the sub-graph's visits risk; when it ends.
     """
 
     free_s: Floats
@@ -52,7 +52,7 @@ def make_walk(t: LiveTables) -> Walk:
         floats[2 * slots + tasks :],
         ints[tasks + tensors :],
         np.zeros(7),
-        np.zeros(2),
+        np.zeros(3),
     )
 
 
@@ -71,24 +71,35 @@ def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
 
 
 def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
-    """When a task that is ready then starts in a slot.
+    """When a task that is ready then starts in a slot, by the work that is known.
 
     A queue is served in order of readiness, so what comes before ``ready_s`` goes first: where work
     waits now, ``t.busy_load`` seconds a second and the burst that the job may belong to. A task that is
     ready when the job's last one ends there starts at once.
     """
     free_s, busy_s = w.free_s[slot], s.backlog_s[slot]
+    if 0.0 <= free_s and ready_s <= free_s:
+        return float(free_s)
+    if busy_s <= 0.0:
+        return ready_s
     came_s = t.busy_load * ready_s + min(ready_s, t.burst_s[query])
     if free_s < 0.0:
-        start = ready_s + foreign_s(query, ready_s, ready_s, s, t)
-        return max(start, busy_s + came_s) if busy_s > 0.0 else start
-    if ready_s <= free_s:
-        return float(free_s)
-    gap_s = ready_s - free_s
-    wait_s = foreign_s(query, gap_s, ready_s, s, t)
-    if busy_s > 0.0:
-        wait_s = max(wait_s, came_s - gap_s)
-    return ready_s + wait_s
+        return max(ready_s, busy_s + came_s)
+    return ready_s + max(0.0, came_s - (ready_s - free_s))
+
+
+def risk_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
+    """The wait to be expected on top: others may have come to the executor while the job was not there.
+
+    Background comes blindly. Queries take the idle executors first: of those that come until
+    ``ready_s`` only the share that finds none left counts.
+    """
+    gap_s = ready_s - max(w.free_s[slot], 0.0)
+    if gap_s <= 0.0:
+        return 0.0
+    spilt = scarcity(query, ready_s, s, t)
+    work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
+    return grown(t.load * gap_s, t.wait_s) + grown(t.crowding * spilt * work_s, t.query_wait_s)
 
 
 def scarcity(query: int, until_s: float, s: Slots, t: LiveTables) -> float:
@@ -145,12 +156,15 @@ def begin_walk(w: Walk) -> None:
         w.free_s[i] = w.kept_s[i]
     w.sent[0], w.sent[1], w.sent[2] = w.sent[4], w.sent[5], 0.0
     w.sent[3] += 1.0
+    w.price_s[1] = 0.0
 
 
 def run_task(query: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot."""
     n = t.tasks[query] + task
-    start = start_s(query, slot, ready_s(n, slot, True, queue_s, w, s, t), w, s, t)
+    ready = ready_s(n, slot, True, queue_s, w, s, t)
+    w.price_s[1] += t.joined * risk_s(query, slot, ready, w, s, t)
+    start = start_s(query, slot, ready, w, s, t) + (1.0 - t.joined) * risk_s(query, slot, ready, w, s, t)
     end = start + t.time_s[n * t.classes + s.kind[slot]]
     w.free_s[slot] = w.end_s[task] = end
     w.slot[task] = slot
@@ -200,7 +214,8 @@ def earliest_slot(
             if (new_far and slot < far) or (new_near and slot >= far):
                 continue
             new_far, new_near = new_far or slot < far, new_near or slot >= far
-        done = start_s(query, slot, ready_s(n, slot, False, queue_s, w, s, t), w, s, t)
+        ready = ready_s(n, slot, False, queue_s, w, s, t)
+        done = start_s(query, slot, ready, w, s, t) + risk_s(query, slot, ready, w, s, t)
         done += t.time_s[n * t.classes + s.kind[slot]]
         if back and s.server[slot] != s.server[root]:
             done += t.latency_s + t.link_wait_s + t.back_bytes[n] / t.core_bytes_s
