@@ -89,6 +89,14 @@ Pick = Callable[[float, View, Ready, Any, NDArray[np.float64], NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A way of deciding: by these options, or as the scheduler called ``decided_by`` does with them."""
+
+    options: Mapping[str, Any]
+    decided_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Scheduler:
     """A scheduler's declaration.
 
@@ -109,6 +117,9 @@ class Scheduler:
         ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
     reads_queues
         Whether it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
+    rehearsals
+        Ways of deciding of which studies take the one that is quickest in short simulations, where the
+        scenario's entry does not settle it.
     takes_lists
         Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a
@@ -126,6 +137,7 @@ class Scheduler:
     needs_placement: bool = False
     reads_queues: bool = False
     takes_lists: bool = False
+    rehearsals: tuple[Rehearsal, ...] = ()
 
 
 def as_lists(tables: Any) -> Any:

@@ -78,7 +78,7 @@ def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTab
     ready when the job's last one ends there starts at once.
     """
     free_s, busy_s = w.free_s[slot], s.backlog_s[slot]
-    if 0.0 <= free_s and ready_s <= free_s:
+    if free_s >= 0.0 and ready_s <= free_s:
         return float(free_s)
     if busy_s <= 0.0:
         return ready_s

@@ -16,6 +16,7 @@ from nona.simulation.run import RunOptions
 from nona.simulation.statistics import SchedulerSummary, summarize
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study
+from nona.study.rehearsal import rehearsed
 from nona.study.run import place
 
 Chosen = tuple[Scheduler, Prepared]
@@ -64,7 +65,7 @@ def answers(
 
     def prepared(placement: Placement | None) -> list[Chosen]:
         wanted = [(s, o) for s, o in entries if s.needs_placement == (placement is not None)]
-        return [(s, s.prepare(study.system, placement, o)) for s, o in wanted]
+        return [rehearsed(study.system, s, placement, o, check) for s, o in wanted]
 
     chosen = prepared(None)
     runs = _run(study, chosen, options, check)

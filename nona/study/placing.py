@@ -28,7 +28,7 @@ def place_system(
     (:mod:`nona.placement.sampled.choose`); ``formula`` stops at the formula's optimum, the paper's problem.
     ``check`` is called now and then in a search that takes seconds; what it raises comes out.
     ``on_better`` is called with every placement that is the best so far. ``quick`` is for answers while a
-    slider moves and for searches over many systems: the starts are judged, but neither improved nor simulated.
+    slider moves and for searches over many systems: starts are judged, but neither improved nor simulated.
 
     Raises
     ------

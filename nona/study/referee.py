@@ -15,23 +15,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.result.configuration import Queries
 from nona.placement.result.placement import Placement, Rival, Sampled
 from nona.placement.sampled.choose import judged, mean_of
 from nona.placement.sampled.judge import Values
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tables import build_tables
 from nona.simulation.paired import paired_difference
-from nona.simulation.run import RunOptions, simulate_run
+from nona.study.short_runs import short_means_s
 from nona.system import System
 
-RUNS = 5  # of a round: the fewest pairs that give a variance to rely on
 ROUNDS = 4
-EVENTS = 40_000  # tasks and background arrivals of one run, about
 RIVALS = 3
 SAME = 0.005  # relative: a difference that does not matter
-_FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
-_FEWEST = 500  # jobs of a run
 Floats = NDArray[np.float64]
 
 
@@ -46,10 +41,11 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
     rivals = sampled.rivals[:RIVALS]
     field = [placement.queries, *(rival.queries for rival in rivals)]
     means: dict[int, Floats] = dict.fromkeys(range(len(field)), np.zeros(0))
+    scheduler = get_scheduler("nona")
+    tables = [build_tables(system, queries, shares=placement.class_shares) for queries in field]
     for turn in range(ROUNDS):
-        first = _FIRST + turn * RUNS
         means = {
-            n: np.append(m, simulated_means_s(system, placement, field[n], first, check))
+            n: np.append(m, short_means_s(system, scheduler, tables[n], turn, check))
             for n, m in means.items()
         }
         means = _still_open(means)
@@ -95,34 +91,3 @@ def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | No
         origin=rival.origin,
         rivals=tuple(other for other in found.rivals if other is not rival),
     )
-
-
-def simulated_means_s(
-    system: System,
-    placement: Placement,
-    queries: Queries,
-    first: int = _FIRST,
-    check: Callable[[], None] = lambda: None,
-) -> Floats:
-    """(RUNS,) Mean completion time of each run, seconds, from replication ``first`` on.
-
-    Infinite where the system was overloaded.
-    """
-    scheduler = get_scheduler("nona")
-    prepared = build_tables(system, queries, shares=placement.class_shares)
-    jobs, means = jobs_of(system), []
-    for r in range(RUNS):
-        check()
-        records = simulate_run(system, scheduler, prepared, RunOptions(jobs=jobs, replication=first + r))
-        means.append(np.inf if records.state == "overloaded" else float(records.completion_time_s.mean()))
-    return np.array(means)
-
-
-def jobs_of(system: System) -> int:
-    """Jobs of a run of about ``EVENTS`` events: tasks, and background arrivals while a job arrives."""
-    rate = system.total_rate
-    if rate <= 0:
-        return _FEWEST
-    tasks = sum(q.rate * len(q.tasks) for q in system.queries) / rate
-    background = system.background_network.rate + system.executors * system.background_compute.rate
-    return max(round(EVENTS / (tasks + background / rate)), _FEWEST)

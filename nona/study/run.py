@@ -26,6 +26,7 @@ from nona.simulation.workers import ProcessPool
 from nona.study.cache import StudyCache
 from nona.study.placing import place_system
 from nona.study.preparation import Study
+from nona.study.rehearsal import rehearsed
 from nona.study.runs import Runner, find_warmup, replicate
 
 SimulationProgress = ReplicationProgress
@@ -189,9 +190,7 @@ def _opened(workers: int, dask: str | None) -> Iterator[Pool | None]:
 
 def chosen_schedulers(study: Study, placement: Placement | None) -> list[tuple[Scheduler, Prepared]]:
     """The scheduler of every entry of the scenario, with its tables; ``placement`` for those that need it."""
-    chosen = []
-    for entry in study.scenario.schedulers:
-        scheduler = get_scheduler(entry.name)
-        given = placement if scheduler.needs_placement else None
-        chosen.append((scheduler, scheduler.prepare(study.system, given, entry.options)))
-    return chosen
+    return [
+        rehearsed(study.system, get_scheduler(entry.name), placement, entry.options)
+        for entry in study.scenario.schedulers
+    ]

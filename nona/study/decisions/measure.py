@@ -14,6 +14,7 @@ from nona.study.decisions.cells import Cell
 from nona.study.decisions.contest import Answer, Contest, Effort, Entrant, Question
 from nona.study.decisions.workloads import Workload, cell_scenario
 from nona.study.preparation import Study, prepare
+from nona.study.rehearsal import rehearsed
 from nona.study.run import place, steady_spread
 
 BLIND = ("nona", "local", "spread", "expert")  # see no queue
@@ -117,10 +118,8 @@ def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
         reasons["spread"] = "more than link or executors can serve, by formula"
     chosen = {}
     for name in known:
-        scheduler = get_scheduler(name)
-        given = placement if scheduler.needs_placement else None
         if name not in reasons:
-            chosen[name] = (scheduler, scheduler.prepare(study.system, given, {}))
+            chosen[name] = rehearsed(study.system, get_scheduler(name), placement, {})
     questions = [Question(REFERENCE, tuple(n for n in known if n in BLIND and n != REFERENCE))]
     if LIVE in known:
         questions.append(Question(LIVE, tuple(n for n in known if n != LIVE)))
