@@ -14,10 +14,13 @@ from hypothesis import given, settings
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
 
 from nona import samples, study
+from nona.decomposition.dominators import decompose
 from nona.errors import SimulationError
+from nona.placement.placement import Placement, Prediction
 from nona.scenario_file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.opportunistic import NoTables
+from nona.schedulers.presets import place_fixed
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.records import Records
 from nona.simulation.run import Progress, RunOptions, simulate_run
@@ -96,10 +99,21 @@ def registered(name: str) -> Callable[[System], Made]:
     return make
 
 
+def live(system: System) -> Made:
+    """With a plan that splits all it can, and nothing predicted."""
+    scheduler = get_scheduler("nona-live")
+    cut = tuple(replace(q, decomposition=decompose(q.tasks.dag)) for q in system.queries)
+    system = replace(system, queries=cut)
+    queries = tuple(place_fixed(system, q, "spread") for q in system.queries)
+    nothing = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
+    placement = Placement(queries, nothing, 0.0, 0.0, "spread", 0.0)
+    return scheduler, scheduler.prepare(system, placement, {})
+
+
+PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority")
 MAKERS: dict[str, Callable[[System], Made]] = {
-    **{
-        n: registered(n) for n in ("random", "jsq-d", "opportunistic", "spark-fair", "spark-fifo", "priority")
-    },
+    **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", *PICK)},
+    "nona-live": live,
     "all that the view shows": sharp_eyed,
     "shortest queue, in Python": lambda system: shortest_queue(),
     "drawn, in Python": lambda system: first_fit(drawn=True),
