@@ -121,7 +121,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
         most_tasks=max(len(q.tasks) for q in system.queries),
         most_tensors=max(len(q.tasks.tensor_bytes) for q in system.queries),
         most_slots=1 + max(a + b for a, b in zip(others, near, strict=True)),
-        **expected_of(system, placement, others)._asdict(),
+        **expected_of(system, others)._asdict(),
     )
 
 

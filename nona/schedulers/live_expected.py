@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.placement.result.placement import Placement
 from nona.schedulers.live_tables import Floats
 from nona.system import Arrivals, System
 
 # Chosen by simulation; with few executors a newcomer meets a given one more often.
 BUSY_LOAD = 1.2
-CROWDING, FEW_CROWDING = 1.0, 6.0  # 1 + 6 / executors
+CROWDING, FEW_CROWDING = 1.0, 9.0  # 1 + 9 / executors
 FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
 
 
@@ -32,12 +31,11 @@ class Expected(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
-    joined: float
     quota: Floats
     senders: float
 
 
-def expected_of(system: System, placement: Placement, others: Sequence[int]) -> Expected:
+def expected_of(system: System, others: Sequence[int]) -> Expected:
     """Waits behind background, by Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the mean rest of a
     job that a newcomer meets: E[S²] / (2·E[S]); and bursts, see :func:`followers`.
 
@@ -57,7 +55,7 @@ def expected_of(system: System, placement: Placement, others: Sequence[int]) -> 
         link_wait_s=_wait_s(link_load, network.mean / system.capacity, network.scv),
         load=load,
         wait_s=_wait_s(load, compute.mean, compute.scv),
-        query_load=max(placement.prediction.compute_utilization - load, 0.0),
+        query_load=float(rate @ work_s) / system.executors,
         query_wait_s=float(rate @ work_s**2 / (2 * max(rate @ work_s, 1e-300))),
         busy_load=BUSY_LOAD,
         crowding=CROWDING + FEW_CROWDING / system.executors,
@@ -65,7 +63,6 @@ def expected_of(system: System, placement: Placement, others: Sequence[int]) -> 
         burst_s=follow * work_s / system.executors,
         burst_wanted=follow * wide,
         margin=min(FEW_MARGIN / system.executors, MOST_MARGIN),
-        joined=1.0,
         quota=np.ones(len(rate)),
         senders=float(rate @ (np.array(others) > 0)),
     )

@@ -83,7 +83,6 @@ class LiveTables(NamedTuple):
     burst_s: Floats
     burst_wanted: Floats
     margin: float
-    joined: float
     quota: Floats
     senders: float
     classes: int

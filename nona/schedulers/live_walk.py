@@ -81,11 +81,11 @@ def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTab
     if free_s >= 0.0 and ready_s <= free_s:
         return float(free_s)
     if busy_s <= 0.0:
-        return ready_s
+        return float(ready_s)
     came_s = t.busy_load * ready_s + min(ready_s, t.burst_s[query])
     if free_s < 0.0:
-        return max(ready_s, busy_s + came_s)
-    return ready_s + max(0.0, came_s - (ready_s - free_s))
+        return float(max(ready_s, busy_s + came_s))
+    return float(ready_s + max(0.0, came_s - (ready_s - free_s)))
 
 
 def risk_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
@@ -99,7 +99,9 @@ def risk_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTabl
         return 0.0
     spilt = scarcity(query, ready_s, s, t)
     work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
-    return grown(t.load * gap_s, t.wait_s) + grown(t.crowding * spilt * work_s, t.query_wait_s)
+    return grown(t.load * gap_s, t.wait_s) + grown(
+        t.crowding * spilt * work_s, t.query_wait_s + t.burst_s[query]
+    )
 
 
 def scarcity(query: int, until_s: float, s: Slots, t: LiveTables) -> float:
@@ -116,7 +118,9 @@ def foreign_s(query: int, gap_s: float, ready_s: float, s: Slots, t: LiveTables)
     """
     spilt = scarcity(query, ready_s, s, t)
     work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
-    return grown(t.load * gap_s, t.wait_s) + grown(t.crowding * spilt * work_s, t.query_wait_s)
+    return grown(t.load * gap_s, t.wait_s) + grown(
+        t.crowding * spilt * work_s, t.query_wait_s + t.burst_s[query]
+    )
 
 
 def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
@@ -160,12 +164,15 @@ def begin_walk(w: Walk) -> None:
 
 
 def run_task(query: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:
-    """Send a task its inputs and run it in a slot."""
+    """Send a task its inputs and run it in a slot.
+
+    What its visit risks is added to the cost of the sub-graph, whatever branch it stands on: waits that
+    are rare and long add up at a join, where the mean of the longest is about the sum of the means.
+    """
     n = t.tasks[query] + task
     ready = ready_s(n, slot, True, queue_s, w, s, t)
-    w.price_s[1] += t.joined * risk_s(query, slot, ready, w, s, t)
-    start = start_s(query, slot, ready, w, s, t) + (1.0 - t.joined) * risk_s(query, slot, ready, w, s, t)
-    end = start + t.time_s[n * t.classes + s.kind[slot]]
+    w.price_s[1] += risk_s(query, slot, ready, w, s, t)
+    end = start_s(query, slot, ready, w, s, t) + t.time_s[n * t.classes + s.kind[slot]]
     w.free_s[slot] = w.end_s[task] = end
     w.slot[task] = slot
 

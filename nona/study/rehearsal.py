@@ -1,9 +1,9 @@
 """What a scheduler leaves to be tried: the way that is quickest for this system, in short runs.
 
 ``nona-live`` estimates when a split query would end. The estimate does not know the queries that come later,
-so where many are split at once it can lose to splitting fewer, to splitting none, or to drawing configurations
-as the placement says. That shows before a run: the candidates are simulated in short runs with common random
-numbers, and the quickest is taken.
+so where many are split at once it can lose to splitting fewer, to splitting none, or to drawing
+configurations as the placement says. That shows before a run: the candidates are simulated in short runs with
+common random numbers, and the quickest is taken.
 """
 
 from __future__ import annotations

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 from drawn_systems import linked, systems
 from hypothesis import given, settings
+from nona.placement.result.placement import Placement
+from nona.placement.result.prediction import Prediction
+from nona.schedulers.presets import place_fixed
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
 
 from nona import samples, study
+from nona.decomposition.dominators import decompose
 from nona.errors import SimulationError
 from nona.scenario_file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
@@ -96,10 +100,21 @@ def registered(name: str) -> Callable[[System], Made]:
     return make
 
 
+def live(system: System) -> Made:
+    """With a plan that splits all it can, and nothing predicted."""
+    scheduler = get_scheduler("nona-live")
+    cut = tuple(replace(q, decomposition=decompose(q.tasks.dag)) for q in system.queries)
+    system = replace(system, queries=cut)
+    queries = tuple(place_fixed(system, q, "spread") for q in system.queries)
+    nothing = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
+    placement = Placement(queries, nothing, 0.0, 0.0, "spread", 0.0)
+    return scheduler, scheduler.prepare(system, placement, {})
+
+
+PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority")
 MAKERS: dict[str, Callable[[System], Made]] = {
-    **{
-        n: registered(n) for n in ("random", "jsq-d", "opportunistic", "spark-fair", "spark-fifo", "priority")
-    },
+    **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", *PICK)},
+    "nona-live": live,
     "all that the view shows": sharp_eyed,
     "shortest queue, in Python": lambda system: shortest_queue(),
     "drawn, in Python": lambda system: first_fit(drawn=True),
