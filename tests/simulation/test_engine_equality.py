@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from drawn_systems import linked, systems
 from hypothesis import given, settings
-from nona.placement.result.placement import Placement
-from nona.placement.result.prediction import Prediction
-from nona.schedulers.presets import place_fixed
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
 
 from nona import samples, study
 from nona.decomposition.dominators import decompose
 from nona.errors import SimulationError
+from nona.placement.fixed.presets import place_fixed
+from nona.placement.result.placement import Placement
+from nona.placement.result.prediction import Prediction
 from nona.scenario_file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.opportunistic import NoTables
