@@ -35,7 +35,7 @@ from nona.study.decisions import DecisionSettings, decisions_study, stored_decis
 from nona.study.decisions.cells import BACKGROUNDS, LINKS, LOADS, Cell, all_cells, fraction
 from nona.study.decisions.contest import Contest, Effort, Question, is_precise
 from nona.study.decisions.measure import Size, measure
-from nona.study.decisions.run import planned
+from nona.study.decisions.run import TWINS, planned
 from nona.study.decisions.workloads import cell_scenario, distributes, workload_table
 from nona.system import System
 
@@ -64,12 +64,13 @@ def test_a_quarter_of_the_cells_has_every_pair_of_levels_as_evenly_as_can_be(num
 def test_the_plan_has_every_network_and_three_loads_of_what_cannot_be_split() -> None:
     tasks = planned(DecisionSettings())
     found = Counter(name for name, _ in tasks)
-    assert set(found) == set(workload_table())
+    assert set(found) == set(workload_table()) - TWINS
     assert {n for n, count in found.items() if count == 3} == {
         n for n, w in workload_table().items() if not distributes(w)
     }
     assert set(found.values()) == {3, 12}
     assert {cell for _, cell in tasks if cell.link is not None} == set(all_cells())
+    assert {n for n, _ in planned(DecisionSettings(full=True))} == set(workload_table())
     assert len(planned(DecisionSettings(networks=("gpt2",), full=True))) == 48
     chosen = planned(DecisionSettings(networks=("gpt2", "vgg16"), links=(25.0,)))
     assert [t for t in tasks if t[0] == "gpt2" and t[1].link == 25.0] == [t for t in chosen if t[0] == "gpt2"]
@@ -172,7 +173,7 @@ def test_the_stored_study_has_its_cells_and_its_origin() -> None:
     assert {"command", "version", "date", "seed", "seconds", "workers", "replications"} <= set(about)
     assert about["command"].startswith("nona study decisions --json")
     assert {c["network"] for c in data["cells"]} == set(data["networks"]) <= set(workload_table())
-    assert "--network" in about["command"] or set(data["networks"]) == set(workload_table())
+    assert "--network" in about["command"] or set(data["networks"]) == set(workload_table()) - TWINS
     for cell in data["cells"]:
         if "error" not in cell:
             assert set(cell["schedulers"]) <= set(about["schedulers"])
