@@ -7,8 +7,10 @@ from typing import Any
 
 from nona.schedulers.base import View
 from nona.schedulers.live_slots import Slots, find_slots, make_slots
+from nona.schedulers.live_state import Walk, begin_walk, make_walk
 from nona.schedulers.live_tables import LiveTables
-from nona.schedulers.live_walk import LOCAL, Walk, begin_walk, make_walk, run_task, scarcity, walk_graph
+from nona.schedulers.live_waits import scarcity
+from nona.schedulers.live_walk import LOCAL, run_task, walk_graph
 
 
 def decide(now: float, query: int, view: View, t: LiveTables, u: Any, out: Any) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from nona.schedulers.base import View
 from nona.schedulers.live_policy import split_cost_s
 from nona.schedulers.live_slots import find_slots, make_slots
+from nona.schedulers.live_state import make_walk
 from nona.schedulers.live_tables import Floats, LiveTables
-from nona.schedulers.live_walk import make_walk
 from nona.system import System
 
 MOST_USED = 0.8  # of what the background leaves of the links

@@ -48,7 +48,7 @@ def first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) ->
     base, e = query * t.classes, int(u * executors)
     best, least, length, idle = e, math.inf, 0, 0
     for _ in range(executors):
-        done = ahead_s(e, view) + t.work_s[base + view.executor_class[e]]
+        done = view.backlog_s[e] + t.work_s[base + view.executor_class[e]]
         n = view.queue_length[e]
         if n == 0:
             idle += 1

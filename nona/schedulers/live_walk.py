@@ -3,124 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from nona.schedulers.live_slots import Slots
-from nona.schedulers.live_tables import Floats, Ints, LiveTables
+from nona.schedulers.live_state import Walk
+from nona.schedulers.live_tables import LiveTables
+from nona.schedulers.live_waits import link_wait_s, risk_s, start_s
 
 # Ways through a sub-graph: 2·c + n is configuration c, n = 1 with executors of the first server preferred.
 LOCAL = -1  # all with the root
 EARLIEST = -2  # each task where it ends first
 EARLIEST_BACK = -3  # the same, with the way back to the root's server counted
-
-
-class Walk(NamedTuple):
-    """Where a job stands, in seconds from now.
-
-    By slot: ``free_s``, when it is done with what the job gave it, −1 if nothing; ``kept_s`` the same
-    where the sub-graph began. By task: ``end_s``, ``slot``. By tensor: ``server`` it was sent to last,
-    ``there_s`` when it arrives there, ``trial`` the walk that sent it. ``sent``: until when the job's
-    own messages hold the link, the request of the last, the bytes
-    sent, the number of the walk, the first two as they were where the sub-graph began, and the bytes of
-    the job. ``price_s``: of a byte; what the sub-graph's visits risk; when it ends.
-    """
-
-    free_s: Floats
-    kept_s: Floats
-    end_s: Floats
-    slot: Ints
-    server: Ints
-    there_s: Floats
-    trial: Ints
-    sent: Floats
-    price_s: Floats
-
-
-def make_walk(t: LiveTables) -> Walk:
-    """A walk of a job that has just arrived."""
-    tasks, tensors, slots = t.most_tasks, t.most_tensors, t.most_slots
-    floats = np.full(2 * slots + tasks + tensors, -1.0)
-    ints = np.zeros(tasks + 2 * tensors, dtype=np.int64)
-    return Walk(
-        floats[:slots],
-        floats[slots : 2 * slots],
-        floats[2 * slots : 2 * slots + tasks],
-        ints[:tasks],
-        ints[tasks : tasks + tensors],
-        floats[2 * slots + tasks :],
-        ints[tasks + tensors :],
-        np.zeros(7),
-        np.zeros(3),
-    )
-
-
-def grown(work_s: float, wait_s: float) -> float:
-    """The wait behind newcomers with so much work: all of it at first, ``wait_s`` at last."""
-    if work_s <= 0.0 or wait_s <= 0.0:
-        return 0.0
-    return wait_s * work_s / (wait_s + work_s)
-
-
-def link_wait_s(request_s: float, queue_s: float, t: LiveTables) -> float:
-    """The wait at the link of a message requested then, if the link has ``queue_s`` seconds of work now."""
-    if t.live == 0:
-        return t.link_wait_s
-    return max(queue_s - (1.0 - t.link_load) * request_s, grown(t.link_load * request_s, t.link_wait_s))
-
-
-def start_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
-    """When a task that is ready then starts in a slot, by the work that is known.
-
-    A queue is served in order of readiness, so what comes before ``ready_s`` goes first: where work
-    waits now, ``t.busy_load`` seconds a second and the burst that the job may belong to. A task that is
-    ready when the job's last one ends there starts at once.
-    """
-    free_s, busy_s = w.free_s[slot], s.backlog_s[slot]
-    if free_s >= 0.0 and ready_s <= free_s:
-        return float(free_s)
-    if busy_s <= 0.0:
-        return float(ready_s)
-    came_s = t.busy_load * ready_s + min(ready_s, t.burst_s[query])
-    if free_s < 0.0:
-        return float(max(ready_s, busy_s + came_s))
-    return float(ready_s + max(0.0, came_s - (ready_s - free_s)))
-
-
-def risk_s(query: int, slot: int, ready_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
-    """The wait to be expected on top: others may have come to the executor while the job was not there.
-
-    Background comes blindly. Queries take the idle executors first: of those that come until
-    ``ready_s`` only the share that finds none left counts.
-    """
-    gap_s = ready_s - max(w.free_s[slot], 0.0)
-    if gap_s <= 0.0:
-        return 0.0
-    spilt = scarcity(query, ready_s, s, t)
-    work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
-    return grown(t.load * gap_s, t.wait_s) + grown(
-        t.crowding * spilt * work_s, t.query_wait_s + t.burst_s[query]
-    )
-
-
-def scarcity(query: int, until_s: float, s: Slots, t: LiveTables) -> float:
-    """The share of newcomers until then that find no idle executor: wanted / (wanted + idle)."""
-    wanted = t.burst_wanted[query] + t.wanted_rate * until_s
-    return float(wanted / (wanted + s.idle[0])) if wanted > 0.0 else 0.0
-
-
-def foreign_s(query: int, gap_s: float, ready_s: float, s: Slots, t: LiveTables) -> float:
-    """The wait to be expected at an executor that was left alone for ``gap_s``: others came in between.
-
-    Background comes blindly. Queries take the idle executors first: of those that come until
-    ``ready_s`` only the share that finds none left counts.
-    """
-    spilt = scarcity(query, ready_s, s, t)
-    work_s = t.query_load * gap_s + min(gap_s, t.burst_s[query])
-    return grown(t.load * gap_s, t.wait_s) + grown(
-        t.crowding * spilt * work_s, t.query_wait_s + t.burst_s[query]
-    )
 
 
 def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> float:
@@ -152,15 +44,6 @@ def ready_s(n: int, slot: int, store: bool, queue_s: float, w: Walk, s: Slots, t
                     w.trial[tensor] = int(w.sent[3])
         latest = max(latest, at)
     return latest
-
-
-def begin_walk(w: Walk) -> None:
-    """Back to where the sub-graph began."""
-    for i in range(len(w.free_s)):
-        w.free_s[i] = w.kept_s[i]
-    w.sent[0], w.sent[1], w.sent[2] = w.sent[4], w.sent[5], 0.0
-    w.sent[3] += 1.0
-    w.price_s[1] = 0.0
 
 
 def run_task(query: int, task: int, slot: int, queue_s: float, w: Walk, s: Slots, t: LiveTables) -> None:

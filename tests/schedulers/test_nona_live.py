@@ -16,7 +16,8 @@ from nona.placement.fixed.local_and_spread import local_placement, spread_placem
 from nona.schedulers.base import View
 from nona.schedulers.live_policy import split_cost_s
 from nona.schedulers.live_slots import find_slots, make_slots
-from nona.schedulers.live_walk import grown, make_walk
+from nona.schedulers.live_state import make_walk
+from nona.schedulers.live_waits import grown
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Stream
