@@ -170,7 +170,7 @@ def test_how_sure_without_formula_or_steady_state() -> None:
     rows = sureness_rows(report, {"b": None}, 0.005)
     assert [r["prediction"] for r in rows] == ["none", "overloaded"]
     assert (rows[1]["load"], rows[1]["bottleneck"]) == (1.25, "link")
-    assert sureness_table(rows)[0]["predicted"] == "no formula"
+    assert sureness_table(rows)[0]["predicted"] == "no prediction"
     assert sureness_headline(rows).startswith("There is no prediction")
     assert sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
 

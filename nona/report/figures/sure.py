@@ -27,7 +27,7 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
     known = [idle, *(r[k] for r in rows for k in ("mean_s", "predicted_s"))]
     values = [1e3 * v for v in known if v is not None]
     _simulated(made, rows, names)
-    _marks(made, rows, names, "predicted_s", "predicted by the formula", "diamond-open", 13)
+    _marks(made, rows, names, "predicted_s", "predicted", "diamond-open", 13)
     _marks(made, rows, names, "little_s", "by Little's law from the number of jobs", "line-ns-open", 14)
     if idle:
         made.add_scatter(
@@ -51,7 +51,7 @@ def _label(row: Row) -> str:
     """What stands below a scheduler's name: the error of the prediction, or why there is none."""
     if row["mean_s"] is None:
         return str(row["state"])
-    return "no formula" if row["error"] is None else f"formula {100 * row['error']:+.1f} %"
+    return "no prediction" if row["error"] is None else f"prediction {100 * row['error']:+.1f} %"
 
 
 def _simulated(made: go.Figure, rows: Sequence[Row], names: Sequence[str]) -> None:

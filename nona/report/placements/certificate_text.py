@@ -98,8 +98,8 @@ def bound_text(report: Row) -> str:
     if bound_above(report):
         return f"the formula's bound, {time_text(bound)}, lies above"
     if _excess_s(report) > 0:
-        return f"the formula's bound, {time_text(bound)}, is met"
-    return f"nothing below {time_text(bound)} by formula"
+        return f"within its error of the formula's bound, {time_text(bound)}"
+    return f"formula's bound at its own waits: {time_text(bound)}"
 
 
 def formula_line(report: Row) -> str:

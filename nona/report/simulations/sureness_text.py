@@ -16,7 +16,7 @@ LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
     "Predicted": "sampled jobs among random waits: each executor and link a queue of its own under the load "
     "and the arrivals that the placement gives it. What it leaves out: that these queues depend on one "
-    "another, and what a scheduler sees of them. Its sampling error is about half a per cent.",
+    "another, and what a scheduler sees of them.",
     "Simulated": "the mean over independent runs with Student's 95 % interval. What it has beside the truth: "
     "sampling error, which the interval states, and the model of the cluster, which it does not.",
     "Idle bound": "the longest chain of tasks on the quickest executors with nobody else there: no scheduler "
@@ -51,7 +51,7 @@ def sureness_table(rows: Sequence[Row]) -> list[dict[str, str]]:
 def _prediction(row: Row) -> str:
     if row["prediction"] == "formula":
         return format_time(row["predicted_s"])
-    return "no formula" if row["prediction"] == "none" else "overloaded"
+    return "no prediction" if row["prediction"] == "none" else "overloaded"
 
 
 def _error(row: Row) -> str:

@@ -18,7 +18,7 @@ from nona.report.placements.certificate_text import (
 )
 from nona.report.placements.text import against, objective_of, plain_notes
 from nona.report.text import percent_text, time_text
-from nona.ui.placement.shares import LEAST, split_share
+from nona.ui.placement.shares import LEAST, has_interior, split_of
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 from nona.units import format_time
@@ -86,15 +86,25 @@ def _busy(report: Report) -> None:
 
 
 def verdict(data: Report) -> str:
-    """How much is split and where the placement comes from."""
-    share = split_share(data["nona"])
-    told = (
-        "Every sub-graph stays on one server."
-        if share < LEAST
-        else f"Averaged over the sub-graphs that can be split, {100 * share:.1f} % of the probability lies "
-        "on configurations that split."
-    )
-    return f"{told} {origin_text(data['nona'])}".strip()
+    """Which models are split, how often, and where the placement comes from."""
+    return f"{split_text(data['nona'])} {origin_text(data['nona'])}".strip()
+
+
+def split_text(report: Report) -> str:
+    """Which models are split: a share is the mean over the model's sub-graphs that can be split."""
+    shares = {}
+    for name, model in report["models"].items():
+        own = [split_of(s) for s in model["subgraphs"] if has_interior(s)]
+        shares[name] = sum(own) / len(own) if own else 0.0
+    split = [
+        f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
+        for name, share in shares.items()
+        if share >= LEAST
+    ]
+    if not split:
+        return "Every query stays on one server."
+    others = "" if len(split) == len(shares) else "; the others stay on one server"
+    return f"Split: {', '.join(split)}{others}."
 
 
 def certificate_notes(report: Report) -> None:

@@ -48,17 +48,20 @@ def decisions_section() -> None:
         )
     for line in findings(data):
         st.markdown(f"- {plain(line)}")
+    st.markdown(f"**{QUESTIONS[key].name}: the largest ratios**")
     table(
         pd.DataFrame(worst_rows(data, key)),
         f"decisions-worst-{key}",
         f"The cells with the largest ratios of {QUESTIONS[key].name}",
     )
     if missed := missed_gains(data):
+        st.markdown("**nona: most left by the bound and not gained**")
         table(
             pd.DataFrame(missed),
             "decisions-missed",
             "Cells in which the bound leaves much to be gained and nona does not gain it",
         )
+    st.markdown("**By network**")
     table(pd.DataFrame(network_rows(data)), "decisions-networks", "Every network: goals kept, gaps, seconds")
     with st.expander("All cells with every scheduler", icon=":material/table:"):
         table(pd.DataFrame(cell_rows(data)).fillna("–"), "decisions-cells", "Every cell of the study")
