@@ -18,7 +18,6 @@ from nona.system import QueryClass, System
 
 MOST_SLOTS = 8  # other servers, and other executors of the first server, that are looked at
 MOST_CONFIGURATIONS = 4  # of a sub-graph, the most probable
-_MOST_USED, _MOST_LOAD = 0.9, 0.99
 _SAVES = 1e-3  # of the time of a sub-graph that runs on one executor
 
 
@@ -91,7 +90,6 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
     others = [min(wide, system.servers - 1, MOST_SLOTS) for wide in flat.wide]
     near = [min(wide, most_near, MOST_SLOTS) for wide in flat.wide]
     rack, rack_s, core_s = paths_of(system)
-    seen = live and system.topology is None
     price_s = placement.prediction.congestion_price_s_per_byte
     return LiveTables(
         tasks=_ints(flat.tasks),
@@ -116,27 +114,14 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
         core_s=core_s,
         latency_s=system.latency_s,
         core_bytes_s=system.capacity,
-        price_s=price_s if math.isfinite(price_s) and not seen else 0.0,
-        delayed=delayed_rate(system, placement, others) if seen else 0.0,
-        live=int(seen),
+        price_s=price_s if math.isfinite(price_s) else 0.0,
+        live=int(live and system.topology is None),
         classes=works.classes,
         most_tasks=max(len(q.tasks) for q in system.queries),
         most_tensors=max(len(q.tasks.tensor_bytes) for q in system.queries),
         most_slots=1 + max(a + b for a, b in zip(others, near, strict=True)),
         **expected_of(system, others)._asdict(),
     )
-
-
-def delayed_rate(system: System, placement: Placement, others: Sequence[int]) -> float:
-    """Queries per second that may be split, over 1 − ρ: a queue of work W at the link lasts W / (1 − ρ).
-
-    ρ is the placement's utilisation of the link, at most 0.9, at least that by background.
-    """
-    background = system.background_network
-    used = background.rate * background.mean / system.capacity
-    used = max(used, min(placement.prediction.network_utilization, _MOST_USED))
-    senders = sum(q.rate for q, n in zip(system.queries, others, strict=True) if n > 0)
-    return senders / max(1 - used, 1 - _MOST_LOAD)
 
 
 def likely_labels(placed: SubGraphPlacement) -> list[list[int]]:

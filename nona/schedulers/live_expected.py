@@ -32,6 +32,7 @@ class Expected(NamedTuple):
     burst_wanted: Floats
     margin: float
     quota: Floats
+    senders: float
 
 
 def expected_of(system: System, others: Sequence[int]) -> Expected:
@@ -63,6 +64,7 @@ def expected_of(system: System, others: Sequence[int]) -> Expected:
         burst_wanted=follow * wide,
         margin=min(FEW_MARGIN / system.executors, MOST_MARGIN),
         quota=np.ones(len(rate)),
+        senders=float(rate @ (np.array(others) > 0)),
     )
 
 

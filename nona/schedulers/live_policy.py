@@ -35,7 +35,7 @@ def decide(now: float, query: int, view: View, t: LiveTables, u: Any, out: Any) 
 def split_cost_s(query: int, far: int, count: int, view: View, w: Walk, s: Slots, t: LiveTables) -> float:
     """Place a job sub-graph by sub-graph; its cost in seconds, ``inf`` where all stays together."""
     queue_s = view.link_queue_bytes / t.core_bytes_s if t.live != 0 else 0.0
-    w.price_s[0] = t.price_s + t.delayed * queue_s / t.core_bytes_s
+    w.price_s[0] = max(t.price_s, t.senders * queue_s / (1.0 - t.link_load) / t.core_bytes_s)
     root, end_s, paid_s, alone = 0, 0.0, 0.0, True
     if t.first[query] >= 0:
         run_task(query, t.first[query], 0, queue_s, w, s, t)
@@ -46,7 +46,7 @@ def split_cost_s(query: int, far: int, count: int, view: View, w: Walk, s: Slots
         way = take_best_way(query, g, root, far, count, queue_s, w, s, t)
         alone = alone and way == LOCAL
         end_s = w.price_s[2]
-        paid_s += price_of(w.sent[2], w, t) + w.price_s[1]
+        paid_s += w.price_s[0] * w.sent[2] + w.price_s[1]
         w.sent[6] += w.sent[2]
         if t.order[g + 1] > t.order[g]:
             root = w.slot[t.task[t.order[g + 1] - 1]]
@@ -69,18 +69,7 @@ def take_best_way(
         begin_walk(w)
         end_s = walk_graph(query, g, number, root, far, count, queue_s, w, s, t)
         w.price_s[2] = end_s
-        cost_s = end_s + price_of(w.sent[2], w, t) + w.price_s[1]
+        cost_s = end_s + w.price_s[0] * w.sent[2] + w.price_s[1]
         if cost_s < least:
             best, least = number, cost_s
     return best
-
-
-def price_of(sent_bytes: float, w: Walk, t: LiveTables) -> float:
-    """Seconds that others lose by what is sent.
-
-    Where the link is read: x = bytes / capacity delays all who come until the link is empty again, which
-    are ``t.delayed`` per second of its queue, by the work of the job before them: x·delayed·(queue + x/2).
-    Elsewhere the placement's price.
-    """
-    own_s = 0.5 * t.delayed * sent_bytes / t.core_bytes_s**2
-    return float((w.price_s[0] + own_s) * sent_bytes)

@@ -31,7 +31,7 @@ class LiveTables(NamedTuple):
 
     Network: ``rack`` (S,); ``rack_s`` and ``core_s`` (S,) seconds per byte on the way within the rack and
     beyond; ``latency_s``; ``link_load`` and ``link_wait_s``, the link's expected utilisation and wait;
-    ``core_bytes_s`` its capacity; ``live``: 1 where its queue is read, and ``price_s`` per byte where not.
+    ``core_bytes_s`` its capacity; ``price_s`` per byte; ``live``: 1 where the link's queue is read.
 
     Executors: ``load`` and ``wait_s``, utilisation by background and the wait behind it; ``query_load``
     and ``query_wait_s``, by queries, and what is left of a job when a task comes; ``busy_load``, work that
@@ -39,8 +39,8 @@ class LiveTables(NamedTuple):
     bound to an idle executor; ``wanted_rate``, executors that arriving queries take per second;
     ``burst_s`` and ``burst_wanted`` (Q,), work per executor and executors of the queries that follow at once.
 
-    ``quota`` (Q,): share of the jobs that may be split; ``delayed``: queries that may be split and
-    come until the link is empty again, per second of its queue; 0 where it is not read.
+    ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
+    each of which waits for what is sent before it.
 
     ``margin``: by what share of the query's time splitting must be better where executors are scarce.
 
@@ -84,7 +84,7 @@ class LiveTables(NamedTuple):
     burst_wanted: Floats
     margin: float
     quota: Floats
-    delayed: float
+    senders: float
     classes: int
     most_tasks: int
     most_tensors: int
