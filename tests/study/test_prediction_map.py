@@ -29,9 +29,17 @@ from nona.report.prediction_map.rows import (
 from nona.report.prediction_map.text import findings, map_text, title
 from nona.study.prediction_map import MapSettings, map_study, stored_map
 from nona.study.prediction_map.measure import measure
-from nona.study.prediction_map.points import LOADS, OF_SERVERS, names_of, point, splits
+from nona.study.prediction_map.points import (
+    LOADS,
+    OF_NETWORKS,
+    OF_SERVERS,
+    PLACEMENTS,
+    names_of,
+    point,
+    splits,
+)
 from nona.study.prediction_map.region import warning
-from nona.study.prediction_map.systems import SYSTEMS, map_system
+from nona.study.prediction_map.systems import SCENARIOS, SYSTEMS, map_system
 from nona.system import Arrivals, Stream
 
 
@@ -46,11 +54,26 @@ def stored_point(scenario: str, placement: str, load: str) -> dict[str, Any]:
 
 def test_the_stored_map_has_every_point_and_its_origin() -> None:
     data = stored_map()
-    assert {p["scenario"] for p in data["points"]} == set(SYSTEMS)
+    assert {p["scenario"] for p in data["points"]} <= set(SYSTEMS)
+    assert set(SCENARIOS) <= {p["scenario"] for p in data["points"]}
     assert {"command", "version", "made", "tasks", "replications", "seconds"} <= set(data["about"])
+    known = {*PLACEMENTS, *OF_NETWORKS}
     for name in SYSTEMS:
         own = [(p["placement"], p["load"]) for p in data["points"] if p["scenario"] == name]
-        assert own in (list(names_of(name, True)), list(names_of(name, False)))
+        assert len(set(own)) == len(own)
+        assert all(placement in known and load in LOADS for placement, load in own)
+
+
+def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
+    for name in SCENARIOS:
+        assert {load for placement, load in names_of(name, True) if placement == "nona"} == set(LOADS)
+    for name in SYSTEMS:
+        assert {p for p, _ in names_of(name, True)} >= {"local", "nona"}
+        assert {p for p, _ in names_of(name, False)} == {"local"}
+
+
+def test_the_stored_map_stays_below_its_highest_load() -> None:
+    data = stored_map()
     assert all(p["servers"] <= 0.86 and p["link"] <= 0.86 for p in data["points"])
 
 
