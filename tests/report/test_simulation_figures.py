@@ -80,7 +80,7 @@ def test_the_forest_has_prediction_simulation_and_bound() -> None:
     assert list(predicted.x) == [19.0, 19.0]
     assert list(little.x) == [pytest.approx(20.1), None]  # of a queue that grows it says nothing
     assert list(idle.x) == [10.0, 10.0]
-    assert "formula −5.0 %" in made.layout.yaxis.ticktext[0]
+    assert "prediction −5.0 %" in made.layout.yaxis.ticktext[0]
     assert "overloaded" in made.layout.yaxis.ticktext[1]
 
 

@@ -139,12 +139,13 @@ def provenance(data: Data) -> str:
     """Where the numbers come from."""
     about = data["about"]
     size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['events']:,} events"
-    return (
+    text = (
         f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
         f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads where nothing can be sent), "
         f"{about['replications']} to {about['most']} runs of {size}, {format_time(about['seconds'])} with "
         f"{about['workers']} process{'es' if about['workers'] > 1 else ''}, {about['cluster']}."
     )
+    return f"{text} {about.get('note', '')}".strip()
 
 
 def decisions_text(data: Data) -> str:
