@@ -65,7 +65,7 @@ def plan(servers: int, jobs: int) -> Plan:
     steady = result.state == "stable"
     return Plan(
         servers,
-        placement.prediction.jct_s,
+        placement.objective_s,
         placement.gap,
         jct.mean if steady else None,
         jct.half_width if steady else None,
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Plan]:
         if p.simulated_s is not None and p.ci95_s is not None:
             simulated = f"{1e3 * p.simulated_s:.1f} ± {1e3 * p.ci95_s:.1f} ms"
         print(
-            f"{p.servers:>8} {1e3 * p.predicted_s:>7.1f} ms {p.gap:>8.1e} {simulated:>19} "
+            f"{p.servers:>8} {1e3 * p.predicted_s:>7.1f} ms {p.gap:>8.1%} {simulated:>19} "
             f"{p.slo_hit_rate or 0:>14.1%}"
         )
     enough = next((p.servers for p in plans if (p.slo_hit_rate or 0) >= 0.95), None)
