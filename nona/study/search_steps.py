@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import by_response, certificate_of
+from nona.placement.sampled.choose import bounded, by_response, certificate_of
 from nona.system import System
 
 
@@ -44,12 +44,12 @@ class SearchSteps:
 
     def take(self, placement: Placement) -> bool:
         """Take in a placement of the search; returns whether the best, or the bound below it, is another."""
-        found, old = bounded(by_response(self.system, placement)), self.best
+        found, old = bounded(self.system, by_response(self.system, placement)), self.best
         if old is None or found.objective_s < old.objective_s:
             self._become(found)
             return True
         if math.isnan(old.lower_bound_s) and not math.isnan(found.lower_bound_s):
-            self._become(with_bound_of(old, found))
+            self._become(with_bound_of(self.system, old, found))
             return True
         return False
 
@@ -75,28 +75,15 @@ class SearchSteps:
         self.steps = (*self.steps, step)
 
 
-def bounded(placement: Placement) -> Placement:
-    """The same with the formula's bounds, at most the objective."""
-    certified = certificate_of(placement).lower_bound_s
-    return replace(
-        placement,
-        lower_bound_s=_at_most(certified, placement.objective_s),
-        global_bound_s=_at_most(placement.global_bound_s, placement.objective_s),
-    )
-
-
-def with_bound_of(placement: Placement, solved: Placement) -> Placement:
+def with_bound_of(system: System, placement: Placement, solved: Placement) -> Placement:
     """The same with the certificate and the bounds of a placement for which the formula was solved."""
     return bounded(
+        system,
         replace(
             placement,
             formula=certificate_of(solved),
             global_bound_s=solved.global_bound_s,
             solver=solved.solver,
             notes=solved.notes,
-        )
+        ),
     )
-
-
-def _at_most(bound: float, value: float) -> float:
-    return bound if math.isnan(bound) else min(bound, value)

@@ -185,25 +185,31 @@ def local_answer(system: System) -> Placement:
 
 
 def judged(system: System, optimum: Placement, queries: Queries, values: Values, origin: str) -> Placement:
-    """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula.
+    """``queries`` as a placement: its objective the mean by sampled jobs, its bound that of the formula."""
+    made = replace(
+        optimum,
+        queries=queries,
+        prediction=predicted(Judge(system, "mean-jct", optimum.class_shares), queries) or optimum.prediction,
+        objective_s=values.value,
+        objective_error_s=values.error,
+        formula=certificate_of(optimum),
+        origin=origin,
+    )
+    return bounded(system, made)
 
-    The floor that conserved work sets (:mod:`nona.placement.waits.conserved_floor`) holds as well, and counts
-    where it is higher.
+
+def bounded(system: System, placement: Placement) -> Placement:
+    """The same with the formula's bounds, or the floor of conserved work where that is higher.
 
     A bound is never reported above the value that it bounds: a sampled mean has an error, and for some
     placements the formula's waits are too long.
     """
-    objective_s, floor_s = values.value, conserved_floor_s(system)
+    floor_s, objective_s = conserved_floor_s(system), placement.objective_s
+    certified = certificate_of(placement).lower_bound_s
     return replace(
-        optimum,
-        queries=queries,
-        prediction=predicted(Judge(system, "mean-jct", optimum.class_shares), queries) or optimum.prediction,
-        objective_s=objective_s,
-        objective_error_s=values.error,
-        lower_bound_s=_at_most(optimum.lower_bound_s, floor_s, objective_s),
-        global_bound_s=_at_most(optimum.global_bound_s, floor_s, objective_s),
-        formula=certificate_of(optimum),
-        origin=origin,
+        placement,
+        lower_bound_s=_at_most(certified, floor_s, objective_s),
+        global_bound_s=_at_most(placement.global_bound_s, floor_s, objective_s),
     )
 
 

@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 
 from nona.decomposition.subgraph import SubGraph
-from nona.placement.configurations.extremes import local_configuration, server_slots
+from nona.placement.configurations.extremes import server_slots
 from nona.placement.configurations.labels import ENUMERATED, canonical, to_configuration, to_labels
 from nona.placement.configurations.shape import Shape, shapes_of
 from nona.placement.enumeration.feeders import feeder_configurations
@@ -117,18 +117,6 @@ def moves(groups: tuple[Group, ...]) -> Iterator[Move]:
             for members, share in (*ways, (group.members, 0.5)):
                 if members:
                     yield Move(group, column, members, share)
-
-
-def everywhere(system: System, groups: tuple[Group, ...], local: bool) -> Queries:
-    """Every sub-graph on its local configuration, or on the first other column of its group."""
-    made = [
-        [SubGraphPlacement(s, (local_configuration(s),), np.ones(1)) for s in q.decomposition.subgraphs]
-        for q in system.queries
-    ]
-    here = rows(made)
-    for group in groups if not local else ():
-        here = Move(group, min(1, len(group.columns) - 1), group.members, 1.0).of(here)
-    return here
 
 
 def _labels(shape: Shape, link: Link, slots: int, placement: Placement) -> list[list[int]]:

@@ -137,7 +137,7 @@ class Search:
                 best = self._try(best, mixed, "mixture")
         return best
 
-    def _try(self, best: tuple[Queries, Values] | None, queries: Queries, name: str) -> Valued:
+    def _try(self, best: Valued | None, queries: Queries, name: str) -> Valued:
         """The better one of ``best`` and ``queries``, by few jobs: a wrong start costs little."""
         values = self._values(queries, FEW)
         self.tried[name] = queries, values

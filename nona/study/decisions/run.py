@@ -13,9 +13,10 @@ from nona.errors import SimulationError
 from nona.schedulers.registry import scheduler_names
 from nona.study.decisions.cells import LINKS, all_cells, fraction, loads_only
 from nona.study.decisions.measure import AWARE, BLIND, Size
-from nona.study.decisions.tasks import Cells, Task, run_cells
+from nona.study.decisions.tasks import Cells, Task
 from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
 from nona.study.paper.stored import rounded
+from nona.study.parallel import run_pieces
 from nona.study.provenance import now_text
 
 DIGITS = 5
@@ -90,7 +91,7 @@ def decisions_study(
     def heard(done: int, name: str) -> None:
         on_progress(DecisionProgress(f"{done} of {len(tasks)} cells, {name}", done / len(tasks)))
 
-    rows = run_cells(Cells(tuple(tasks), size, chosen.seed), workers, heard)
+    rows = run_pieces(Cells(tuple(tasks), size, chosen.seed), len(tasks), workers, heard)
     names = dict.fromkeys(name for name, _ in tasks)
     about = _about(chosen, size) | {"workers": workers, "seconds": time.perf_counter() - begin}
     networks = {name: facts(workload_table()[name]) for name in names}

@@ -10,7 +10,6 @@ from nona.simulation.pool import Key
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.measure import Size, measure
 from nona.study.decisions.workloads import workload_table
-from nona.study.parallel import Hear, run_pieces
 
 Task = tuple[str, Cell]  # a workload's name, and a cell
 
@@ -32,10 +31,3 @@ class Cells:
         if on_progress is not None:
             on_progress(name)
         return row
-
-
-def run_cells(
-    work: Cells, workers: int = 1, on_progress: Hear = lambda done, name: None
-) -> list[dict[str, Any]]:
-    """The rows of all tasks; see :func:`nona.study.parallel.run_pieces`."""
-    return run_pieces(work, len(work.tasks), workers, on_progress)
