@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	$(BIN)/python -m nona.simulation.compiled
-	$(BIN)/python -m nona.serverless.esg
+	$(BIN)/python -m nona.serverless.policies.esg
 	@touch $(STAMP)
 
 app: install

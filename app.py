@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from nona.ui.session.shell import follow, hidden_home, icon_path, open_session, side_bar
+from nona.ui.shell.shell import follow, hidden_home, icon_path, open_session, side_bar
 
 st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()

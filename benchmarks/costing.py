@@ -10,7 +10,7 @@ import math
 import time
 
 from nona.cost.costing import CostOptions, cost_graph
-from nona.cost.reference_models import llama
+from nona.cost.validation.networks import llama
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.executor import executor_class

@@ -22,10 +22,10 @@ from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from benchmarks.machine import Look, in_turn, look, seconds, verdict
 from nona import study
 from nona.placement.result.placement import Placement
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import ENGINES, RunOptions, simulate_run
+from nona.sources.samples import scenario_path
 from nona.system import System
 
 FAST = 20  # machine code gets so many times the jobs, so that it runs long enough to be timed

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.machine import look, verdict
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.serverless.esg.search import Found, GroupSearch
-from nona.serverless.esg.slo_distribution import average_normalised_lengths, distribute
-from nona.serverless.esg.warm import compile_searches
+from nona.scenario.file import load_scenario
+from nona.serverless.policies.esg.search import Found, GroupSearch
+from nona.serverless.policies.esg.slo_distribution import average_normalised_lengths, distribute
+from nona.serverless.policies.esg.warm import compile_searches
+from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 
 FACTORS = (0.8, 1.0, 1.2)

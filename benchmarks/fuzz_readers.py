@@ -19,8 +19,8 @@ from pathlib import Path
 import onnx
 
 from nona.errors import GraphError
-from nona.graph.guard import GuardedWorker, Limits
-from nona.graph.guard_child import UNEXPECTED
+from nona.graph.guarded.child import UNEXPECTED
+from nona.graph.guarded.guard import GuardedWorker, Limits
 from nona.graph.readers import read_model
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_models"

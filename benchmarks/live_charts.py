@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.app_server import IDLE, open_page, watched
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.schedulers.registry import scheduler_names
+from nona.sources.samples import scenario_path
 
 SCENARIO = "vision_language_8_servers"
 JOBS, WARMUP, REPLICATIONS, SECONDS = 400_000, 2_000, 20, 12.0

@@ -16,8 +16,8 @@ from typing import Any
 
 from nona.placement.formula.model import shapes
 from nona.placement.solve import solve
-from nona.samples import sample_names
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.samples import sample_names
 from nona.study import prepare
 from nona.study.networks.encoder_decoder import encoder_decoder
 from nona.study.networks.u_net import u_net

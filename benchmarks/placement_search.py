@@ -26,12 +26,12 @@ from nona import study
 from nona.placement.formula.prediction import predict
 from nona.placement.result.placement import Placement
 from nona.placement.solve import solve
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.paired import paired_difference
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources import Sources
+from nona.simulation.statistics.paired import paired_difference
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.system import System
 from nona.units import format_time
 

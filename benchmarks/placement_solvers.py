@@ -30,8 +30,8 @@ from nona.placement.solver.descent import descend_from_starts
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.spans.candidates import Candidates
 from nona.placement.spans.messages import Link
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 from nona.study import prepare
 from nona.system import QueryClass, Stream, System
 

@@ -14,9 +14,9 @@ import numpy as np
 from nona.errors import PlacementError
 from nona.placement.result.placement import Placement
 from nona.placement.solve import solve
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario, scenario_from_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import scenario_path
 from nona.study import prepare, simulate
 from nona.study.preparation import Study
 

@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.machine import look, verdict
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.serverless.checks import run_checks
+from nona.scenario.file import load_scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.overload import judge
 from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.records.checks import run_checks
+from nona.serverless.records.overload import judge
+from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 
 GOAL_S = 60.0

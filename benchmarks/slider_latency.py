@@ -14,8 +14,8 @@ import statistics
 from typing import Any
 
 from benchmarks.app_server import IDLE, open_demo, open_page, watched
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 
 SCENARIO = "five_models_80_servers"
 CHANGES = 10

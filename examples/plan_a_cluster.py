@@ -15,9 +15,9 @@ from typing import Any
 from nona import study
 from nona.errors import PlacementError
 from nona.hardware.cluster import Cluster, ServerGroup
-from nona.samples import load_sample
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import load_sample
 
 SLO_MS = 500.0
 

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from nona.samples import scenario_names
-from nona.ui.overview.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
-from nona.ui.overview.flow.flow import flow
-from nona.ui.overview.story.story import network_story
+from nona.sources.samples import scenario_names
+from nona.ui.pages.overview.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
+from nona.ui.pages.overview.flow.flow import flow
+from nona.ui.pages.overview.story.story import network_story
 from nona.ui.session.workspace import current
 from nona.ui.widgets.fields import plain
 

@@ -2,22 +2,22 @@
 
 import streamlit as st
 
-from nona.report.figures.models import provenance_text, time_by_kind_figure
+from nona.report.inputs.figures import provenance_text, time_by_kind_figure
 from nona.report.inputs.models import inspection
 from nona.ui.graphs.tabs import model_graph
-from nona.ui.models.files import graph_download
-from nona.ui.models.measured_views import measured_times
-from nona.ui.models.picker import loaded_model, pick_device, pick_model, upload_model
-from nona.ui.models.sample_picks import sample_picks
-from nona.ui.models.views import gain_statement, operator_table, parallelism_picture, time_by_kind
+from nona.ui.pages.models.files import graph_download
+from nona.ui.pages.models.measured_views import measured_times
+from nona.ui.pages.models.picker import loaded_model, pick_device, pick_model, upload_model
+from nona.ui.pages.models.sample_picks import sample_picks
+from nona.ui.pages.models.views import gain_statement, operator_table, parallelism_picture, time_by_kind
+from nona.ui.pages.workload.edits import add_model
 from nona.ui.session.workspace import current
+from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.drawing.drawing import draw
-from nona.ui.widgets.equivalents import equivalent
 from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.tables import table
 from nona.ui.widgets.tiles import tiles
-from nona.ui.workload.edits import add_model
 from nona.units import format_count, format_size
 
 state = current()

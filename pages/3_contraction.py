@@ -6,13 +6,13 @@ from nona.contraction.rules import RULES
 from nona.placement.coarsening.steps import CONDITION, base_rule
 from nona.placement.coarsening.steps import NAME as COST_AWARE
 from nona.ui.graphs.tabs import contraction_player, task_graph
-from nona.ui.models.coarsening_views import link_words, shown_steps, stays_together
-from nona.ui.models.count_views import subgraphs_with_counts
-from nona.ui.models.picker import loaded_model, pick_device, pick_model
-from nona.ui.models.splitting import headline
-from nona.ui.models.views import step_table
+from nona.ui.pages.models.coarsening_views import link_words, shown_steps, stays_together
+from nona.ui.pages.models.count_views import subgraphs_with_counts
+from nona.ui.pages.models.picker import loaded_model, pick_device, pick_model
+from nona.ui.pages.models.splitting import headline
+from nona.ui.pages.models.views import step_table
 from nona.ui.session.workspace import current
-from nona.ui.widgets.equivalents import equivalent
+from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import choice
 from nona.ui.widgets.tables import table
 

@@ -4,16 +4,16 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
-from nona.ui.cluster.device_views import device_form, device_list, device_table
-from nona.ui.cluster.link_views import core_editor, path_editor
-from nona.ui.cluster.picture import cluster_picture
-from nona.ui.cluster.views import background_editor, capacity_tiles, group_editor, memory_section
+from nona.ui.pages.cluster.device_views import device_form, device_list, device_table
+from nona.ui.pages.cluster.link_views import core_editor, path_editor
+from nona.ui.pages.cluster.picture import cluster_picture
+from nona.ui.pages.cluster.views import background_editor, capacity_tiles, group_editor, memory_section
+from nona.ui.pages.workload.edits import add_entry
 from nona.ui.session.workspace import current
+from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.drawing.drawing import draw
-from nona.ui.widgets.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
-from nona.ui.workload.edits import add_entry
 
 state = current()
 spec, busy = state.scenario.cluster, state.scenario.background

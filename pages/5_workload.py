@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from nona.ui.models.loading import model_names
+from nona.ui.loaded.loading import model_names
+from nona.ui.pages.workload.edits import add_model
+from nona.ui.pages.workload.facts import offered
+from nona.ui.pages.workload.trace_views import trace_upload
+from nona.ui.pages.workload.views import load_gauges, row_editor
 from nona.ui.session.workspace import current
-from nona.ui.widgets.equivalents import equivalent
+from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
-from nona.ui.workload.edits import add_model
-from nona.ui.workload.facts import offered
-from nona.ui.workload.trace_views import trace_upload
-from nona.ui.workload.views import load_gauges, row_editor
 from nona.units import format_time
 
 state = current()

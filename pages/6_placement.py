@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from nona.ui.jobs.panel import current_job, job_panel, result_of
-from nona.ui.placement.objective_views import objective_choice, sampled_section
-from nona.ui.placement.response_views import response_section
-from nona.ui.placement.search_views import early_note, live_search, search_section
-from nona.ui.placement.tabs import TABS
-from nona.ui.placement.tiles import certificate_notes, result_tiles, verdict
-from nona.ui.placement.views import charts
+from nona.ui.pages.placement.objective_views import objective_choice, sampled_section
+from nona.ui.pages.placement.response_views import response_section
+from nona.ui.pages.placement.search_views import early_note, live_search, search_section
+from nona.ui.pages.placement.tabs import TABS
+from nona.ui.pages.placement.tiles import certificate_notes, result_tiles, verdict
+from nona.ui.pages.placement.views import charts
+from nona.ui.pages.simulation.downloads import placement_downloads
 from nona.ui.session.workspace import current
-from nona.ui.simulation.downloads import placement_downloads
-from nona.ui.widgets.equivalents import equivalent
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import current_job, job_panel, result_of
 from nona.ui.widgets.fields import plain
 
 state = current()

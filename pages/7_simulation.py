@@ -1,15 +1,15 @@
 """Simulation: one question's controls, then a run with live charts, quick what-ifs, or a sweep."""
 
+from nona.ui.pages.simulation.baseline_views import baseline_panel
+from nona.ui.pages.simulation.controls import controls, view_switch
+from nona.ui.pages.simulation.result_tabs import result_tabs
+from nona.ui.pages.simulation.run_area import run_area
+from nona.ui.pages.simulation.runs_views import runs_bar
+from nona.ui.pages.simulation.views import notes, overload_warnings, result_tiles, results_table
+from nona.ui.pages.simulation.what_if import what_if
+from nona.ui.pages.sweep.views import sweep_panel
 from nona.ui.session.workspace import current
-from nona.ui.simulation.baseline_views import baseline_panel
-from nona.ui.simulation.controls import controls, view_switch
-from nona.ui.simulation.result_tabs import result_tabs
-from nona.ui.simulation.run_area import run_area
-from nona.ui.simulation.runs_views import runs_bar
-from nona.ui.simulation.views import notes, overload_warnings, result_tiles, results_table
-from nona.ui.simulation.what_if import what_if
-from nona.ui.sweep.views import sweep_panel
-from nona.ui.widgets.equivalents import equivalent
+from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.tables import table
 
 state = current()

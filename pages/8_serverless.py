@@ -1,9 +1,9 @@
 """Serverless: workflows on shared GPUs; which policy keeps their SLO, and at what cost."""
 
-from nona.ui.serverless.controls import controls
-from nona.ui.serverless.run_area import run_area
-from nona.ui.serverless.start import start_screen
-from nona.ui.serverless.tabs import serverless_tabs
+from nona.ui.pages.serverless.form.controls import controls
+from nona.ui.pages.serverless.run_area import run_area
+from nona.ui.pages.serverless.start import start_screen
+from nona.ui.pages.serverless.tabs import serverless_tabs
 from nona.ui.session.workspace import current
 from nona.ui.widgets.guide_link import guide_link
 

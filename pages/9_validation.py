@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from nona.ui.pages.validation.tabs import TABS
 from nona.ui.session.workspace import current
-from nona.ui.validation.tabs import TABS
 from nona.ui.widgets.guide_link import guide_link
 
 state = current()

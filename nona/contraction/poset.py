@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.contraction.direct import apply_direct
 from nona.contraction.merging import Merging
 from nona.contraction.rule import Rule
-from nona.graph.reduction import transitive_reduction
+from nona.graph.structure.reduction import transitive_reduction
 
 NAME = "poset"
 

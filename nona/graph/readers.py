@@ -7,10 +7,10 @@ from pathlib import PurePath
 
 from nona.errors import GraphError
 from nona.graph.collector import paused_collector
-from nona.graph.guard import GuardedWorker, parse_guarded
+from nona.graph.guarded.guard import GuardedWorker, parse_guarded
 from nona.graph.limits import MAX_BYTES
 from nona.graph.model import ModelGraph
-from nona.graph.node_link import from_node_link
+from nona.graph.node_link.document import from_node_link
 from nona.graph.registry import READERS, Document, Reader
 from nona.graph.sniff import sniff
 from nona.graph.symbols import MissingDimensions, check_symbols

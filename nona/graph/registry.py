@@ -12,7 +12,7 @@ from nona.errors import GraphError
 from nona.graph.text import one_line, quote
 
 Document = dict[str, Any]
-"""A graph as node-link data: what every reader makes of its format (see :mod:`nona.graph.node_link`)."""
+"""A graph as node-link data: what every reader makes of its format; see :mod:`nona.graph.node_link`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ READERS: Mapping[str, Reader] = MappingProxyType(
     {
         r.name: r
         for r in (
-            Reader("onnx", (".onnx",), True, "nona.graph.onnx_reader", "ONNX"),
-            Reader("json", (".json",), False, "nona.graph.json_reader", "node-link JSON"),
-            Reader("dot", (".dot", ".gv"), True, "nona.graph.dot_reader", "DOT", keeps_state=True),
-            Reader("graphml", (".graphml",), True, "nona.graph.graphml_reader", "GraphML"),
+            Reader("onnx", (".onnx",), True, "nona.graph.onnx.reader", "ONNX"),
+            Reader("json", (".json",), False, "nona.graph.node_link.reader", "node-link JSON"),
+            Reader("dot", (".dot", ".gv"), True, "nona.graph.markup.dot", "DOT", keeps_state=True),
+            Reader("graphml", (".graphml",), True, "nona.graph.markup.graphml", "GraphML"),
         )
     }
 )

@@ -10,7 +10,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from nona import __version__
-from nona.cost.validation import validation_report
+from nona.cost.validation.latencies import validation_report
 from nona.hardware.catalogue import devices
 from nona.schedulers.registry import NOT_REIMPLEMENTED, get_scheduler, scheduler_names
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nona.simulation.intervals import Interval
+from nona.simulation.statistics.intervals import Interval
 
 
 def plain(value: Any) -> Any:

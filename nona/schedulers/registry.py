@@ -6,22 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nona.errors import SimulationError
-from nona.schedulers import (
-    expert,
-    jsq_d,
-    least_loaded,
-    local,
-    nona_d2,
-    nona_live,
-    nona_stochastic,
-    opportunistic,
-    priority,
-    random_executor,
-    spark_fair,
-    spark_fifo,
-    spread,
-)
 from nona.schedulers.base import Scheduler
+from nona.schedulers.live import scheduler as nona_live
+from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo
+from nona.schedulers.queues import jsq_d, least_loaded, random_executor
+from nona.schedulers.sampling import expert, local, nona_d2, nona_stochastic, spread
 
 _MODULES = (
     nona_stochastic,

@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.serverless.application import Application
-from nona.serverless.arrivals import LEAST_NOISE, calls, noise_factors
 from nona.serverless.engine.options import RunOptions
+from nona.serverless.model.application import Application
+from nona.serverless.model.arrivals import LEAST_NOISE, calls, noise_factors
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.registry import holdable, kinds_of_pool
 from nona.serverless.sharing.times import least_gpu_seconds
-from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
 HOW = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from nona.errors import SimulationError
 from nona.hardware.table_file import shipped_table
-from nona.scenario_serverless import ServerlessSpec
+from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.policies.registry import get_policy, policy_names
 
 TABLE = ("nona.serverless", "data/provenance.csv")

@@ -13,11 +13,11 @@ from typing import Any, cast
 from nona.errors import SimulationError
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.policy import Policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
-from nona.simulation.pool import Key
-from nona.simulation.workers import ProcessPool
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Policy
+from nona.serverless.records.run import ServerlessRecords
+from nona.simulation.experiments.pool import Key
+from nona.simulation.experiments.workers import ProcessPool
 
 DEFAULT = RunOptions()
 

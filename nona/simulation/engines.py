@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.collected import OnProgress
 from nona.simulation.compiled import is_ready, prepare_in_background
-from nona.simulation.records import RawRun
-from nona.simulation.simpy_engine import SimPyRun
+from nona.simulation.records.collected import OnProgress
+from nona.simulation.records.run import RawRun
+from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.sizes import RunSize
 from nona.system import System
 

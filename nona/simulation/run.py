@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.checks import run_checks
-from nona.simulation.collected import OnProgress, Progress
 from nona.simulation.engines import AUTO, ENGINES, engine_named
-from nona.simulation.overload import judge, offered_load
-from nona.simulation.records import RawRun, Records, Timeline
+from nona.simulation.records.checks import run_checks
+from nona.simulation.records.collected import OnProgress, Progress
+from nona.simulation.records.run import RawRun, Records, Timeline
 from nona.simulation.sizes import TAIL_WORK, RunSize, auto_warmup, largest_job_s
+from nona.simulation.statistics.overload import judge, offered_load
 from nona.system import System
 
 __all__ = ["ENGINES", "Cancelled", "OnProgress", "Progress", "RunOptions", "simulate_run"]

@@ -4,12 +4,11 @@
 placement, :func:`simulate` runs its schedulers. Nothing here computes by itself.
 """
 
-from nona.study.answers import Answer, answers
 from nona.study.cache import StudyCache
 from nona.study.coarsening import glued_model
-from nona.study.numbers import Number, number_named, numbers_of, with_value
 from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
-from nona.study.run import (
+from nona.study.simulating.early import Answer, answers
+from nona.study.simulating.run import (
     Comparison,
     SimulationProgress,
     SimulationResult,
@@ -20,7 +19,8 @@ from nona.study.run import (
     predictions,
     simulate,
 )
-from nona.study.sweep import SweepPoint, sweep
+from nona.study.sweeps.numbers import Number, number_named, numbers_of, with_value
+from nona.study.sweeps.sweep import SweepPoint, sweep
 
 __all__ = [
     "Answer",

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from nona.placement.result.placement import Placement
-from nona.scenario import Scenario, WorkloadRow
-from nona.sources import Sources
+from nona.scenario.schema import Scenario, WorkloadRow
+from nona.sources.lookup import Sources
 
 T = TypeVar("T")
 MODELS, PLACEMENTS = 64, 32

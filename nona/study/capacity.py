@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.sampled.judge import Judge, rows
-from nona.scenario import Scenario, SchedulerSpec
-from nona.simulation.intervals import Interval
-from nona.sources import Sources
+from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.simulation.statistics.intervals import Interval
+from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.numbers import with_value
 from nona.study.preparation import prepare
-from nona.study.run import place, simulate
+from nona.study.simulating.run import place, simulate
+from nona.study.sweeps.numbers import with_value
 
 SAMPLES = 4096
 MOST = 4096

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from nona.errors import ReportError
-from nona.report.simulations.chrome_trace import chrome_trace, trace_text
 from nona.report.simulations.report import job_table
+from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
 from nona.report.table_files import safe_cell
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.study.preparation import Study
-from nona.study.run import SimulationResult
+from nona.study.simulating.run import SimulationResult
 
 PARQUET = (".parquet", ".pq")
 JOBS_CSV, JOBS_PARQUET, REPORT, TRACE = "jobs.csv", "jobs.parquet", "report.json", "trace.json"

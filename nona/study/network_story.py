@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.scenario import Scenario, SchedulerSpec
-from nona.simulation.intervals import Interval
-from nona.simulation.records import MessageInterval, Records, TaskInterval
-from nona.sources import Sources
-from nona.study.numbers import with_value
+from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.simulation.records.run import MessageInterval, Records, TaskInterval
+from nona.simulation.statistics.intervals import Interval
+from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare
-from nona.study.run import SimulationResult, place, predictions, simulate
+from nona.study.simulating.run import SimulationResult, place, predictions, simulate
+from nona.study.sweeps.numbers import with_value
 from nona.system import System
 
 STRATEGIES = ("local", "spread", "nona")

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona import __version__
 from nona.cost.uncertainty import SIGMA
-from nona.graph.node_link import to_node_link
+from nona.graph.node_link.document import to_node_link
 from nona.placement.result.placement import Placement
 from nona.report.inputs.models import provenance_shares
 from nona.report.placements.report import placement_report
@@ -17,12 +17,12 @@ from nona.report.simulations.differences import all_differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
-from nona.samples import sample_names
-from nona.scenario import Scenario
-from nona.scenario_file import dump_scenario, scenario_hash
+from nona.scenario.file import dump_scenario, scenario_hash
+from nona.scenario.schema import Scenario
+from nona.sources.samples import sample_names
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
-from nona.study.run import Comparison, SimulationResult, compare
+from nona.study.simulating.run import Comparison, SimulationResult, compare
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures

@@ -21,9 +21,9 @@ from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ExecutorClass
 from nona.placement.coarsening.steps import base_rule
 from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario import Scenario, WorkloadRow
-from nona.simulation.traces import read_trace
-from nona.sources import Sources
+from nona.scenario.schema import Scenario, WorkloadRow
+from nona.simulation.workload.traces import read_trace
+from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, study_key
 from nona.study.network import topology_of
 from nona.system import Arrivals, QueryClass, Stream, System

@@ -24,8 +24,8 @@ def predicted_means(study: Study, placement: Placement | None) -> dict[str, floa
     """Scheduler of the scenario → predicted mean JCT (s), for those that have a prediction.
 
     What stands beside simulated means: by sampled jobs, not by the optimiser's formula
-    (:func:`nona.study.run.predictions`). ``None`` where there is no steady state; ``placement`` is what
-    ``nona`` samples from.
+    (:func:`nona.study.simulating.run.predictions`). ``None`` where there is no steady state; ``placement``
+    is what ``nona`` samples from.
     """
     found: dict[str, float | None] = {}
     names = {s.name for s in study.scenario.schedulers}

@@ -14,12 +14,12 @@ from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.placement.fixed.local_and_spread import local_placement
 from nona.placement.sampled.choose import by_response
-from nona.samples import load_sample
-from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.schedulers.registry import scheduler_names
 from nona.simulation.compiled import is_ready
+from nona.sources.samples import load_sample
 from nona.study.preparation import Study, prepare, prepare_model
-from nona.study.run import SimulationResult, place, simulate
+from nona.study.simulating.run import SimulationResult, place, simulate
 
 JOBS, SEED = 60, 5
 MODEL = "googlenet"  # a sample with sub-graphs to split

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser_tools import open_page, shot, wait_idle
 
-from nona.samples import load_sample
+from nona.sources.samples import load_sample
 
 pytestmark = pytest.mark.browser
 

@@ -20,8 +20,8 @@ from browser_tools import (
     wait_idle,
 )
 
-from nona.samples import load_sample, sample_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
 PAGES = (

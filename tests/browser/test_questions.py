@@ -16,7 +16,7 @@ from browser_tools import (
     wait_idle,
 )
 
-from nona.samples import load_sample, sample_path
+from nona.sources.samples import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
 WINDOWS = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]

@@ -35,7 +35,7 @@ def test_the_app_serves_without_asking_anything(tmp_path: Path) -> None:
     environment = os.environ | {"HOME": str(tmp_path), "BROWSER": "true", "PYTHONPATH": root}
     with log.open("wb") as out:
         server = subprocess.Popen(
-            [sys.executable, "-m", "nona.cli", "app", "--port", str(port)],
+            [sys.executable, "-m", "nona.cli.main", "app", "--port", str(port)],
             cwd=tmp_path,
             env=environment,
             stdin=subprocess.PIPE,  # open and silent, like a terminal at which nobody types

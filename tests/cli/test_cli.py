@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from nona.cli import main
-from nona.samples import sample_names, scenario_names, scenario_path
+from nona.cli.main import main
 from nona.schedulers.registry import scheduler_names
+from nona.sources.samples import sample_names, scenario_names, scenario_path
 
 SMALL = ["--jobs", "400", "--replications", "2"]
 
@@ -190,7 +190,7 @@ def test_same_seed_same_bytes_in_every_process(tmp_path: Path) -> None:
         path = tmp_path / f"jobs-{hash_seed}.csv"
         arguments = ["simulate", "slides_example", *SMALL, "--scheduler", "nona-d2", "--records", str(path)]
         subprocess.run(
-            [sys.executable, "-m", "nona.cli", *arguments, "--workers", workers],
+            [sys.executable, "-m", "nona.cli.main", *arguments, "--workers", workers],
             env=os.environ | {"PYTHONHASHSEED": hash_seed},
             check=True,
             capture_output=True,

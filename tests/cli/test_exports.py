@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from nona import study
-from nona.cli import main
+from nona.cli.main import main
 from nona.report.html.report import simulation_html
 from nona.report.placements.certificate_text import bound_text
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.study.exports import write_records
 from nona.study.outcome import simulation_outcome
 

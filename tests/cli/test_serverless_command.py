@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.serverless.policies.registry import policy_names
 from nona.study.serverless.stored import stored_serverless
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 
 SWEEP = ("sweep", "slides_example", "--key", "background.network.utilization")
 SMALL = ("--jobs", "30", "--replications", "2", "--scheduler", "nona", "--scheduler", "spread")

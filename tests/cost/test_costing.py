@@ -13,12 +13,12 @@ from nona.cost.costing import CostOptions, cost_graph, scaled_edges, tensor_scal
 from nona.cost.fusion import fuse
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.operators import operator_work
-from nona.cost.reference_models import reference_model
 from nona.cost.roofline import Roofline, given_slowdown
-from nona.cost.sketch import Sketch
 from nona.cost.stack import stacks
 from nona.cost.transfer import transfer_s
 from nona.cost.uncertainty import interval, total_interval
+from nona.cost.validation.networks import reference_model
+from nona.cost.validation.sketch import Sketch
 from nona.errors import CostError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.hardware.catalogue import devices, links, user_devices

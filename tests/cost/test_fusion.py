@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nona.cost.fusion import Kernel, fuse
 from nona.cost.operators import operator_work
-from nona.cost.sketch import Sketch
+from nona.cost.validation.sketch import Sketch
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
 

@@ -13,11 +13,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from nona.cost.costing import cost_graph
-from nona.cost.measure import measure_model, table_text
-from nona.cost.measure_fill import fill_weights, name_nodes, random_inputs, save_model
-from nona.cost.measure_machine import device_definition, device_name
-from nona.cost.measure_profile import node_times
 from nona.cost.measured import read_measured
+from nona.cost.measuring.fill import fill_weights, name_nodes, random_inputs, save_model
+from nona.cost.measuring.machine import device_definition, device_name
+from nona.cost.measuring.measure import measure_model, table_text
+from nona.cost.measuring.profile import node_times
 from nona.errors import CostError, NonaError
 from nona.graph.readers import read_model
 from nona.hardware.catalogue import user_devices

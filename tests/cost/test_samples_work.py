@@ -8,7 +8,7 @@ from nona.cost.costing import cost_graph
 from nona.cost.operators import operator_work
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
-from nona.samples import manifest, sample_root
+from nona.sources.samples import manifest, sample_root
 
 
 @pytest.mark.parametrize("name", sorted(manifest()))

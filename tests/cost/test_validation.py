@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nona.cost.operators import operator_work
-from nona.cost.reference_models import reference_model
 from nona.cost.uncertainty import SIGMA
-from nona.cost.validation import summarise, validation_report
+from nona.cost.validation.latencies import summarise, validation_report
+from nona.cost.validation.networks import reference_model
 from nona.errors import CostError
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.graph.blocks import BlockGraph, Cut, block_graph, modules
 from nona.graph.dag import Dag
-from nona.graph.knots import knots_of
 from nona.graph.readers import read_model
-from nona.graph.scopes import MOST_PARTS, Path, common_path, run_paths, scope_paths, with_few_parts
-from nona.samples import load_sample
+from nona.graph.structure.blocks import BlockGraph, Cut, block_graph, modules
+from nona.graph.structure.knots import knots_of
+from nona.graph.structure.scopes import MOST_PARTS, Path, common_path, run_paths, scope_paths, with_few_parts
+from nona.sources.samples import load_sample
 
 MANY = settings(max_examples=120, deadline=None, derandomize=True)
 names = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)

@@ -11,8 +11,8 @@ import pytest
 from onnx_cases import model, relu
 
 from nona.errors import GraphError
-from nona.graph import guard
-from nona.graph.guard import GuardedWorker, Limits, parse_guarded
+from nona.graph.guarded import guard
+from nona.graph.guarded.guard import GuardedWorker, Limits, parse_guarded
 
 GOOD = model([relu("x", "y")])
 HEAVY = GOOD + b"\x3a\x80\x80\x80\x08" + b"\x0a\x00" * 8_388_608  # 8 million empty nodes
@@ -77,7 +77,7 @@ def test_memory_is_limited() -> None:
 
 @linux
 def test_processor_time_is_limited(monkeypatch) -> None:
-    code = "from nona.graph.guard_child import limit_files_and_time as f; f(0)\nwhile True: pass"
+    code = "from nona.graph.guarded.child import limit_files_and_time as f; f(0)\nwhile True: pass"
     monkeypatch.setattr(guard, "_start", child_that_runs(code))
     with pytest.raises(GraphError, match=r"more than 30 s of processor time"):
         parse_guarded("onnx", GOOD, "m.onnx")
@@ -99,7 +99,7 @@ def test_a_worker_reads_on_after_a_crash(monkeypatch) -> None:
 
 
 def test_an_unforeseen_error_is_one_line_too() -> None:
-    from nona.graph.guard_child import UNEXPECTED, answer
+    from nona.graph.guarded.child import UNEXPECTED, answer
 
     question = {"reader": "json", "filename": "m.json", "symbols": {}, "bytes": 1}
     assert UNEXPECTED.encode() in answer(question, None)
@@ -122,7 +122,7 @@ def test_the_child_inherits_no_secrets(monkeypatch) -> None:
 
 def test_the_child_imports_only_what_it_needs() -> None:
     code = (
-        "import sys; sys.argv = ['x', '{}']; import nona.graph.guard_child, nona.graph.onnx_reader; "
+        "import sys; sys.argv = ['x', '{}']; import nona.graph.guarded.child, nona.graph.onnx.reader; "
         "heavy = {'streamlit', 'scipy', 'plotly', 'pandas', 'networkx', 'numba', 'pygraphviz', 'simpy'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )

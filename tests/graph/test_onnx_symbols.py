@@ -9,7 +9,7 @@ from onnx import helper
 from onnx_cases import INT64, model, relu, value, weight
 
 from nona.errors import GraphError
-from nona.graph.onnx_dims import evaluate
+from nona.graph.onnx.dims import evaluate
 from nona.graph.readers import MissingDimensions, read_model
 
 node = helper.make_node

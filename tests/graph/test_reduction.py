@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
-from nona.graph.reduction import transitive_reduction
+from nona.graph.structure.reduction import transitive_reduction
 
 arcs = st.integers(1, 14).flatmap(
     lambda n: st.tuples(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nona.errors import HardwareError
 from nona.hardware.catalogue import devices, user_devices
 from nona.hardware.cluster import Cluster, Network, ServerGroup
-from nona.scenario import ClusterSpec
+from nona.scenario.schema import ClusterSpec
 
 
 def test_executors_follow_groups_servers_and_gpus() -> None:

@@ -20,11 +20,11 @@ from nona.placement.formula.prediction import predict
 from nona.placement.response.predict import predict_response
 from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.waits.link_route import link_of
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 from nona.study import prepare
 from nona.system import System
 

@@ -13,8 +13,8 @@ from nona.placement.enumeration.considered import candidates
 from nona.placement.spans.candidates import Candidates
 from nona.placement.spans.longest_paths import spans
 from nona.placement.spans.messages import Link
-from nona.samples import load_sample, sample_names, scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import load_sample, sample_names, scenario_path
 from nona.study import Study, glued_model, place, prepare, prepare_model
 from nona.study.preparation import PreparedModel
 

@@ -17,9 +17,9 @@ from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.spans.candidates import Candidates
 from nona.placement.waits.conserved_floor import conserved_floor_s
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.study.placing import place_system
+from nona.study.placing.place import place_system
 from nona.system import Arrivals, Stream, System
 
 

@@ -21,16 +21,16 @@ from nona.placement.sampled.choose import choose_placement
 from nona.placement.sampled.judge import rows
 from nona.placement.sampled.starts import starts
 from nona.placement.solve import solve
-from nona.samples import scenario_names, scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
-from nona.simulation.paired import paired_difference
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources import Sources
+from nona.simulation.statistics.paired import paired_difference
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_names, scenario_path
 from nona.study import prepare
-from nona.study.placing import place_system
-from nona.study.referee import decide
+from nona.study.placing.place import place_system
+from nona.study.placing.referee import decide
 from nona.system import Stream, System
 
 RUNS, JOBS = 5, 1500

@@ -16,9 +16,9 @@ from nona.placement.fixed.local_and_spread import local_placement, spread_placem
 from nona.placement.formula.prediction import predict
 from nona.placement.response import Response, predict_response
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
-from nona.simulation.intervals import mean_interval
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.statistics.intervals import mean_interval
 from nona.system import Arrivals, Stream, System
 from nona.topology import make_topology
 

@@ -17,15 +17,15 @@ from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.moves import groups_of, moves
 from nona.placement.sampled.search import SURE
 from nona.placement.solve import solve
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
-from nona.simulation.paired import paired_difference
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources import Sources
+from nona.simulation.statistics.paired import paired_difference
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.study import Study, place, prepare, with_value
-from nona.study.numbers import LINK
+from nona.study.sweeps.numbers import LINK
 from nona.system import System
 
 

@@ -11,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nona.report.simulations.baseline import MEASURES, changes, pairing, replication_means, welch_interval
-from nona.report.simulations.baseline_text import baseline_headline, baseline_rows
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.report.simulations.compared.baseline import (
+    MEASURES,
+    changes,
+    pairing,
+    replication_means,
+    welch_interval,
+)
+from nona.report.simulations.compared.text import baseline_headline, baseline_rows
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.study import prepare, simulate
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12).filter(lambda v: np.ptp(v) > 1e-3)

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.figures.models import time_by_kind_figure
-from nona.report.figures.parts import parts_figure
-from nona.report.figures.placement import (
+from nona.report.figures.style import text
+from nona.report.inputs.figures import time_by_kind_figure
+from nona.report.placements.figures.placement import (
     comparison_figure,
     jct_split_figure,
     servers_of,
 )
-from nona.report.figures.simulation import (
+from nona.report.placements.parts import parts_of
+from nona.report.simulations.figures.parts import parts_figure
+from nona.report.simulations.figures.simulation import (
     ecdf_figure,
     executor_figure,
     jct_over_time_figure,
     utilisation_figure,
 )
-from nona.report.figures.style import text
-from nona.report.placements.parts import parts_of
 from nona.report.simulations.series import _binned, _ecdf
 
 NASTY = "<b>x</b><a href='http://e'>"

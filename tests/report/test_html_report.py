@@ -20,8 +20,8 @@ from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
 from nona.report.text import interval_text
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.study.outcome import placement_outcome, simulation_outcome
 from nona.units import format_time
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.report.simulations.live_series import BINS, LiveSeries, Stretches, bin_edge_s
+from nona.report.simulations.live.series import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.simulation.run import Progress
 
 

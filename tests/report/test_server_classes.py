@@ -20,11 +20,11 @@ from nona.report.placements.servers import (
 from nona.report.placements.terminal import placement_text
 from nona.report.placements.text import comparison_finding
 from nona.report.plain import plain
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.sources.samples import scenario_path
 from nona.study import place, prepare
 from nona.study.preparation import Study
-from nona.study.run import compare, predictions
+from nona.study.simulating.run import compare, predictions
 
 
 @pytest.fixture(scope="module")

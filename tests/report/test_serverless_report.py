@@ -8,16 +8,16 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from nona.report.figures.serverless import latency_figure, pareto_figure, search_figure
-from nona.report.figures.serverless_nodes import nodes_figure
-from nona.report.figures.serverless_study import (
+from nona.report.serverless.figures.nodes import nodes_figure
+from nona.report.serverless.figures.policies import latency_figure, pareto_figure, search_figure
+from nona.report.serverless.figures.study import (
     cutoff_figure,
     misses_figure,
     sensitivity_figure,
     settings_figure,
     sharing_figure,
 )
-from nona.report.figures.serverless_time import queues_figure, use_figure
+from nona.report.serverless.figures.time import queues_figure, use_figure
 from nona.report.serverless.nodes import nodes_finding
 from nona.report.serverless.study_text import cutoff_title
 from nona.report.serverless.text import serverless_text, sharing_text
@@ -28,9 +28,9 @@ from nona.report.serverless.titles import (
     search_title,
     use_title,
 )
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.serverless.records import Snapshot
+from nona.scenario.file import load_scenario
+from nona.serverless.records.run import Snapshot
+from nona.sources.samples import scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.stored import stored_serverless

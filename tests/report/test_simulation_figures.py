@@ -8,11 +8,11 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from nona.report.figures.baseline import dumbbell_figure
 from nona.report.figures.compare import Dot, dots_figure
-from nona.report.figures.gantt import gantt_figure, gantt_title
-from nona.report.figures.sure import forest_figure
-from nona.report.simulations.baseline import MEASURES, changes
+from nona.report.simulations.compared.baseline import MEASURES, changes
+from nona.report.simulations.figures.baseline import dumbbell_figure
+from nona.report.simulations.figures.gantt import gantt_figure, gantt_title
+from nona.report.simulations.figures.sureness import forest_figure
 
 NASTY = "<b>x</b>"
 

@@ -9,16 +9,16 @@ import pytest
 
 from nona import study
 from nona.errors import SimulationError
-from nona.report.figures.warmup import warmup_figure
 from nona.report.plain import plain
 from nona.report.simulations.differences import all_differences, differences
+from nona.report.simulations.figures.warmup import warmup_figure
 from nona.report.simulations.report import MOST_LINKS, simulation_report
 from nona.report.simulations.text import difference_text, simulation_text
 from nona.report.simulations.warmup import warmup_series
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.simulation.precision import FEWEST
-from nona.sources import Sources
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.simulation.experiments.precision import FEWEST
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 
 
 def simulated(**simulation):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.report.simulations.compared.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.headline import headline, live_headline
-from nona.report.simulations.live_series import LiveSeries, bin_edge_s
-from nona.report.simulations.live_text import live_alts, live_titles, quantile_s
+from nona.report.simulations.live.series import LiveSeries, bin_edge_s
+from nona.report.simulations.live.text import live_alts, live_titles, quantile_s
 from nona.report.simulations.remedies import TARGET, advice, remedies
-from nona.report.simulations.scenario_diff import change_text, scenario_changes
 from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import provenance_lines, sureness_table
 from nona.report.simulations.titles import (
@@ -26,13 +26,13 @@ from nona.report.simulations.titles import (
     percentile_rows,
     utilisation_title,
 )
-from nona.samples import scenario_names, scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.run import Progress
-from nona.sources import Sources
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_names, scenario_path
 from nona.study import prepare
 from nona.study.outcome import simulation_outcome
-from nona.study.run import simulate
+from nona.study.simulating.run import simulate
 
 
 def scheduler(mean: float | None, state: str = "stable") -> dict[str, Any]:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.report.figures.sweep import sweep_figure, views
 from nona.report.sweeps.ends import GAP, curve_ends, round_ticks, spread_labels
 from nona.report.sweeps.explained import explanation
+from nona.report.sweeps.figure import sweep_figure, views
 from nona.report.sweeps.report import curve_rows, turns
 from nona.report.sweeps.stability import stability_finding, stability_text, unstable_spans
 from nona.report.sweeps.text import headline, sweep_text, value_rows

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nona.cost.validation import validation_report
-from nona.cost.validation_text import validation_markdown
+from nona.cost.validation.latencies import validation_report
+from nona.cost.validation.text import validation_markdown
+from nona.report.checks.figures import theory_figure
 from nona.report.checks.theory import comparison_rows, theory_markdown, theory_rows, theory_summary
 from nona.report.checks.validation_page import EFFORT, main, validation_page
 from nona.report.figures.style import BAD
-from nona.report.figures.validation import theory_figure
-from nona.simulation.intervals import Interval
 from nona.simulation.known import KNOWN, LOADS, Agreement, Comparison, Effort, Expected, known_result
 from nona.simulation.run import ENGINES
+from nona.simulation.statistics.intervals import Interval
 
 DOCS = Path(__file__).parents[2] / "docs" / "validation.md"
 REMEDY = "run: python -m nona.report.checks.validation_page docs/validation.md"

@@ -12,10 +12,10 @@ from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding
-from nona.report.placements.working import working
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario, scenario_from_mapping
+from nona.report.placements.working.whole import working
+from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import scenario_path
 from nona.study import place, prepare
 from nona.study.congestion import background_of, congestion_curve, with_background
 from nona.system import System

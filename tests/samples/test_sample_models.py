@@ -9,7 +9,7 @@ import pytest
 from nona.cost.costing import cost_graph
 from nona.errors import GraphError
 from nona.hardware.cluster import Cluster, ServerGroup
-from nona.samples import description, load_sample, manifest, sample_names, sample_path, sample_root
+from nona.sources.samples import description, load_sample, manifest, sample_names, sample_path, sample_root
 
 MODELS = tuple(manifest())
 NAMES = (

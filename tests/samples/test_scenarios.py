@@ -7,10 +7,10 @@ from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.sampled.choose import by_response
-from nona.samples import scenario_description, scenario_names, scenario_path
-from nona.scenario import Scenario, SchedulerSpec, SimulationSpec
-from nona.scenario_file import dump_scenario, load_scenario, parse_scenario
-from nona.sources import Sources
+from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
+from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_description, scenario_names, scenario_path
 
 PROMISED = {
     "slides_example",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nona.contraction.rules import contract
-from nona.samples import load_sample, sample_root, workflows
+from nona.sources.samples import load_sample, sample_root, workflows
 
 ESG = {
     # the published times of the functions in milliseconds, summed by hand over the sequence

@@ -8,8 +8,8 @@ import pytest
 
 from nona.errors import HardwareError, ScenarioError
 from nona.hardware.cluster import Cluster, Network, Racks
-from nona.scenario import Scenario
-from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
 from nona.study import prepare
 
 

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
-from nona.scenario import Scenario
-from nona.scenario_file import (
+from nona.scenario.file import (
     dump_scenario,
     load_scenario,
     parse_scenario,
     scenario_from_mapping,
     scenario_hash,
 )
+from nona.scenario.schema import Scenario
 from nona.units import parse_quantity, quantity_text
 
 MINIMAL: dict[str, Any] = {

@@ -14,10 +14,10 @@ from scheduler_cases import fork_join_chain, random_placement, random_view, slid
 from nona.errors import SimulationError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.schedulers.base import View
-from nona.schedulers.live_policy import split_cost_s
-from nona.schedulers.live_slots import find_slots, make_slots
-from nona.schedulers.live_state import make_walk
-from nona.schedulers.live_waits import grown
+from nona.schedulers.live.policy import split_cost_s
+from nona.schedulers.live.slots import find_slots, make_slots
+from nona.schedulers.live.state import make_walk
+from nona.schedulers.live.waits import grown
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Stream

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from nona.graph.dag import Dag
-from nona.scenario_serverless import ContainersSpec, TransferSpec
-from nona.serverless.application import Application
-from nona.serverless.configuration import grid
+from nona.scenario.serverless import ContainersSpec, TransferSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.policy import Ask, Place, Plan, Policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.records.run import ServerlessRecords
 from nona.system import Arrivals
 
 NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)

@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.scenario_serverless import TransferSpec
-from nona.serverless.application import Application
-from nona.serverless.configuration import ConfigurationSpace, grid
-from nona.serverless.function import Function, TableTimes, default_times
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.scenario.serverless import TransferSpec
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import ConfigurationSpace, grid
+from nona.serverless.model.function import Function, TableTimes, default_times
+from nona.serverless.model.system import Invoker, ServerlessSystem
 
 CHAIN = ((0, 1), (1, 2))
 DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))

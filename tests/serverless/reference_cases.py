@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
-from nona.scenario_serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
-from nona.serverless.application import Application
-from nona.serverless.configuration import ConfigurationSpace, grid
-from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.policy import Ask, Place, Plan, Planner, Policy
+from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import ConfigurationSpace, grid
+from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
 from nona.serverless.sharing.registry import make_pool
-from nona.serverless.system import Invoker, ServerlessSystem
 from nona.system import Arrivals
 
 SHAPES = (

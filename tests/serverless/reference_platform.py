@@ -17,12 +17,12 @@ from reference_containers import ReferenceContainers
 
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch.home import home_invoker
-from nona.serverless.policy import Ask, Plan, Policy
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.sharing.pool import Lease
 from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
-from nona.serverless.system import ServerlessSystem
-from nona.simulation.arrivals import arrival_chunks
+from nona.simulation.workload.arrivals import arrival_chunks
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE = 0, 1, 2, 3, 4, 5
 

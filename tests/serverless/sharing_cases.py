@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.graph.dag import Dag
-from nona.serverless.application import Application
-from nona.serverless.configuration import ConfigurationSpace
-from nona.serverless.function import Function
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import ConfigurationSpace
+from nona.serverless.model.function import Function
+from nona.serverless.model.system import Invoker, ServerlessSystem
 
 
 def one_function(functions: Sequence[Function], space: ConfigurationSpace) -> ServerlessSystem:

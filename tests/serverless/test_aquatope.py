@@ -7,9 +7,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from nona.random_streams import RandomStreams
-from nona.serverless.configuration import grid
-from nona.serverless.policies.aquatope import POLICY, AquatopePlanner
-from nona.serverless.policies.aquatope_training import (
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.aquatope.gaussian_process import Process
+from nona.serverless.policies.aquatope.policy import POLICY, AquatopePlanner
+from nona.serverless.policies.aquatope.training import (
     Cube,
     Effort,
     Observation,
@@ -18,10 +20,8 @@ from nona.serverless.policies.aquatope_training import (
     best_seen,
     improvement,
 )
-from nona.serverless.policies.gaussian_process import Process
-from nona.serverless.policies.orion_search import Model
-from nona.serverless.policy import Ask
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.orion.search import Model
 from tests.serverless.policy_cases import CHAIN, DIAMOND, SPACE, table_system, workflow_system
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.scenario_serverless import ContainersSpec
+from nona.scenario.serverless import ContainersSpec
 from nona.serverless.dispatch.containers import Containers
 
 COLD = 3.0

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from nona.errors import ScenarioError
-from nona.samples import scenario_path
-from nona.scenario import SchedulerSpec
-from nona.scenario_file import load_scenario
-from nona.serverless.arrivals import calls
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import SchedulerSpec
+from nona.serverless.model.arrivals import calls
+from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare
 from nona.study.serverless.dag_schedulers import dag_scenario, simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from nona.errors import SimulationError
 from nona.graph.dag import Dag
-from nona.scenario_serverless import DispatchSpec
-from nona.serverless.application import Application
-from nona.serverless.configuration import grid
-from nona.serverless.esg.explain import explain
-from nona.serverless.esg.search import VARIANTS, GroupSearch
-from nona.serverless.esg.trace import trace
-from nona.serverless.function import Function, default_times
-from nona.serverless.policies.esg import POLICY, EsgPlanner
-from nona.serverless.policy import Ask
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.scenario.serverless import DispatchSpec
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.function import Function, default_times
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.esg.explain import explain
+from nona.serverless.policies.esg.policy import POLICY, EsgPlanner
+from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
+from nona.serverless.policies.esg.trace import trace
 
 SPACE = grid([1, 2, 4], [1, 2, 4, 16], [1, 2, 7])
 TIMES = (0.3, 0.1, 0.2, 0.5, 0.1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
-from nona.serverless.esg.search import VARIANTS, GroupSearch
+from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
 
 Group = tuple[np.ndarray, np.ndarray]
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from nona.hardware.catalogue import find_device
 from nona.hardware.mig import parse_layout
-from nona.scenario_serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.serverless.model.system import Invoker, ServerlessSystem
 from nona.serverless.oracle import least_times
+from nona.serverless.policies.base import Ask, Planner
 from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.choices import usable
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.policy import Ask, Planner
-from nona.serverless.system import Invoker, ServerlessSystem
 from tests.serverless.policy_cases import DIAMOND, SPACE, table_system, workflow_system
 
 QUICK = {"aquatope": {"initial": 4, "rounds": 1}}

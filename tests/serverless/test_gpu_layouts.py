@@ -13,18 +13,18 @@ import pytest
 from nona.hardware.geometry import board
 from nona.hardware.mig import legal_layouts, parse_layout
 from nona.report.serverless.layouts import layout_rows, placed
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.serverless.configuration import Configuration
+from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.measured_run import batch_cost
-from nona.serverless.policy import Ask, Plan, Policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.held import held_vgpus
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Ask, Plan, Policy
+from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.measured import batch_cost
+from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_gpu_seconds
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 
 BALANCED = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", "a100-40gb")

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nona.serverless.configuration import grid
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import profile_s
-from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, InflessPlanner
-from nona.serverless.policies.infless_candidates import candidates, listed, window
+from nona.serverless.policies.infless.candidates import candidates, listed, window
+from nona.serverless.policies.infless.policy import POLICY, SMALLEST_LEFT, InflessPlanner
 from nona.serverless.policies.slo_split import static_shares
-from nona.serverless.policy import Ask
-from nona.serverless.system import Invoker, ServerlessSystem
 from tests.serverless.policy_cases import SPACE, CountedView, table_system, views, workflow_system
 
 SYSTEM = workflow_system([0.3, 0.2], [(0, 1)], slo_s=1.2)

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
 
-from nona.scenario_serverless import SharingSpec
-from nona.serverless.configuration import grid
+from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.metrics import summarise
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.serverless.records.metrics import summarise
+from nona.serverless.records.run import ServerlessRecords
 
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
 QUIET = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

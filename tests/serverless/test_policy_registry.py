@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from nona.errors import SimulationError
+from nona.serverless.policies.base import Ask
 from nona.serverless.policies.options import known_options
 from nona.serverless.policies.registry import get_policy, policy_names, register
-from nona.serverless.policy import Ask
 from tests.serverless.policy_cases import SPACE, workflow_system
 
 SYSTEM = workflow_system([0.1, 0.2], [(0, 1)])

@@ -9,13 +9,13 @@ import pytest
 from nona.errors import NonaError
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
-from nona.samples import load_sample, scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
-from nona.serverless.configuration import Configuration
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.system import ServerlessSystem
+from nona.sources.samples import load_sample, scenario_path
 from nona.study.serverless.model_functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario

@@ -12,10 +12,10 @@ from reference_cases import MODES, PLAIN, plain_options, systems
 from reference_platform import ReferencePlatform
 
 from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.records.run import ServerlessRecords
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 EXACT = ("cold", "missed", "forced", "local", "steps", "slots", "gpu")

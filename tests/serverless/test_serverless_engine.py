@@ -10,14 +10,14 @@ from engine_cases import SMALLEST, function, latencies, one_application, run, to
 from nona.errors import SimulationError
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
-from nona.scenario_serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
-from nona.serverless.application import Application
-from nona.serverless.checks import run_checks
-from nona.serverless.configuration import Configuration, grid
+from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress, simulate_serverless
-from nona.serverless.function import Function, TableTimes
-from nona.serverless.policy import Ask, Plan
-from nona.serverless.system import Invoker
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.function import Function, TableTimes
+from nona.serverless.model.system import Invoker
+from nona.serverless.policies.base import Ask, Plan
+from nona.serverless.records.checks import run_checks
 
 TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=2.0, remote_bandwidth=1.0)
 

@@ -11,16 +11,16 @@ import pytest
 from scipy.optimize import linprog
 
 from nona.graph.dag import Dag
-from nona.serverless.application import Application
-from nona.serverless.configuration import Configuration, grid
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.function import Function, TableTimes
-from nona.serverless.metrics import summarise
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.function import Function, TableTimes
+from nona.serverless.model.system import Invoker, ServerlessSystem
 from nona.serverless.oracle import Bound, application_bounds, oracle
-from nona.serverless.policies.esg import POLICY as ESG
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Ask, Place, Plan, Policy
-from nona.serverless.system import Invoker, ServerlessSystem
+from nona.serverless.records.metrics import summarise
 
 SPACE = grid([1, 2], [1, 2], [1, 2])
 CHAIN, DIAMOND = ((0, 1), (1, 2)), ((0, 1), (0, 2), (1, 3), (2, 3))

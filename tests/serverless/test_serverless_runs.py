@@ -11,17 +11,17 @@ import pytest
 from engine_cases import SMALLEST, function, one_application, run, told, trace
 
 from nona.errors import SimulationError
-from nona.scenario_serverless import PricesSpec
-from nona.serverless.checks import checks_of, run_checks
-from nona.serverless.configuration import grid
+from nona.scenario.serverless import PricesSpec
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress
-from nona.serverless.metrics import summarise
-from nona.serverless.overload import judge
+from nona.serverless.model.configuration import grid
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.policies.base import Plan
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Plan
-from nona.serverless.records import ServerlessRecords
+from nona.serverless.records.checks import checks_of, run_checks
+from nona.serverless.records.metrics import summarise
+from nona.serverless.records.overload import judge
+from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.replications import run_policies
-from nona.serverless.system import Invoker, ServerlessSystem
 
 
 @pytest.fixture(scope="module")

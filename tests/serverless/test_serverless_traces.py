@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nona.errors import NonaError
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
-from nona.sources import Sources
+from nona.serverless.records.run import ServerlessRecords
+from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 
 TRACE_S = np.cumsum(np.tile([0.1, 0.1, 0.8, 0.3, 0.05], 40))  # bursts: 200 calls, 3.7 a second

@@ -9,13 +9,13 @@ from sharing_cases import one_function
 
 from nona.errors import SimulationError
 from nona.hardware.mig import parse_layout
-from nona.scenario_serverless import SharingSpec
-from nona.serverless.configuration import Configuration, grid
-from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes
+from nona.scenario.serverless import SharingSpec
+from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes
+from nona.serverless.model.system import Invoker, ServerlessSystem
 from nona.serverless.sharing.pool import Lease, Pool
 from nona.serverless.sharing.registry import MAKERS, make_pool
 from nona.serverless.sharing.times import gpu_seconds
-from nona.serverless.system import Invoker, ServerlessSystem
 
 LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 SPECS = [

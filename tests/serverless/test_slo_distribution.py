@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.serverless.esg.slo_distribution import (
+from nona.serverless.policies.esg.slo_distribution import (
     Chain,
     Fork,
     average_normalised_lengths,

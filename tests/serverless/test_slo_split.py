@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.serverless.application import Application
+from nona.serverless.model.application import Application
 from nona.serverless.policies.slo_split import split, static_shares
 from tests.serverless.policy_cases import CHAIN, dags, workflow_system
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nona.simulation.compiled import build, preparation
+from nona.simulation.compiled import preparation
+from nona.simulation.compiled.machine import build
 from nona.simulation.engines import engine_named
 
 

@@ -14,13 +14,13 @@ from dask_cluster import cluster
 from mortal_scheduler import mortal, total_jobs
 from record_equality import same
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.dask_pool import DaskPool
+from nona.simulation.experiments.dask_pool import DaskPool
+from nona.simulation.experiments.replications import run_replications
 from nona.simulation.known.bound import bind_to
 from nona.simulation.known.parts import one_task_query, system_of
-from nona.simulation.replications import run_replications
 from nona.simulation.run import Cancelled, RunOptions
 from nona.system import Stream
 

@@ -13,19 +13,20 @@ from drawn_systems import linked, systems
 from hypothesis import given, settings
 from simulation_cases import first_fit, fixed, make_system, newest_capped, query, shortest_queue, task_graph
 
-from nona import samples, study
+from nona import study
 from nona.decomposition.dominators import decompose
 from nona.errors import SimulationError
 from nona.placement.fixed.presets import place_fixed
 from nona.placement.result.placement import Placement
 from nona.placement.result.prediction import Prediction
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.opportunistic import NoTables
+from nona.schedulers.picking.opportunistic import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.simulation.run import Progress, RunOptions, simulate_run
-from nona.sources import Sources
+from nona.sources import samples
+from nona.sources.lookup import Sources
 from nona.system import Stream, System
 
 Made = tuple[Scheduler, Prepared]

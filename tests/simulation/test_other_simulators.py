@@ -17,10 +17,10 @@ from benchmarks.fork_join import make_queues, make_system
 from benchmarks.heap_loop import HeapLoop
 from benchmarks.idiomatic_simpy import IdiomaticSimulation
 from nona import study
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import ENGINES, RunOptions, simulate_run
+from nona.sources.samples import scenario_path
 
 JOBS = 500
 COMPILER = any(shutil.which(c) for c in ("cc", "gcc", "clang"))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from simulation_cases import first_fit, fixed, make_system, query, scheduler, task_graph, uniform
 
+from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.simpy_engine import SimPyRun
 from nona.simulation.sizes import RunSize
-from nona.simulation.statistics import summarize
+from nona.simulation.statistics.summary import summarize
 from nona.system import Arrivals, Stream
 
 ONE = task_graph([1.0])

@@ -14,11 +14,11 @@ from nona.placement.formula.link_waits import LinkWait, link_waits
 from nona.placement.formula.model import Model
 from nona.placement.formula.prediction import as_model, predict
 from nona.placement.result.configuration import SubGraphPlacement
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions, simulate_run
+from nona.sources.samples import scenario_path
 from nona.study import prepare
 from nona.system import QueryClass, Stream, System
 from nona.topology import make_topology

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.errors import ScenarioError
-from nona.report.capacity import capacity_report, capacity_text
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
-from nona.sources import Sources
+from nona.report.capacity.report import capacity_report, capacity_text
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.study.capacity import Capacity, Tried, cheapest, fewest_servers, with_gpu
-from nona.study.numbers import with_value
+from nona.study.sweeps.numbers import with_value
 
 NAME = "vision_language_8_servers"
 SOURCES = Sources(scenario_path(NAME).parent)

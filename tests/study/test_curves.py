@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
 from nona.report.sweeps.report import Curves, sweep_report
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping
-from nona.simulation.pool import ThisProcess
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.simulation.experiments.pool import ThisProcess
 from nona.simulation.run import Cancelled
 from nona.study import number_named, prepare, simulate
-from nona.study.bisection import bends, middle, near_enough, spread_order
-from nona.study.curves import SweepSettings, curves, swept_scenario
+from nona.study.sweeps.curves import curves
+from nona.study.sweeps.next_values import bends, middle, near_enough, spread_order
+from nona.study.sweeps.settings import SweepSettings, swept_scenario
 
 # Two parallel tasks of 4 ms between a first and a last of 1 ms: 10 ms of work, 3 + 3 MB when split.
 GRAPH = {
@@ -148,7 +149,7 @@ def test_workers_take_the_runs_and_change_nothing(monkeypatch: pytest.MonkeyPatc
             asked.append(-len(keys))
             return super().run(work, keys, report)
 
-    monkeypatch.setattr("nona.study.curve_points.ProcessPool", Counted)
+    monkeypatch.setattr("nona.study.sweeps.bench.ProcessPool", Counted)
     given_ = scenario(150.0)
     chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     *_, alone = curves(given_, chosen)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.errors import SimulationError
+from nona.report.decisions.figures import heat_figure, ratios_figure
 from nona.report.decisions.page import with_results
 from nona.report.decisions.rows import cell_rows, file_rows, missed_gains, network_rows, where, worst_rows
 from nona.report.decisions.text import decisions_text, findings, heat_title, title
@@ -27,9 +28,8 @@ from nona.report.decisions.verdicts import (
     unsteady,
     verdict,
 )
-from nona.report.figures.decisions import heat_figure, ratios_figure
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.ratio import Ratio
+from nona.simulation.statistics.ratio import Ratio
 from nona.study import prepare
 from nona.study.decisions import DecisionSettings, decisions_study, stored_decisions
 from nona.study.decisions.cells import BACKGROUNDS, LINKS, LOADS, Cell, all_cells, fraction

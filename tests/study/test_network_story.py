@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from nona.report.simulations.network_story import LINK, story_headline, story_point
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.samples import scenario_path
 from nona.study import place, prepare, with_value
 from nona.study.network_story import STRATEGIES, StoryPoint, network_story, paying_limit
 

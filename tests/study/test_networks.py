@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 from nona.errors import GraphError
-from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.study import prepare
 from nona.study.networks import NETWORKS, network_named, network_names
 from nona.study.networks.mixture import mixture_of_experts

@@ -8,24 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.placement.fixed.local_and_spread import spread_placement
 from nona.placement.formula.prediction import predict
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import edge_of, faster, grows, largest, point_rows, ratios, summary_rows
 from nona.report.paper.text import findings, paper_text, title
-from nona.samples import scenario_path
-from nona.simulation.ratio import paired_ratio
-from nona.simulation.replications import run_replications
+from nona.simulation.experiments.replications import run_replications
 from nona.simulation.run import RunOptions
-from nona.sources import Sources
+from nona.simulation.statistics.ratio import paired_ratio
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.study import place, prepare, with_value
-from nona.study.numbers import LINK
 from nona.study.paper import PaperSettings, paper_study, stored_paper
 from nona.study.paper.overload import growth
 from nona.study.paper.reach import reach
 from nona.study.paper.run import CLAIM, SCENARIO, paper_scenario
-from nona.study.run import chosen_schedulers
+from nona.study.simulating.run import chosen_schedulers
+from nona.study.sweeps.numbers import LINK
 
 SOURCES = Sources(scenario_path(SCENARIO).parent)
 
@@ -141,7 +141,7 @@ def test_the_command_runs_a_small_study(
             PaperSettings(settings.jobs, settings.replications, settings.seed, (100, 200), values)
         )
 
-    monkeypatch.setattr("nona.commands.study.paper_study", small)
+    monkeypatch.setattr("nona.cli.study.paper_study", small)
     where = tmp_path / "points.csv"
     arguments = [
         "study",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
-from nona.study import SweepPoint, sweep, with_value
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
+from nona.study import SweepPoint, with_value
+from nona.study.sweeps import sweep
 
 PATH = "background.network.utilization"
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.formula.prediction import predict
 from nona.placement.sampled.starts import blend
-from nona.report.figures.prediction_map import band, map_figure
 from nona.report.placements.response import response_report
 from nona.report.placements.response_text import response_finding, response_lines, response_rows
+from nona.report.prediction_map.figure import band, map_figure
 from nona.report.prediction_map.rows import (
     BOUNDS,
     MEASURES,

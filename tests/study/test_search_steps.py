@@ -11,10 +11,10 @@ from nona.placement.fixed.local_and_spread import local_placement, spread_placem
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import by_response, certificate_of
 from nona.placement.solve import solve
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 from nona.study import prepare
-from nona.study.search_steps import SearchSteps
+from nona.study.placing.search_steps import SearchSteps
 from nona.system import System
 
 

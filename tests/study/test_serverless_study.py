@@ -12,11 +12,11 @@ from nona.report.serverless.claims import CLAIMS, main_cells, movers
 from nona.report.serverless.pairs import difference, mean, ranking_text
 from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
 from nona.report.serverless.study_text import findings, study_text, title
-from nona.samples import load_sample, scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import missing, provenance
+from nona.sources.samples import load_sample, scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.capacity import BESIDE, cluster_usd_hour, fewest
 from nona.study.serverless.preparation import prepare_serverless

@@ -10,7 +10,7 @@ from app_driver import Open, go, new_session
 from streamlit.testing.v1 import AppTest
 
 from nona.ui.jobs.desk import Desk
-from nona.ui.overview.story.story import kept
+from nona.ui.pages.overview.story.story import kept
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.story import tell_story
 

@@ -14,12 +14,12 @@ from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
 from nona.report.inputs.cluster import capacity, weights_problems
 from nona.report.inputs.slices import layout_rows, work_bound_speed
-from nona.ui.cluster.mig_edits import edit_layout, parted_file, take_parted
-from nona.ui.cluster.picture import cluster_picture
+from nona.ui.pages.cluster.mig_edits import edit_layout, parted_file, take_parted
+from nona.ui.pages.cluster.picture import cluster_picture
+from nona.ui.pages.workload.row_costs import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import texts
 from nona.ui.widgets.migview.migview import stranded_cells, view_data
-from nona.ui.workload.row_costs import row_cost
 
 
 def state_of(at: Any) -> AppState:

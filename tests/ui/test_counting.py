@@ -9,7 +9,7 @@ from app_driver import Open, finish
 
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
-from nona.samples import load_sample
+from nona.sources.samples import load_sample
 from nona.study import configuration_counts, prepare_model
 from nona.ui.tasks.count import QUICK, is_quick
 

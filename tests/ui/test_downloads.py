@@ -15,11 +15,11 @@ from streamlit.testing.v1 import AppTest
 
 from nona.report.placements.certificate_text import bound_text, formula_line
 from nona.report.simulations.summary_table import summary_table
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.ui.pages.simulation import downloads
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.simulation import downloads
 
 Files = dict[str, downloads.Download]
 

@@ -13,10 +13,10 @@ import pytest
 from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
-import nona.ui.placement.tabs as placement
-import nona.ui.serverless.tabs as serverless
-import nona.ui.simulation.result_tabs as simulation
-import nona.ui.validation.tabs as validation
+import nona.ui.pages.placement.tabs as placement
+import nona.ui.pages.serverless.tabs as serverless
+import nona.ui.pages.simulation.result_tabs as simulation
+import nona.ui.pages.validation.tabs as validation
 from nona.ui.session.workspace import jobs
 
 PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from nona.placement.fixed.presets import PRESETS
 from nona.report.simulations.report import simulation_report
-from nona.scenario_file import parse_scenario
+from nona.scenario.file import parse_scenario
 from nona.study import prepare, simulate
+from nona.ui.pages.simulation.expert_edits import parse_parts, parts_text
 from nona.ui.session.state import AppState, Draft
-from nona.ui.simulation.expert_edits import parse_parts, parts_text
 
 PAGE = "7_simulation"
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from app_driver import Open, go, metrics, tab
 
-from nona.graph.blocks import Cut, block_graph, modules
 from nona.graph.readers import read_model
-from nona.graph.scopes import MOST_PARTS, scope_paths
+from nona.graph.structure.blocks import Cut, block_graph, modules
+from nona.graph.structure.scopes import MOST_PARTS, scope_paths
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration.idle_spans import idle_spans
 from nona.placement.spans.messages import Link
 from nona.report.inputs.coarsening import glue_headline
-from nona.samples import load_sample, sample_names
+from nona.sources.samples import load_sample, sample_names
 from nona.study import PreparedModel, glued_model, prepare_model
 from nona.units import format_time
 

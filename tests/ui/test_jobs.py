@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from nona.errors import JobError
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.study import prepare, simulate
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.jobs.serving import Server
 from nona.ui.tasks.answer import REPLICATIONS
+from nona.ui.worker.serving import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -198,7 +198,7 @@ def _group(pid: int) -> int | None:
 
 def test_the_worker_writes_nothing_but_its_lines_and_goes_on_after_an_error() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.jobs.worker"],
+        [sys.executable, "-m", "nona.ui.worker.process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -362,7 +362,7 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest
     ready, done = [False], []
     monkeypatch.setattr("nona.simulation.engines.is_ready", lambda: ready[0])
     monkeypatch.setattr("nona.simulation.engines.prepare_in_background", lambda: done.append("asked"))
-    monkeypatch.setattr("nona.ui.jobs.serving.warm", lambda: done.append("loaded"))
+    monkeypatch.setattr("nona.ui.worker.serving.warm", lambda: done.append("loaded"))
     server = Server(set(), lambda message: None)
     server.load()
     assert (server.loaded, done) == (False, ["asked"])
@@ -375,7 +375,7 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch: pytest
 @needs_proc
 def test_a_worker_counts_its_own_memory_and_not_its_parent_s() -> None:
     """A server that uses much memory must not have its workers replaced after every job."""
-    code = "from nona.ui.jobs.worker import _bytes; print(_bytes())"
+    code = "from nona.ui.worker.process import _bytes; print(_bytes())"
     held = bytearray(600_000_000)
     held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])  # every page is in use
     told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.graph.dag import Dag
-from nona.samples import load_sample
-from nona.ui.graphs import layout
-from nona.ui.graphs.layout import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
+from nona.sources.samples import load_sample
+from nona.ui.loaded import layout
+from nona.ui.loaded.layout import NODE_HEIGHT, NODE_WIDTH, Layout, lay_out
 
 
 def overlapping(found: Layout) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from app_driver import Open, solve_demo, tab
 
-from nona.report.figures.link_waits import link_waits_figure
+from nona.report.placements.figures.link_waits import link_waits_figure
 from nona.report.placements.links import link_finding
 from nona.ui.session.state import AppState
 

@@ -9,8 +9,8 @@ from app_driver import Open, go, metrics
 
 from nona.cost.measured import read_measured
 from nona.hardware.executor import executor_class
-from nona.samples import load_sample
-from nona.scenario_file import parse_scenario
+from nona.scenario.file import parse_scenario
+from nona.sources.samples import load_sample
 from nona.study import prepare, prepare_model
 
 WHOLE = b"model,operator,device,ms\nresnet18,*,a100-40gb,7.5\n"

@@ -9,8 +9,8 @@ import pytest
 from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
 from nona.ui.session.kept import LONGEST, MOST, is_kept, remember
 from nona.ui.session.share import Shared, pack
 from nona.ui.session.state import AppState

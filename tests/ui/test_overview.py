@@ -8,11 +8,11 @@ import time
 import pytest
 from app_driver import Open
 
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.overview.demos import QUESTIONS
-from nona.ui.overview.story.story import Kept, finding, kept, story_data
+from nona.ui.pages.overview.demos import QUESTIONS
+from nona.ui.pages.overview.story.story import Kept, finding, kept, story_data
 from nona.ui.tasks.story import LOADS
 
 

@@ -10,8 +10,8 @@ from app_driver import Open, finish, go, metrics, new_session, open_demo, solve_
 
 from nona.report.placements.certificate_text import gap_text
 from nona.report.placements.text import plain_notes
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, parse_scenario
+from nona.scenario.file import load_scenario, parse_scenario
+from nona.sources.samples import scenario_path
 from nona.study import place, prepare
 
 DIAMOND = {
@@ -187,7 +187,7 @@ def test_an_overloaded_scheduler_is_labelled_and_its_mean_not_shown(open_page: O
 
 
 def test_scenario_file_round_trip_with_an_uploaded_model(open_page: Open) -> None:
-    from nona.ui.session.scenario_bar import scenario_file
+    from nona.ui.shell.scenario_bar import scenario_file
 
     at = open_page("2_models")
     at.file_uploader(key="model-file").upload("diamond.json", json.dumps(DIAMOND).encode()).run()

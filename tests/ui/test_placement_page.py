@@ -13,16 +13,16 @@ from streamlit.testing.v1 import AppTest
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.sampled.choose import by_response
 from nona.placement.spans.messages import Link
-from nona.report.capacity import capacity_finding
-from nona.report.figures.congestion import congestion_figure
+from nona.report.capacity.report import capacity_finding
 from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text
+from nona.report.placements.figures.congestion import congestion_figure
 from nona.report.placements.sampled import missed_finding
 from nona.report.placements.steps_text import early_text, step_rows
 from nona.report.placements.text import against, congestion_finding, order_finding, plain_notes
 from nona.study import glued_model, place, prepare
-from nona.ui.placement.configuration_list import FIRST, configuration_list
-from nona.ui.placement.tabs import TABS
-from nona.ui.placement.working_views import value_text
+from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
+from nona.ui.pages.placement.tabs import TABS
+from nona.ui.pages.placement.working_views import value_text
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.drawing.drawing import texts
@@ -101,7 +101,7 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
     ]
 
     def page(steps: list) -> None:  # type: ignore[type-arg]  # run without the imports above
-        from nona.ui.placement.search_views import live_search
+        from nona.ui.pages.placement.search_views import live_search
 
         live_search({"steps": steps})
 

@@ -19,21 +19,21 @@ from nona.report.serverless.study_text import title
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.ways import ways_title
 from nona.report.text import share_text
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.policies.esg import prepare
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.esg.policy import prepare
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Ask
 from nona.serverless.provenance import TAGS, provenance
+from nona.sources.samples import scenario_path
 from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.stored import STORED, stored_serverless
-from nona.ui.serverless.platform.platform import platform_data
-from nona.ui.serverless.policy_options import changed
-from nona.ui.serverless.presets import LOADS, SLOS, load_name, slo_name
-from nona.ui.serverless.run_area import QUICK_CALLS
-from nona.ui.serverless.start import DEMOS, why_not
+from nona.ui.pages.serverless.form.policy_options import changed
+from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
+from nona.ui.pages.serverless.platform.platform import platform_data
+from nona.ui.pages.serverless.run_area import QUICK_CALLS
+from nona.ui.pages.serverless.start import DEMOS, why_not
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless_live import PlatformWatch

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from nona.errors import ScenarioError
-from nona.samples import scenario_names, scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import scenario_names, scenario_path
 from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, pack, unpack
 from nona.ui.session.start import with_files
 from nona.ui.session.state import AppState

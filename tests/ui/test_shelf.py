@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from nona.errors import GraphError
-from nona.ui.models.shelf import Shelf, fetch, shelf
+from nona.ui.loaded.shelf import Shelf, fetch, shelf
 
 
 def test_work_is_done_once_for_each_key_however_many_ask() -> None:
@@ -86,7 +86,7 @@ def page() -> None:
 
     import streamlit as st
 
-    from nona.ui.models.shelf import fetch
+    from nona.ui.loaded.shelf import fetch
 
     def slow() -> str:
         time.sleep(0.6)

@@ -7,11 +7,11 @@ from typing import Any
 
 from app_driver import Open, finish, metrics
 
-from nona.report.simulations.baseline import changes
+from nona.report.simulations.compared.baseline import changes
 from nona.report.simulations.headline import headline
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.simulation.runs import Runs
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.ui.session.runs import Runs
 from nona.ui.widgets.livechart.livechart import chart_data
 
 PAGE = "7_simulation"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
-from nona.scenario_file import parse_scenario
+from nona.scenario.file import parse_scenario
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.uploads import Uploads, safe_name
 from nona.ui.session.workspace import Workspaces

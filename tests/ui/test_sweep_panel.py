@@ -10,23 +10,22 @@ from typing import Any
 import pytest
 from app_driver import Open, finish, go
 
-from nona.cli import main
+from nona.cli.main import main
 from nona.errors import NonaError
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.ui.session.state import AppState
-from nona.ui.session.workspace import jobs
-from nona.ui.sweep.live import live_option
-from nona.ui.sweep.settings import (
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.ui.pages.sweep.live import live_option
+from nona.ui.pages.sweep.settings import (
     change,
     form_of,
-    from_plain,
     is_stale,
     settings_of,
     shell_arguments,
     sweep_fingerprint,
-    to_plain,
 )
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import jobs
+from nona.ui.tasks.sweep import from_plain, to_plain
 
 
 def state_of(at: Any) -> AppState:

@@ -7,8 +7,8 @@ import json
 import pytest
 from app_driver import Open, finish, metrics, tab
 
-from nona.cost.validation import validation_report
-from nona.cost.validation_text import WEAK_POINTS
+from nona.cost.validation.latencies import validation_report
+from nona.cost.validation.text import WEAK_POINTS
 from nona.report.paper.text import findings
 from nona.study.paper import stored_paper
 from nona.study.self_checks import SELF_CHECKS

@@ -10,10 +10,10 @@ from app_driver import Open, metrics
 
 from nona.placement.capacity.stability import executor_utilization
 from nona.study import prepare
+from nona.ui.pages.workload.facts import fastest, offered, sample_of
+from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import texts
-from nona.ui.workload.facts import fastest, offered, sample_of
-from nona.ui.workload.picture import arrivals_picture, gauge, shares_picture
 
 
 def state_of(at: Any) -> AppState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nona.cost.validation import SliceRatio, ValidationRow, ValidationSummary
+from nona.cost.validation.latencies import SliceRatio, ValidationRow, ValidationSummary
 
 
 def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nona.cost.validation import validation_report
-from nona.cost.validation_text import validation_markdown
+from nona.cost.validation.latencies import validation_report
+from nona.cost.validation.text import validation_markdown
 from nona.report.checks.theory import theory_markdown
 from nona.simulation.known import KNOWN, LOADS, Effort, known_result
 

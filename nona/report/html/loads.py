@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.report.figures.parts import LABELS
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, section, table
 from nona.report.html.svg_charts import Bar, bars, span, stacked_bars
+from nona.report.simulations.figures.parts import LABELS
 from nona.report.simulations.findings import shortest
 from nona.report.text import or_dash
 from nona.units import format_time

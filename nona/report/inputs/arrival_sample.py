@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.simulation.arrivals import arrival_chunks, effective_rate
+from nona.simulation.workload.arrivals import arrival_chunks, effective_rate
 from nona.system import Arrivals
 
 BINS, GAP_BINS, LARGEST_GAP = 60, 32, 4.0

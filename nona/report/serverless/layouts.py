@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nona.hardware.geometry import board
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.sharing.held import slot_runs
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.held import slot_runs
+from nona.serverless.records.run import ServerlessRecords
 
 Row = Mapping[str, Any]
 MOST_ROWS = 1200

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from nona.report.plain import interval_bounds, number
 from nona.report.serverless.words import rate_text
 from nona.report.text import share_text, table
-from nona.simulation.intervals import Interval
+from nona.simulation.statistics.intervals import Interval
 
 Row = Mapping[str, Any]
 

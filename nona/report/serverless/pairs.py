@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nona.simulation.intervals import Interval, mean_interval
-from nona.simulation.ratio import Ratio, paired_ratio
+from nona.simulation.statistics.intervals import Interval, mean_interval
+from nona.simulation.statistics.ratio import Ratio, paired_ratio
 
 Row = Mapping[str, Any]
 Key = Literal["hits", "costs"]

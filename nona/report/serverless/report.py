@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.report.plain import interval_bounds, number
-from nona.serverless.metrics import ApplicationSummary, ServerlessSummary, Spread
-from nona.simulation.intervals import Interval
+from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
+from nona.simulation.statistics.intervals import Interval
 
 
 def serverless_report(

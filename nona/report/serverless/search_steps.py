@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from nona.serverless.configuration import ConfigurationSpace
-from nona.serverless.esg.explain import Explanation
-from nona.serverless.esg.trace import Row, Step
+from nona.serverless.model.configuration import ConfigurationSpace
+from nona.serverless.policies.esg.explain import Explanation
+from nona.serverless.policies.esg.trace import Row, Step
 
 PER = 1000
 
@@ -15,7 +15,7 @@ PER = 1000
 def short(space: ConfigurationSpace, number: int) -> str:
     """A configuration in few signs: jobs·vCPUs·vGPUs.
 
-    >>> from nona.serverless.configuration import grid
+    >>> from nona.serverless.model.configuration import grid
     >>> short(grid([1, 2], [1], [1, 7]), 3)
     '2·1·7'
     """
@@ -84,7 +84,7 @@ def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[s
 def row_text(row: Row, space: ConfigurationSpace) -> str:
     """What became of the extensions that were looked at.
 
-    >>> from nona.serverless.configuration import grid
+    >>> from nona.serverless.model.configuration import grid
     >>> row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
     'the time blade cuts 1·1·1; 1·2·1 is opened.'
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.serverless.records import ServerlessRecords
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.run import ServerlessRecords
 
 
 def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> list[dict[str, Any]]:

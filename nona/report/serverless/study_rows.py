@@ -16,8 +16,8 @@ from nona.report.serverless.claims import (
 from nona.report.serverless.pairs import clear, cost_ratio, difference, ranking_text, swaps
 from nona.report.serverless.words import PER, cost_text, rate_text
 from nona.report.text import or_dash, share_text, time_text
-from nona.simulation.intervals import Interval
-from nona.simulation.ratio import Ratio
+from nona.simulation.statistics.intervals import Interval
+from nona.simulation.statistics.ratio import Ratio
 
 Row = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ import numpy as np
 from nona.report.serverless.words import PER, dollars, overloaded, ranked
 from nona.report.sweeps.stability import listed, verb
 from nona.report.text import share_text
-from nona.serverless.records import Snapshot
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.run import Snapshot
 from nona.units import format_time
 
 Row = Mapping[str, Any]

@@ -8,10 +8,10 @@ from typing import Any
 
 from nona.errors import SimulationError
 from nona.report.plain import interval_bounds, number
-from nona.simulation.measured import Measured
-from nona.simulation.paired import PairedDifference
-from nona.simulation.records import Records
-from nona.simulation.statistics import hit_rate_difference, jct_difference
+from nona.simulation.records.run import Records
+from nona.simulation.statistics.measured import Measured
+from nona.simulation.statistics.paired import PairedDifference
+from nona.simulation.statistics.summary import hit_rate_difference, jct_difference
 
 Runs = Mapping[str, Sequence[Records]]
 

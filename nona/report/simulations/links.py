@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from nona.hardware.network import Network
 from nona.report.figures.style import PALETTE, QUIET, figure, text
-from nona.simulation.measured import link_utilizations
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
+from nona.simulation.statistics.measured import link_utilizations
 from nona.units import format_bandwidth
 
 Row = Mapping[str, Any]

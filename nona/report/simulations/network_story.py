@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.report.plain import number
-from nona.simulation.intervals import Interval
-from nona.simulation.records import MessageInterval, TaskInterval
+from nona.simulation.records.run import MessageInterval, TaskInterval
+from nona.simulation.statistics.intervals import Interval
 from nona.system import System
 
 LINK = "link"

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from nona.report.plain import interval_bounds, number
-from nona.simulation.precision import Precision
-from nona.simulation.records import Records
-from nona.simulation.statistics import JctSummary, SchedulerSummary
-from nona.simulation.tally import PARTS
-from nona.simulation.warmup import Warmup
+from nona.simulation.experiments.precision import Precision
+from nona.simulation.records.run import Records
+from nona.simulation.records.tally import PARTS
+from nona.simulation.statistics.summary import JctSummary, SchedulerSummary
+from nona.simulation.statistics.warmup import Warmup
 
 MOST_LINKS = 8
 

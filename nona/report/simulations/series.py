@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.report.simulations.links import busiest_links
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.system import System
 
 Runs = Mapping[str, Sequence[Records]]

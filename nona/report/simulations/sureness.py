@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.simulation.arrivals import effective_rate
+from nona.simulation.workload.arrivals import effective_rate
 from nona.system import System
 
 Row = Mapping[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.warmup import Truncation, Warmup
+from nona.simulation.statistics.warmup import Truncation, Warmup
 
 POINTS = 240
 WINDOWS = 20  # of a moving average in a pilot run

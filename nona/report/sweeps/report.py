@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from nona.report.plain import interval_bounds, number
-from nona.simulation.ratio import paired_ratio
-from nona.simulation.records import State
-from nona.simulation.statistics import SchedulerSummary
+from nona.simulation.records.run import State
+from nona.simulation.statistics.ratio import paired_ratio
+from nona.simulation.statistics.summary import SchedulerSummary
 
 Formula = Mapping[float, float | None]
 REFERENCE = "nona"

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from nona.scenario_serverless import ContainersSpec
+from nona.scenario.serverless import ContainersSpec
 
 Times = tuple[float, ...]
 

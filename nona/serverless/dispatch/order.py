@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nona.serverless.dispatch.home import home_invoker, walk
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 
 Candidate = tuple[int, str]
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.serverless.arrivals import calls, noise_factors
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.tables import Tables
-from nona.serverless.records import Calls
+from nona.serverless.model.arrivals import calls, noise_factors
+from nona.serverless.records.run import Calls
 
 
 class CallBook:

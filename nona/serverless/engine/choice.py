@@ -8,7 +8,7 @@ from nona.serverless.dispatch.containers import Containers
 from nona.serverless.dispatch.order import Candidate, candidates, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
-from nona.serverless.records import Refusal
+from nona.serverless.records.run import Refusal
 from nona.serverless.sharing.pool import Lease
 
 Found = tuple[int, Lease, str]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.serverless.records import Batches, DispatchStory
+from nona.serverless.records.run import Batches, DispatchStory
 
 INTS = ("application", "stage", "invoker", "gpu", "configuration", "jobs", "slots", "local", "steps")
 FLOATS = (

@@ -19,8 +19,8 @@ from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
-from nona.serverless.policy import Ask, Plan, Planner
-from nona.serverless.records import DispatchStory, Refusal
+from nona.serverless.policies.base import Ask, Plan, Planner
+from nona.serverless.records.run import DispatchStory, Refusal
 
 
 class Controller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.serverless.policy import Plan
+from nona.serverless.policies.base import Plan
 
 
 class Decision:

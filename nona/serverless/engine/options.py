@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import SimulationError
-from nona.serverless.records import Snapshot
+from nona.serverless.records.run import Snapshot
 from nona.simulation.sizes import auto_warmup
 
 TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured call

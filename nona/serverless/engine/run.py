@@ -29,9 +29,9 @@ from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, Se
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.running import Running
 from nona.serverless.engine.tables import Tables
-from nona.serverless.policy import Policy
-from nona.serverless.records import ServerlessRecords, Snapshot, WindowSums
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Policy
+from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
 
 __all__ = ["Cancelled", "OnProgress", "RunOptions", "ServerlessProgress", "simulate_serverless"]

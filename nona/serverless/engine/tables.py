@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 
 
 class Tables:

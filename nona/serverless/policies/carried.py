@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.policies.choices import usable
-from nona.serverless.policy import Ask, Plan
-from nona.serverless.system import ServerlessSystem
 
 #: Configurations in an answer: the planned one and those nearest to it; as many as ESG's queue has.
 RANKED = 5

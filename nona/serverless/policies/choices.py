@@ -7,11 +7,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.serverless.application import Application
-from nona.serverless.arrivals import LEAST_NOISE
+from nona.serverless.model.application import Application
+from nona.serverless.model.arrivals import LEAST_NOISE
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.registry import holdable
 from nona.serverless.sharing.times import crowded_seconds
-from nona.serverless.system import ServerlessSystem
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.serverless.configuration import Configuration
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.options import known_options, whole
-from nona.serverless.policy import Ask, Place, Plan, Policy
 from nona.serverless.sharing.registry import holdable
-from nona.serverless.system import ServerlessSystem
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
 

@@ -7,7 +7,7 @@ from math import inf, isfinite
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.serverless.system import ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 
 
 def known_options(policy: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

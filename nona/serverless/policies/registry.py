@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
-from nona.serverless.policies import aquatope, esg, fast_gshare, fixed, infless, orion
-from nona.serverless.policy import Policy
+from nona.serverless.policies import fixed
+from nona.serverless.policies.aquatope import policy as aquatope
+from nona.serverless.policies.base import Policy
+from nona.serverless.policies.esg import policy as esg
+from nona.serverless.policies.gshare import policy as fast_gshare
+from nona.serverless.policies.infless import policy as infless
+from nona.serverless.policies.orion import policy as orion
 
 _MODULES = (esg, infless, fast_gshare, orion, aquatope, fixed)
 _registry: dict[str, Policy] = {m.POLICY.name: m.POLICY for m in _MODULES}

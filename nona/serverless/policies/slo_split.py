@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.serverless.application import Application
+from nona.serverless.model.application import Application
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.choices import profile_s, usable
-from nona.serverless.system import ServerlessSystem
 
 
 def split(application: Application, weight: NDArray[np.float64]) -> tuple[float, ...]:

@@ -5,10 +5,10 @@ Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024 ("up to 7 vGPUs").
 
 from __future__ import annotations
 
-from nona.serverless.configuration import Configuration
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import Invoker
 from nona.serverless.sharing.ledger import Ledger
 from nona.serverless.sharing.pool import Lease
-from nona.serverless.system import Invoker
 
 
 class CounterPool(Ledger):

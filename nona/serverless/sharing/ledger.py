@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
-from nona.serverless.configuration import Configuration
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import Invoker
 from nona.serverless.sharing.pool import Lease
-from nona.serverless.system import Invoker
 
 
 class Ledger:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.scenario_serverless import SharingSpec
+from nona.scenario.serverless import SharingSpec
+from nona.serverless.model.system import Invoker, ServerlessSystem
 from nona.serverless.sharing.counter import CounterPool
 from nona.serverless.sharing.pool import Pool
 from nona.serverless.sharing.slices import SlicePool
 from nona.serverless.sharing.soft import MpsPool, TimeSlicingPool
-from nona.serverless.system import Invoker, ServerlessSystem
 
 MAKERS: Mapping[str, Callable[[Invoker, SharingSpec], Pool]] = {
     "mig-counter": lambda invoker, sharing: CounterPool(invoker),

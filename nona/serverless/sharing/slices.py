@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.hardware.mig import MigLayout
-from nona.serverless.configuration import Configuration
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import Invoker
 from nona.serverless.sharing.board_states import BoardState, BoardStates, board_states, idle_instances
 from nona.serverless.sharing.ledger import Ledger
 from nona.serverless.sharing.pool import Lease
-from nona.serverless.system import Invoker
 
 
 class SlicePool(Ledger):

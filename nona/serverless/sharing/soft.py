@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nona.hardware.geometry import board
-from nona.scenario_serverless import SharingSpec
-from nona.serverless.configuration import Configuration
+from nona.scenario.serverless import SharingSpec
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.system import Invoker
 from nona.serverless.sharing.ledger import Ledger
 from nona.serverless.sharing.pool import Lease
-from nona.serverless.system import Invoker
 
 
 class SoftPool(Ledger):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from nona.schedulers.base import NetworkView, Scheduler
-from nona.simulation.compiled.arrays import Arrays, Records
-from nona.simulation.compiled.fields import blank_arrays
-from nona.simulation.compiled.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
+from nona.simulation.compiled.machine.policies import FlatTables
+from nona.simulation.compiled.memory.arrays import Arrays, Records
+from nona.simulation.compiled.memory.fields import blank_arrays
+from nona.simulation.compiled.memory.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
 from nona.simulation.compiled.plans import flatten, ticks_of
-from nona.simulation.compiled.policies import FlatTables
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
 from nona.system import System
 from nona.topology import Topology

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from nona.schedulers.base import Prepared, Ready, Scheduler, View
-from nona.simulation.collected import OnProgress
-from nona.simulation.collector import Collector
-from nona.simulation.compiled import layout
 from nona.simulation.compiled.allocate import make_arrays, with_room
-from nona.simulation.compiled.arrays import Arrays
-from nona.simulation.compiled.core import Core, compiled_policy, load_core
 from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
-from nona.simulation.compiled.fields import addresses, note_addresses
-from nona.simulation.compiled.policies import FlatTables, NotFlatError, flatten_tables
+from nona.simulation.compiled.machine.core import Core, compiled_policy, load_core
+from nona.simulation.compiled.machine.policies import FlatTables, NotFlatError, flatten_tables
+from nona.simulation.compiled.memory import layout
+from nona.simulation.compiled.memory.arrays import Arrays
+from nona.simulation.compiled.memory.fields import addresses, note_addresses
 from nona.simulation.compiled.results import busy_so_far, raw_run
-from nona.simulation.dispatch import bad_binding
-from nona.simulation.pick import bad_pick
-from nona.simulation.records import RawRun
+from nona.simulation.records.collected import OnProgress
+from nona.simulation.records.collector import Collector
+from nona.simulation.records.run import RawRun
+from nona.simulation.reference.bind import bad_binding
+from nona.simulation.reference.pick import bad_pick
 from nona.simulation.sizes import RunSize
-from nona.simulation.workload import Workload
+from nona.simulation.workload.jobs import Workload
 from nona.system import System
 
 
@@ -181,7 +181,7 @@ _PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
 
 
 def _view(s: Arrays) -> View:
-    """As :func:`nona.simulation.compiled.view.view_of`, for plain Python."""
+    """As :func:`nona.simulation.compiled.events.view.view_of`, for plain Python."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
     return View(*arrays, *s.shown.tolist())
 
@@ -194,7 +194,7 @@ def _frozen(array: Any) -> Any:
 
 
 def _ready(s: Arrays) -> Ready:
-    """As :func:`nona.simulation.compiled.view.ready_of`, for plain Python."""
+    """As :func:`nona.simulation.compiled.events.view.ready_of`, for plain Python."""
     n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
     return Ready(
         n,

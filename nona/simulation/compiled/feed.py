@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.random_streams import RandomStreams
-from nona.simulation.compiled.arrays import Arrays
-from nona.simulation.draws import background_blocks
-from nona.simulation.pick import uniform_blocks
-from nona.simulation.workload import Workload
+from nona.simulation.compiled.memory.arrays import Arrays
+from nona.simulation.reference.pick import uniform_blocks
+from nona.simulation.workload.draws import background_blocks
+from nona.simulation.workload.jobs import Workload
 from nona.system import System
 
 Block = tuple[NDArray[np.float64], NDArray[np.float64]]

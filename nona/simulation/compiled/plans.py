@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.simulation.compiled.arrays import Floats, Ints, Records
-from nona.simulation.compiled.layout import OUTPUT, PLAN, QUERY, READ, USE
-from nona.simulation.load import TICK_S
-from nona.simulation.plan import QueryPlan, make_plan
+from nona.simulation.compiled.memory.arrays import Floats, Ints, Records
+from nona.simulation.compiled.memory.layout import OUTPUT, PLAN, QUERY, READ, USE
+from nona.simulation.reference.load import TICK_S
+from nona.simulation.workload.plans import QueryPlan, make_plan
 from nona.system import System
 
 
 class Plans(NamedTuple):
-    """As in :class:`~nona.simulation.compiled.layout.State`."""
+    """As in :class:`~nona.simulation.compiled.memory.layout.State`."""
 
     queries: Records
     plan: Records

@@ -8,16 +8,16 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 
+from nona import import_root
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
 from nona.placement.compile_searches import compile_searches
 from nona.placement.fixed.local_and_spread import local_placement
 from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
+from nona.simulation.compiled.machine.build import cache_folder, is_ready, mark_ready
 from nona.system import QueryClass, Stream, System
 
 _CLAIM = "preparing"
@@ -26,7 +26,7 @@ _STALE_S = 600.0  # whoever claimed the work so long ago has died
 
 def warm() -> None:
     """Load the engine into this process; compile it, with the shipped policies, where need be."""
-    from nona.simulation.compiled.core import load_core
+    from nona.simulation.compiled.machine.core import load_core
 
     if is_ready():
         load_core()
@@ -43,7 +43,7 @@ def compile_all() -> None:
         scheduler = get_scheduler(name)
         placement = local_placement(system) if scheduler.needs_placement else None
         is_compiled(scheduler, scheduler.prepare(system, placement, {}))
-    from nona.simulation.compiled.core import load_core
+    from nona.simulation.compiled.machine.core import load_core
 
     load_core()
     compile_searches()
@@ -59,7 +59,7 @@ def prepare_in_background() -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=Path(__file__).resolve().parents[3],
+        cwd=import_root(),
         start_new_session=True,  # it goes on when we end
     )
     (cache_folder() / _CLAIM).write_text(str(process.pid), encoding="ascii")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.collected import Busy, Collected, busy_shares
-from nona.simulation.compiled.arrays import Arrays, Records, State
-from nona.simulation.compiled.core import Core
-from nona.simulation.records import MessageInterval, RawRun, TaskInterval
-from nona.simulation.shared_link import pending_s
+from nona.simulation.compiled.machine.core import Core
+from nona.simulation.compiled.memory.arrays import Arrays, Records, State
+from nona.simulation.records.collected import Busy, Collected, busy_shares
+from nona.simulation.records.run import MessageInterval, RawRun, TaskInterval
+from nona.simulation.reference.shared_link import pending_s
 
 _Both = NDArray[np.float64]  # busy seconds, service done
 

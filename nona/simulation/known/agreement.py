@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from nona.simulation.intervals import Interval, mean_interval
 from nona.simulation.known.parts import Expected, KnownSystem
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.simulation.run import Progress, RunOptions, simulate_run
+from nona.simulation.statistics.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from nona.placement.result.placement import Placement
 from nona.placement.waits.queueing import fifo_wait_s
 from nona.schedulers.base import Prepared
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
+from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.known.parts import KnownSystem, exactly, query_of, run_length, system_of
 from nona.system import System
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.intervals import mean_interval
-from nona.simulation.measured import Measured
-from nona.simulation.ratio import Ratio, paired_ratio
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions, simulate_run
+from nona.simulation.statistics.intervals import mean_interval
+from nona.simulation.statistics.measured import Measured
+from nona.simulation.statistics.ratio import Ratio, paired_ratio
 from nona.system import System
 
 PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1

@@ -13,9 +13,9 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.contest import Answer, Contest, Effort, Entrant, Question
 from nona.study.decisions.workloads import Workload, cell_scenario
+from nona.study.placing.rehearsal import rehearsed
 from nona.study.preparation import Study, prepare
-from nona.study.rehearsal import rehearsed
-from nona.study.run import place, steady_spread
+from nona.study.simulating.run import place, steady_spread
 
 BLIND = ("nona", "local", "spread", "expert")  # see no queue
 AWARE = ("nona-live", "least-loaded", "nona-d2", "jsq-d", "opportunistic", "spark-fair")

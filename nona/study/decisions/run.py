@@ -16,8 +16,8 @@ from nona.study.decisions.measure import AWARE, BLIND, Size
 from nona.study.decisions.tasks import Cells, Task
 from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
 from nona.study.paper.stored import rounded
-from nona.study.parallel import run_pieces
 from nona.study.provenance import now_text
+from nona.study.simulating.parallel import run_pieces
 
 DIGITS = 5
 TWINS = frozenset(  # another network of the same family is run

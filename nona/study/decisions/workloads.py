@@ -8,9 +8,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from nona.samples import description, manifest, workflows
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.sources.samples import description, manifest, workflows
 from nona.study.decisions.cells import Cell
 from nona.study.networks import NETWORKS
 from nona.study.preparation import prepare

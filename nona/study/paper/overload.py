@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from nona.report.sweeps.report import REFERENCE
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.records import Records
+from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 from nona.study.preparation import prepare
-from nona.study.run import chosen_schedulers, place
+from nona.study.simulating.run import chosen_schedulers, place
 from nona.system import System
 
 OVERLOAD = 0.95  # of the link, taken by others: beyond the edge of every scheduler that spreads

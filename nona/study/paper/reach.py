@@ -22,11 +22,11 @@ from nona.placement.fixed.presets import idle_presets, place_fixed
 from nona.placement.formula.prediction import predict
 from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.result.prediction import Prediction
-from nona.scenario import Scenario
-from nona.sources import Sources
-from nona.study.numbers import LINK, with_value
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare
-from nona.study.run import place
+from nona.study.simulating.run import place
+from nona.study.sweeps.numbers import LINK, with_value
 from nona.system import System
 
 Queries = Sequence[Sequence[SubGraphPlacement]]

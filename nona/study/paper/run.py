@@ -11,16 +11,17 @@ from typing import Any
 from nona import __version__
 from nona.errors import SimulationError
 from nona.report.sweeps.report import sweep_report
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
-from nona.sources import Sources
-from nona.study.curves import SweepSettings, curves
-from nona.study.numbers import COMPUTE, LINK, number_named, with_value
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.study.paper.overload import OVERLOAD, growth
 from nona.study.paper.reach import reach
 from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
+from nona.study.sweeps.curves import curves
+from nona.study.sweeps.numbers import COMPUTE, LINK, number_named, with_value
+from nona.study.sweeps.settings import SweepSettings
 
 SCENARIO = "five_models_80_servers"
 CLAIM = 350.0  # "outperforms state-of-the-art schedulers by up to 350x", abstract of the paper

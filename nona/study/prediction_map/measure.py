@@ -9,10 +9,10 @@ from typing import Any
 from nona.placement.formula.prediction import predict
 from nona.placement.response import Response, predict_response
 from nona.schedulers.registry import get_scheduler
-from nona.schedulers.tables import build_tables
-from nona.simulation.records import Records
+from nona.schedulers.sampling.tables import build_tables
+from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.statistics import SchedulerSummary, summarize
+from nona.simulation.statistics.summary import SchedulerSummary, summarize
 from nona.study.prediction_map.points import Placed, splits
 from nona.system import System
 

@@ -14,7 +14,7 @@ from nona.placement.formula.prediction import predict
 from nona.placement.result.configuration import Queries
 from nona.placement.sampled.starts import blend
 from nona.study.networks import NETWORKS
-from nona.study.placing import place_system
+from nona.study.placing.place import place_system
 from nona.study.prediction_map.systems import BURSTS
 from nona.system import Stream, System
 

@@ -9,12 +9,12 @@ from types import MappingProxyType
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.workloads import cell_scenario, workload_table
-from nona.study.numbers import with_value
 from nona.study.preparation import prepare
+from nona.study.sweeps.numbers import with_value
 from nona.system import Arrivals, System
 
 SCENARIOS = (

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.errors import ScenarioError
-from nona.scenario import Scenario
-from nona.serverless.metrics import ServerlessSummary
-from nona.serverless.system import ServerlessSystem
-from nona.simulation.intervals import Interval
-from nona.sources import Sources
-from nona.study.numbers import with_value
+from nona.scenario.schema import Scenario
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.metrics import ServerlessSummary
+from nona.simulation.statistics.intervals import Interval
+from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.sweeps.numbers import with_value
 
 Verdict = Literal["keeps", "misses", "open"]
 MOST = 256

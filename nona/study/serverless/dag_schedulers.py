@@ -22,14 +22,14 @@ from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.geometry import board
 from nona.report.plain import interval_bounds, number
-from nona.scenario import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
-from nona.serverless.system import ServerlessSystem
-from nona.simulation.intervals import mean_interval
-from nona.simulation.statistics import JctSummary, SchedulerSummary
-from nona.sources import Sources
+from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
+from nona.serverless.model.system import ServerlessSystem
+from nona.simulation.statistics.intervals import mean_interval
+from nona.simulation.statistics.summary import JctSummary, SchedulerSummary
+from nona.sources.lookup import Sources
 from nona.study.preparation import prepare
-from nona.study.run import SimulationProgress, SimulationResult, simulate
 from nona.study.serverless.preparation import prepare_serverless
+from nona.study.simulating.run import SimulationProgress, SimulationResult, simulate
 
 BATCH = 1
 _NO_SOURCES = Sources()

@@ -7,10 +7,10 @@ from itertools import count
 
 from nona.errors import GraphError
 from nona.graph.model import ANY_DEVICE, Operator
-from nona.scenario_serverless import FunctionSpec, ServerlessSpec
-from nona.serverless.catalogue import shipped_function
-from nona.serverless.configuration import Configuration
-from nona.serverless.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
+from nona.scenario.serverless import FunctionSpec, ServerlessSpec
+from nona.serverless.model.catalogue import shipped_function
+from nona.serverless.model.configuration import Configuration
+from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
 
 DEFAULT_COLD_START_S = 5.0
 

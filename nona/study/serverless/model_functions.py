@@ -23,9 +23,9 @@ from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.geometry import board
 from nona.placement.coarsening.steps import base_rule
-from nona.scenario_serverless import ServerlessSpec, TransferSpec
-from nona.serverless.configuration import Configuration, ConfigurationSpace
-from nona.serverless.function import Function, TableTimes
+from nona.scenario.serverless import ServerlessSpec, TransferSpec
+from nona.serverless.model.configuration import Configuration, ConfigurationSpace
+from nona.serverless.model.function import Function, TableTimes
 from nona.study.serverless.functions import DEFAULT_COLD_START_S
 
 PARTS_WITHOUT_MIG = 7

@@ -12,13 +12,13 @@ from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.geometry import board
 from nona.hardware.mig import parse_layout
-from nona.scenario import Scenario, ServerGroupSpec, WorkloadRow
-from nona.scenario_serverless import ServerlessSpec
-from nona.serverless.application import Application
-from nona.serverless.configuration import ConfigurationSpace, grid
-from nona.serverless.function import Function
-from nona.serverless.system import Invoker, ServerlessSystem
-from nona.sources import Sources
+from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.serverless import ServerlessSpec
+from nona.serverless.model.application import Application
+from nona.serverless.model.configuration import ConfigurationSpace, grid
+from nona.serverless.model.function import Function
+from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.sources.lookup import Sources
 from nona.study.preparation import arrivals_of
 from nona.study.serverless.functions import FunctionBook
 from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages

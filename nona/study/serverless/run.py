@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from nona.report.serverless.report import serverless_report
-from nona.scenario import Scenario
-from nona.scenario_serverless import ServerlessSpec
-from nona.serverless.checks import checks_of
+from nona.scenario.schema import Scenario
+from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.engine.run import RunOptions, ServerlessProgress
-from nona.serverless.metrics import ServerlessSummary, summarise
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.oracle import HOW
 from nona.serverless.oracle import oracle as bound_of
+from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Policy
-from nona.serverless.records import ServerlessRecords
+from nona.serverless.records.checks import checks_of
+from nona.serverless.records.metrics import ServerlessSummary, summarise
+from nona.serverless.records.run import ServerlessRecords
 from nona.serverless.replications import run_policies
-from nona.serverless.system import ServerlessSystem
-from nona.sources import Sources
-from nona.study.numbers import with_value
+from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
+from nona.study.sweeps.numbers import with_value
 
 _NO_SOURCES = Sources()
 CURVE = 20

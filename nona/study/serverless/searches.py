@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Planner
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.policy import Ask, Place, Plan, Planner
-from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
 
 EVERY_SEARCH: Mapping[str, Any] = {"slack_resolution": 0.0}  # nothing is looked up

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 

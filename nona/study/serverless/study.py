@@ -14,11 +14,10 @@ from typing import Any
 from nona import __version__
 from nona.errors import SimulationError
 from nona.report.serverless.report import serverless_report
-from nona.samples import scenario_path
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
-from nona.study.numbers import with_value
+from nona.sources.samples import scenario_path
 from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
 from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
@@ -28,6 +27,7 @@ from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.sharing import MODES
 from nona.study.serverless.tasks import Done, Task, run_tasks
+from nona.study.sweeps.numbers import with_value
 
 SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "aquatope")

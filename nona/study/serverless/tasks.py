@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
-from nona.serverless.measured_run import RunMeasures, measure
-from nona.serverless.metrics import ServerlessSummary, summarise
 from nona.serverless.policies.registry import get_policy
-from nona.simulation.pool import Key
-from nona.simulation.workers import ProcessPool
+from nona.serverless.records.measured import RunMeasures, measure
+from nona.serverless.records.metrics import ServerlessSummary, summarise
+from nona.simulation.experiments.pool import Key
+from nona.simulation.experiments.workers import ProcessPool
 from nona.study.serverless.preparation import prepare_serverless
 
 

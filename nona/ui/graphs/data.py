@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.graph.blocks import Block, BlockGraph, Cut, Modules, block_graph
 from nona.graph.dag import Dag
-from nona.ui.graphs.layout import Layout
+from nona.graph.structure.blocks import Block, BlockGraph, Cut, Modules, block_graph
+from nona.ui.loaded.layout import Layout
 from nona.ui.widgets.dagview.dagview import SEQUENTIAL, STEPS, Edge, Merge, Mode, Node, view_data
 from nona.units import format_size, format_time
 

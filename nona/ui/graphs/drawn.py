@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from nona.graph.blocks import BlockGraph, Cut, Modules
+from nona.graph.structure.blocks import BlockGraph, Cut, Modules
 from nona.ui.graphs.data import EXPANDED, Facts, block_ids, drawn_graph, enclosing, graph_data
 from nona.ui.graphs.facts import operator_facts, operator_modules, task_facts, task_modules
-from nona.ui.models.loading import Loaded, layouts_of
-from nona.ui.models.shelf import fetch
+from nona.ui.loaded.loading import Loaded, layouts_of
+from nona.ui.loaded.shelf import fetch
 from nona.ui.session.state import AppState
 from nona.ui.widgets.dagview.dagview import Merge, Seen, asked, dag_view
 

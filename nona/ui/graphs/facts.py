@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from nona.contraction.contracted import ContractedGraph
 from nona.decomposition.subgraph import Decomposition
-from nona.graph.blocks import Modules, modules
 from nona.graph.dag import Dag
-from nona.graph.scopes import (
+from nona.graph.structure.blocks import Modules, modules
+from nona.graph.structure.scopes import (
     MOST_PARTS,
     Path,
     chain_paths,
@@ -18,7 +18,7 @@ from nona.graph.scopes import (
     with_few_parts,
 )
 from nona.ui.graphs.data import Facts
-from nona.ui.models.loading import Loaded
+from nona.ui.loaded.loading import Loaded
 from nona.ui.widgets.dagview.dagview import Merge
 from nona.units import format_count, format_size, format_time
 

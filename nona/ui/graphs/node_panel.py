@@ -10,7 +10,7 @@ import streamlit as st
 from nona.cost.costed import OperatorCost
 from nona.graph.model import AttributeValue, ModelGraph, Operator, Tensor
 from nona.ui.graphs.drawn import pick
-from nona.ui.models.loading import Loaded
+from nona.ui.loaded.loading import Loaded
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tiles import tiles

@@ -8,8 +8,8 @@ from nona.report.inputs.coarsening import Glued
 from nona.ui.graphs.drawn import boxes, drawn, members_of, operators_of, played, tasks_of
 from nona.ui.graphs.facts import PLAYED, merges, part_of, playable_modules
 from nona.ui.graphs.node_panel import block_panel, operator_panel, task_panel
-from nona.ui.models.loading import Loaded
-from nona.ui.models.shelf import fetch
+from nona.ui.loaded.loading import Loaded
+from nona.ui.loaded.shelf import fetch
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 

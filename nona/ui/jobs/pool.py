@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
+
+from nona import import_root
 
 JOBS_EACH = 100
 MOST_BYTES = 1 << 30
@@ -161,12 +162,12 @@ class WorkerPool:
 
 def _spawn() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nona.ui.jobs.worker"],
+        [sys.executable, "-m", "nona.ui.worker.process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         encoding="utf-8",
-        cwd=Path(__file__).resolve().parents[3],
+        cwd=import_root(),
         start_new_session=True,  # a group of its own, so that its own children end with it
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nona.scenario import Scenario
+from nona.scenario.schema import Scenario
 
 SAME_MOVE_S = 2.0
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import ScenarioError
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
 
 PARAMETER = "s"
 LONGEST = 8000  # characters; browsers and chat programs begin to cut beyond
@@ -38,7 +38,7 @@ class Shared:
 def pack(shared: Shared) -> str:
     """The text for an address, however long; equal content gives equal text.
 
-    >>> from nona.scenario_file import parse_scenario
+    >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"
     >>> scenario = parse_scenario(text)
     >>> unpack(pack(Shared(scenario, {"zoom": 2}))) == Shared(scenario, {"zoom": 2})

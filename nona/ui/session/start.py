@@ -6,10 +6,10 @@ import os
 from pathlib import Path, PurePath
 
 from nona.errors import NonaError
-from nona.samples import sample_names
-from nona.scenario import Scenario
-from nona.scenario_file import load_scenario
-from nona.sources import Sources
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.sources.samples import sample_names
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads, safe_name
 

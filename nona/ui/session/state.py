@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import NonaError, ScenarioError
-from nona.scenario import Scenario
-from nona.scenario_file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.schema import Scenario
 from nona.ui.session.history import History, Moment
+from nona.ui.session.live import Live
+from nona.ui.session.runs import Runs
 from nona.ui.session.share import Shared
 from nona.ui.session.uploads import Uploads
-from nona.ui.simulation.live import Live
-from nona.ui.simulation.runs import Runs
 
 Path = tuple[str | int, ...]
 OPENED = "opening "

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from nona.errors import GraphError
 from nona.graph.readers import MAX_BYTES
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 
 MAX_FILES = 100
 _UNSAFE = re.compile(r"[^\w.+ -]+")

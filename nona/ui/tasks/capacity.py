@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nona.report.capacity import capacity_report
-from nona.sources import Sources
+from nona.report.capacity.report import capacity_report
+from nona.sources.lookup import Sources
 from nona.study import Study
 from nona.study.capacity import MOST, cheapest, fewest_servers
 from nona.ui.jobs.desk import Desk

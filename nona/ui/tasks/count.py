@@ -11,8 +11,8 @@ from nona.cost.options import CostOptions
 from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario_file import scenario_from_mapping
-from nona.sources import Sources
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.lookup import Sources
 from nona.study import PreparedModel, prepare_model
 from nona.ui.jobs.desk import Desk
 

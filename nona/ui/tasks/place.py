@@ -8,14 +8,14 @@ from typing import Any
 
 from nona import study
 from nona.placement.result.placement import Placement
-from nona.report.placements.working import working
+from nona.report.placements.working.whole import working
 from nona.report.plain import plain
 from nona.study import Study
 from nona.study.congestion import congestion_curve
 from nona.study.outcome import placement_outcome
+from nona.study.placing.search_steps import SearchSteps
 from nona.study.provenance import now_text
-from nona.study.run import Comparison, compare
-from nona.study.search_steps import SearchSteps
+from nona.study.simulating.run import Comparison, compare
 from nona.ui.jobs.desk import Desk
 
 READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
@@ -24,7 +24,7 @@ READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by the
 class _Search:
     """Tells of every better placement while the search goes on.
 
-    The job's ``live`` holds the ``steps`` (of :class:`~nona.study.search_steps.Step`), its ``best``
+    The job's ``live`` holds the ``steps`` (of :class:`~nona.study.placing.search_steps.Step`), its ``best``
     everything that the page shows of the best so far: what is left when the job is cancelled.
     """
 

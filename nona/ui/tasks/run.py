@@ -9,8 +9,8 @@ from typing import Any
 from nona import study
 from nona.errors import JobError
 from nona.report.plain import plain
-from nona.scenario_file import scenario_from_mapping
-from nona.sources import Sources
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.lookup import Sources
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.answer import answer
 from nona.ui.tasks.capacity import find_capacity

@@ -13,10 +13,10 @@ from nona.report.plain import plain
 from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.nodes import nodes_report
 from nona.report.serverless.stories import story_rows
-from nona.scenario import Scenario
-from nona.scenario_file import scenario_from_mapping
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 from nona.study import SimulationProgress
 from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers

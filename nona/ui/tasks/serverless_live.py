@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.records import Snapshot
-from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.records.run import Snapshot
 
 MOST_POINTS = 60  # of a policy's curve
 

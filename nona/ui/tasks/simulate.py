@@ -10,11 +10,11 @@ from typing import Any
 
 from nona import study
 from nona.report.plain import plain
-from nona.report.simulations.baseline import replication_means
-from nona.report.simulations.live_series import LiveSeries
+from nona.report.simulations.compared.baseline import replication_means
+from nona.report.simulations.live.series import LiveSeries
 from nona.report.simulations.sureness import idle_bound_s
 from nona.simulation.engines import AUTO, engine_named
-from nona.simulation.warmup import PILOT_FIRST, run_name
+from nona.simulation.statistics.warmup import PILOT_FIRST, run_name
 from nona.study import Study
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
@@ -30,7 +30,7 @@ FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 class _Watch:
     """Takes in progress, and tells of it every now and then.
 
-    The job's ``live`` holds ``series`` (of :class:`~nona.report.simulations.live_series.LiveSeries`), ``slo``
+    The job's ``live`` holds ``series`` (of :class:`~nona.report.simulations.live.series.LiveSeries`), ``slo``
     (label and seconds of each class with one), ``schedulers`` (their order), ``jobs`` done ``of`` all
     (``None`` where that depends on a precision), ``now``: who runs.
     """

@@ -8,9 +8,9 @@ from typing import Any
 from nona import study
 from nona.report.plain import plain
 from nona.report.simulations.network_story import story_headline, story_point
-from nona.samples import scenario_path
-from nona.scenario_file import load_scenario
+from nona.scenario.file import load_scenario
 from nona.simulation.engines import AUTO, engine_named
+from nona.sources.samples import scenario_path
 from nona.study.network_story import network_story, paying_limit
 from nona.ui.jobs.desk import Desk
 

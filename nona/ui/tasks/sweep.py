@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from nona.report.plain import plain
 from nona.report.sweeps.report import Curves, sweep_report
+from nona.scenario.schema import Scenario
 from nona.simulation.engines import AUTO, engine_named
-from nona.sources import Sources
+from nona.sources.lookup import Sources
 from nona.study import Study
-from nona.study.curves import curves
+from nona.study.sweeps.curves import curves
+from nona.study.sweeps.numbers import number_named
+from nona.study.sweeps.settings import SweepSettings
 from nona.ui.jobs.desk import Desk
-from nona.ui.sweep.settings import from_plain
 
 TELL_EVERY_S = 0.8
 TEXTS = {
@@ -52,3 +55,20 @@ def sweep_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict
             desk.emit({"fraction": told.fraction, "text": TEXTS[told.stage], "live": live})
     report = {} if told is None else sweep_report(told)
     return report | {"settings": spec["sweep"]}
+
+
+def to_plain(settings: SweepSettings) -> dict[str, Any]:
+    """The settings as a job takes them."""
+    return asdict(settings) | {"number": settings.number.key}
+
+
+def from_plain(scenario: Scenario, data: Mapping[str, Any]) -> SweepSettings:
+    """The settings that :func:`to_plain` wrote; raises when the scenario has no such number."""
+    return SweepSettings(
+        number_named(scenario, str(data["number"])),
+        tuple(float(v) for v in data["values"]),
+        tuple(str(n) for n in data["schedulers"]),
+        int(data["jobs"]),
+        int(data["replications"]),
+        bool(data["edges"]),
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.ui.graphs.layout import NODE_HEIGHT, NODE_WIDTH, Layout
+from nona.ui.loaded.layout import NODE_HEIGHT, NODE_WIDTH, Layout
 from nona.ui.widgets.component import declare
 
 # One script, in this order: the parts know each other by their names alone.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.simulations.live_series import LOWEST_S, PER_OCTAVE
-from nona.report.simulations.live_text import live_alts, live_titles
+from nona.report.simulations.live.series import LOWEST_S, PER_OCTAVE
+from nona.report.simulations.live.text import live_alts, live_titles
 from nona.ui.widgets.component import declare
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module

@@ -1,0 +1,217 @@
+"""The commands that take a model or a scenario: call the study, print a table or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nona import app_root, study
+from nona.cli import capacity as capacity_command
+from nona.cli import contract as contract_command
+from nona.cli import serverless as serverless_command
+from nona.cli import sweep as sweep_command
+from nona.cost.costing import CostOptions
+from nona.errors import NonaError, ScenarioError
+from nona.hardware.executor import executor_class
+from nona.placement.solver.registry import SOLVERS
+from nona.report.html.report import placement_html, simulation_html
+from nona.report.inputs.models import inspection
+from nona.report.placements.certificate_text import is_sampled
+from nona.report.placements.report import placement_report
+from nona.report.placements.response_text import response_lines
+from nona.report.placements.terminal import placement_text
+from nona.report.plain import plain
+from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.report import simulation_report
+from nona.report.simulations.text import simulation_text
+from nona.report.text import contraction_text, inspection_text
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
+from nona.simulation.statistics.warmup import run_name
+from nona.sources import samples
+from nona.sources.lookup import Sources
+from nona.study.exports import check_places, write_records, write_text, write_trace
+from nona.study.outcome import TIMELINE_JOBS, placement_outcome, simulation_outcome
+from nona.study.provenance import now_text
+from nona.study.response import response_of
+
+START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
+
+
+def app(arguments: argparse.Namespace) -> None:
+    """Serve the browser app until interrupted, new sessions with the scenario given."""
+    environment = dict(os.environ)
+    if arguments.scenario:
+        scenario, sources = _scenario(arguments.scenario)
+        sources.check(scenario)
+        environment[START_WITH] = str(_scenario_path(arguments.scenario).resolve())
+    command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
+    command += ["--server.port", str(arguments.port)]
+    command += ["--server.headless", "true" if arguments.no_browser else "false"]
+    command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
+    subprocess.run(command, check=False, env=environment)
+
+
+def inspect(arguments: argparse.Namespace) -> None:
+    """Figures of one model on one device."""
+    prepared = _prepare_model(arguments)
+    report = inspection(prepared.costed[0])
+    _emit(arguments, report, inspection_text)
+
+
+def contract(arguments: argparse.Namespace) -> None:
+    """Tasks, steps and sub-graphs of one model, and which tasks stay together."""
+    prepared = _prepare_model(arguments, arguments.rule)
+    _emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
+
+
+def place(arguments: argparse.Namespace) -> None:
+    """Solve the placement of a scenario."""
+    if arguments.solver not in SOLVERS:
+        raise NonaError(f"Solver {arguments.solver!r} is not known; choose from {', '.join(SOLVERS)}.")
+    check_places(arguments.html)
+    scenario, sources = _scenario(arguments.scenario)
+    if arguments.objective:
+        scenario = study.with_value(scenario, "objective", arguments.objective)
+    prepared = study.prepare(scenario, sources)
+    placement = study.place(prepared, solver=arguments.solver)
+    report = placement_report(prepared.system, placement, prepared.scenario.labels)
+    report["response"] = response_of(prepared, placement)
+    if arguments.html:
+        write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
+    _emit(arguments, report, _placement_lines)
+
+
+def _placement_lines(report: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [placement_text(report), *response_lines(plain(report["response"]), not is_sampled(report))]
+    )
+
+
+def simulate(arguments: argparse.Namespace) -> None:
+    """Simulate a scenario."""
+    serverless_command.refuse_policies(arguments.scheduler)
+    scenario, sources = _scenario(arguments.scenario)
+    scenario = _overridden(scenario, arguments)
+    check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
+    check_places(arguments.records, arguments.html, arguments.trace)
+    prepared = study.prepare(scenario, sources)
+    result = study.simulate(
+        prepared,
+        engine=arguments.engine,
+        workers=arguments.workers,
+        dask=arguments.dask,
+        timeline_jobs=TIMELINE_JOBS if arguments.trace else 0,
+        on_progress=_Progress(sys.stderr),
+    )
+    if arguments.records:
+        write_records(arguments.records, result.records, scenario.labels)
+    if arguments.trace:
+        write_trace(arguments.trace, prepared, result.records)
+    if arguments.html:
+        write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    slo_s = [q.slo_s for q in prepared.system.queries]
+    found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
+    _emit(arguments, report | {"baseline": arguments.baseline, "differences": found}, simulation_text)
+
+
+def sweep(arguments: argparse.Namespace) -> None:
+    """Sweep one number of a scenario."""
+    sweep_command.sweep(arguments, *_scenario(arguments.scenario))
+
+
+def capacity(arguments: argparse.Namespace) -> None:
+    """The fewest servers that keep the SLOs."""
+    scenario, sources = _scenario(arguments.scenario)
+    if arguments.objective:
+        scenario = study.with_value(scenario, "objective", arguments.objective)
+    capacity_command.capacity(arguments, scenario, sources)
+
+
+def serverless(arguments: argparse.Namespace) -> None:
+    """Simulate a serverless scenario."""
+    serverless_command.serverless(arguments, *_scenario(arguments.scenario))
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """Time a model's operators on this machine."""
+    from nona.cost.measuring.measure import measure_model  # needs the extra `measure`
+
+    path = samples.sample_path(arguments.model) or Path(arguments.model)
+    result = measure_model(path, arguments.output, threads=arguments.threads, symbols=_symbols(arguments))
+    print(result, file=sys.stderr)
+
+
+class _Progress:
+    """Writes progress to a terminal, on one line that is rewritten."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream if stream.isatty() else None
+
+    def __call__(self, progress: study.SimulationProgress) -> None:
+        if self.stream:
+            end = "\n" if progress.fraction >= 1 else ""
+            text = f"{progress.scheduler}, {run_name(progress.replication)}"
+            print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
+
+
+def _prepare_model(arguments: argparse.Namespace, rule: str = "poset") -> study.PreparedModel:
+    graph = Sources(Path()).model(arguments.model, _symbols(arguments))
+    options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
+    return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
+
+
+def _symbols(arguments: argparse.Namespace) -> dict[str, int]:
+    symbols = {}
+    for entry in arguments.symbol:
+        name, _, size = entry.partition("=")
+        if not (name and size.isdigit() and int(size) > 0):
+            raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, as batch=8.")
+        symbols[name] = int(size)
+    return symbols
+
+
+def _scenario(name: str) -> tuple[Scenario, Sources]:
+    path = _scenario_path(name)
+    return load_scenario(path), Sources(path.parent)
+
+
+def _scenario_path(name: str) -> Path:
+    if name in samples.scenario_names():
+        return samples.scenario_path(name)
+    path = Path(name)
+    if not path.is_file() and path.suffix == "":
+        raise ScenarioError(
+            [
+                f"Scenario {name!r}: no such file or shipped scenario; choose one of "
+                f"{', '.join(samples.scenario_names())}, or name a file."
+            ]
+        )
+    return path
+
+
+def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
+    """The scenario with what the command line sets in its place, validated again."""
+    data = scenario_to_mapping(scenario)
+    simulation = dict(data.get("simulation", {}))
+    for key in ("jobs", "replications", "warmup", "precision", "max_replications"):
+        if getattr(arguments, key) is not None:
+            simulation[key] = getattr(arguments, key)
+    data["simulation"] = simulation
+    if arguments.seed is not None:
+        data["seed"] = arguments.seed
+    if arguments.scheduler:
+        own = {s.name: s.options for s in scenario.schedulers}
+        data["schedulers"] = [{"name": n, "options": own.get(n, {})} for n in arguments.scheduler]
+    return scenario_from_mapping(data)
+
+
+def _emit(arguments: argparse.Namespace, report: Mapping[str, Any], text: Any) -> None:
+    print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))

@@ -1,0 +1,74 @@
+"""``nona capacity``: the fewest servers, or the cheapest, that keep the SLOs by prediction."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from nona.cli.values import share
+from nona.errors import NonaError
+from nona.report.capacity.report import capacity_report, capacity_text
+from nona.report.plain import plain
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.study.capacity import MOST, cheapest, fewest_servers, with_gpu
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``nona capacity``."""
+    parser.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
+    parser.add_argument("--hit", default="99%", metavar="SHARE", help="of the SLOs, to keep (default 99%%)")
+    parser.add_argument(
+        "--group", type=int, default=0, help="which entry of cluster.servers grows (default 0)"
+    )
+    parser.add_argument(
+        "--gpu", action="append", metavar="D", help="try this device there; repeat for several"
+    )
+    parser.add_argument(
+        "--price", action="append", default=[], metavar="D=NUMBER", help="price of one GPU, for the cheapest"
+    )
+    parser.add_argument("--most", type=int, default=MOST, help=f"servers to try at most (default {MOST})")
+    parser.add_argument("--objective", help="of the placement, in place of the scenario's: as nona place")
+    parser.add_argument("--simulate", action="store_true", help="simulate what was found, and one fewer")
+
+
+def capacity(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
+    """Find the fewest servers for each device, and print them or JSON."""
+    hit, prices = share("--hit", arguments.hit), _prices(arguments.price)
+    if arguments.most < 1:
+        raise NonaError(f"--most {arguments.most} must be at least 1; give a larger number.")
+    if not 0 <= arguments.group < len(scenario.cluster.servers):
+        raise NonaError(
+            f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
+        )
+    own = scenario.cluster.servers[arguments.group].gpu
+    found = [
+        fewest_servers(
+            scenario if gpu == own else with_gpu(scenario, arguments.group, gpu),
+            sources,
+            1 - hit,
+            group=arguments.group,
+            most=arguments.most,
+            prices=prices or None,
+            simulated=arguments.simulate,
+        )
+        for gpu in dict.fromkeys(arguments.gpu or [own])
+    ]
+    report: dict[str, Any] = plain(
+        capacity_report(found, cheapest(found), hit, arguments.group, arguments.most)
+    )
+    print(json.dumps(report, allow_nan=False) if arguments.json else capacity_text(report))
+
+
+def _prices(entries: list[str]) -> dict[str, float]:
+    found = {}
+    for entry in entries:
+        name, _, price = entry.partition("=")
+        try:
+            found[name] = float(price)
+        except ValueError:
+            found[name] = -1.0
+        if not name or not found[name] >= 0:
+            raise NonaError(f"--price {entry!r} must be DEVICE=NUMBER, at least 0, as t4=0.35.")
+    return found

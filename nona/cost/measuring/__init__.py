@@ -1,0 +1,1 @@
+"""``nona measure``: the operators of a model timed on this machine."""

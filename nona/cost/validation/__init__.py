@@ -1,0 +1,1 @@
+"""The cost formula against published latencies of networks that it was not fitted to."""

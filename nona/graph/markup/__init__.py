@@ -1,0 +1,1 @@
+"""DOT and GraphML: graphs whose attributes are texts."""

@@ -1,0 +1,1 @@
+"""Node-link JSON: the loss-free form of a model graph; every other reader makes one."""

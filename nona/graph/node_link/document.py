@@ -1,0 +1,208 @@
+"""Model graphs as node-link JSON, as NetworkX writes it: the loss-free form, and that of workflows.
+
+A document is ``{"directed": true, "nodes": [...], "edges": [...], "graph": {...}}``.
+
+=========  ==========================================================================================
+nodes      ``id`` (text or whole number); ``kind``; ``compute_ms`` (milliseconds, one number or a map
+           device → number; ``compute_s`` in seconds instead); ``flops``, ``macs``, ``read_bytes``,
+           ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``, ``outputs`` (names of tensors);
+           ``attributes``
+edges      ``source``, ``target``, ``bytes``, ``tensor`` (edges that carry one shared tensor say so with
+           equal names; without a name each edge carries its own); also under the key ``links``
+graph      ``name``, ``format``, ``tensors`` (name → ``bytes``, ``shape``, ``dtype``), ``parameters``,
+           ``static``, ``warnings``, ``symbols``
+=========  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nona.errors import GraphError
+from nona.graph.limits import MAX_EDGES, MAX_OPERATORS, check_count
+from nona.graph.model import ANY_DEVICE, ModelGraph, Operator, Tensor, Work
+from nona.graph.node_link.edges import read_edges
+from nona.graph.node_link.nodes import read_node
+from nona.graph.node_link.tensors import names_of, read_tensors, symbols_of, warnings_of, with_edge_tensors
+from nona.graph.registry import Document
+from nona.graph.structure.order import in_order
+from nona.graph.text import check_name, quote
+
+
+def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Document:
+    """``graph`` as plain data that ``json.dumps`` takes; :func:`from_node_link` gives ``graph`` back.
+
+    Parameters
+    ----------
+    graph
+        Any model graph.
+    work
+        FLOPs and bytes of each operator, in their order; stands in where an operator states none.
+
+    Examples
+    --------
+    >>> from nona.graph.model import Edge
+    >>> g = ModelGraph("two", (Operator("a"), Operator("b")), (Edge("a", "b", "t", 8.0),))
+    >>> from_node_link(to_node_link(g)) == g
+    True
+    """
+    return {
+        "directed": True,
+        "multigraph": True,
+        "graph": {
+            "name": graph.name,
+            "format": graph.source_format,
+            "warnings": list(graph.warnings),
+            "symbols": dict(graph.symbols),
+            "parameters": sorted(graph.parameters),
+            "static": sorted(graph.static),
+            "tensors": {name: _tensor_data(t) for name, t in graph.tensors.items()},
+        },
+        "nodes": [
+            _node_data(o, o.work or (work[i] if work is not None else None))
+            for i, o in enumerate(graph.operators)
+        ],
+        "edges": [
+            {"source": e.source, "target": e.target, "bytes": e.size_bytes, "tensor": e.tensor}
+            for e in graph.edges
+        ],
+    }
+
+
+def from_node_link(
+    document: Mapping[str, object], name: str | None = None, *, source_format: str = "json"
+) -> ModelGraph:
+    """The model graph that a node-link document describes.
+
+    Parameters
+    ----------
+    document
+        Node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
+    name
+        Name of the graph; without it the document's own, or ``"graph"``.
+    source_format
+        What the graph was read from, unless the document says so.
+
+    Raises
+    ------
+    GraphError
+        When the data is not a directed acyclic graph with finite, non-negative numbers; the
+        message names the node, edge or key.
+
+    Examples
+    --------
+    >>> g = from_node_link({"nodes": [{"id": 1, "compute_ms": 3}, {"id": 2}],
+    ...                     "links": [{"source": 1, "target": 2, "bytes": 1000}]})
+    >>> g.operators[0].compute_s, g.edges[0].size_bytes
+    ({'*': 0.003}, 1000.0)
+    """
+    if not isinstance(document, Mapping):
+        raise GraphError(
+            f"Graph {quote(name or 'graph')}: a node-link document is an object with 'nodes' and 'edges', "
+            f"this is {quote(document)}; give such an object."
+        )
+    meta = document.get("graph", {})
+    meta = meta if isinstance(meta, Mapping) else {}
+    own = meta.get("name", document.get("name"))
+    name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
+    nodes, links = _lists(document, name)
+    ignored: dict[str, int] = {}
+    operators = [read_node(node, i, ignored) for i, node in enumerate(nodes)]
+    _check_unique(operators, name)
+    tensors = read_tensors(meta.get("tensors", {}), name)
+    found, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
+    ordered, edges = in_order(operators, found, name)
+    if "tensors" not in meta:
+        ordered, tensors = with_edge_tensors(nodes, ordered, edges)
+    if ignored:
+        notes.append(f"Keys that mean nothing here were passed over: {_counted(ignored)}.")
+    origin = meta.get("format")
+    return ModelGraph(
+        name=name,
+        operators=tuple(ordered),
+        edges=tuple(edges),
+        tensors=tensors,
+        parameters=names_of(meta, "parameters", tensors, name),
+        static=names_of(meta, "static", tensors, name),
+        source_format=check_name(origin, "Format") if isinstance(origin, str) else source_format,
+        warnings=(*warnings_of(meta), *notes),
+        symbols=symbols_of(meta),
+    )
+
+
+def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object], Sequence[object]]:
+    """The nodes and the edges, under either key."""
+    if document.get("directed") is False:
+        raise GraphError(f"Graph {quote(name)}: it is undirected; give a directed graph.")
+    if "edges" in document and "links" in document:
+        raise GraphError(f"Graph {quote(name)}: it has both 'edges' and 'links'; keep one of them.")
+    nodes, links = document.get("nodes"), document.get("edges", document.get("links", []))
+    for key, value in (("nodes", nodes), ("edges", links)):
+        if not isinstance(value, list | tuple):
+            state = "is missing" if value is None else f"is {quote(value)}"
+            raise GraphError(f"Graph {quote(name)}: '{key}' {state}; give a list of objects.")
+    if not (isinstance(nodes, list | tuple) and isinstance(links, list | tuple)):
+        raise GraphError(f"Graph {quote(name)}: nodes and edges must be lists.")  # for the type checker
+    if not nodes:
+        raise GraphError(f"Graph {quote(name)}: it has no operators; give a file with at least one.")
+    check_count(len(nodes), MAX_OPERATORS, "operators", name)
+    check_count(len(links), MAX_EDGES, "edges", name)
+    return nodes, links
+
+
+def _check_unique(operators: Sequence[Operator], name: str) -> None:
+    seen: set[str] = set()
+    for operator in operators:
+        if operator.id in seen:
+            raise GraphError(
+                f"Graph {quote(name)}: node {quote(operator.id)} stands twice; give every node its own id."
+            )
+        seen.add(operator.id)
+
+
+def _counted(ignored: Mapping[str, int]) -> str:
+    rows = sorted(ignored.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{quote(k, 30)} (×{n})" for k, n in rows[:8]) + (" and more" if rows[8:] else "")
+
+
+def _tensor_data(tensor: Tensor) -> dict[str, object]:
+    data: dict[str, object] = {"bytes": tensor.size_bytes, "dtype": tensor.dtype}
+    if tensor.shape is not None:
+        data["shape"] = list(tensor.shape)
+    return data
+
+
+def _node_data(operator: Operator, work: Work | None) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "id": operator.id,
+        "kind": operator.kind,
+        "inputs": list(operator.inputs),
+        "outputs": list(operator.outputs),
+    }
+    if operator.attributes:
+        data["attributes"] = {
+            k: list(v) if isinstance(v, tuple) else v for k, v in operator.attributes.items()
+        }
+    if operator.scope:
+        data["scope"] = operator.scope
+    if operator.compute_s is not None:
+        key, times = _times(operator.compute_s)
+        data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) else times
+    if work is not None:
+        data |= {
+            "flops": work.flops,
+            "macs": work.macs,
+            "read_bytes": work.read_bytes,
+            "write_bytes": work.write_bytes,
+            "weight_bytes": work.weight_bytes,
+        }
+    return data
+
+
+def _times(compute_s: Mapping[str, float]) -> tuple[str, dict[str, float]]:
+    """Times in milliseconds where each comes back exactly, else in seconds."""
+    rounded = {d: float(f"{t * 1e3:.15g}") for d, t in compute_s.items()}
+    if all(rounded[d] / 1e3 == t for d, t in compute_s.items()):
+        return "compute_ms", rounded
+    return "compute_s", dict(compute_s)

@@ -1,0 +1,1 @@
+"""ONNX files: types, shapes, names, control flow, and the reader that puts them together."""

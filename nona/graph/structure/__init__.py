@@ -1,0 +1,1 @@
+"""Algorithms on directed graphs: order, knots, reduction, blocks of modules."""

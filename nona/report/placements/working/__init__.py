@@ -1,0 +1,1 @@
+"""Show the working: every formula of a prediction with its numbers."""

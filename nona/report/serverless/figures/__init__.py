@@ -1,0 +1,1 @@
+"""Figures of serverless runs and of their study."""

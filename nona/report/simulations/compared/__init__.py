@@ -1,0 +1,1 @@
+"""A run beside the one before it: what changed in the scenario and in the results."""

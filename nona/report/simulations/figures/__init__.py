@@ -1,0 +1,1 @@
+"""Figures of a simulation: over time, side by side, Gantt charts, parts, certainty."""

@@ -1,0 +1,85 @@
+"""A run beside its baseline: for each scheduler the old value, the new one, and their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from nona.report.figures.compare import ROW, log_axis, rows, scaled, spread_wide, whiskers
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import QUIET, figure, text
+from nona.report.simulations.compared.text import points
+from nona.report.text import interval_text
+from nona.units import format_time
+
+Row = Mapping[str, Any]
+SCALES = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
+AXES = {
+    "jct_s": "mean JCT, ms",
+    "slo_hit_rate": "SLO hit rate, %",
+    "compute": "executors busy, %",
+    "network": "busiest link busy, %",
+}
+
+
+def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> go.Figure:
+    """One row per scheduler: hollow and grey the baseline, in its colour the run, a line between them.
+
+    ``changes`` is that of :func:`~nona.report.simulations.compared.baseline.changes`. A value that is not
+    there, as the mean of an overloaded run, is said in words.
+    """
+    made = figure(74 + ROW * len(changes), legend=False)
+    scale = SCALES[measure]
+    of = {name: row[measure] for name, row in changes.items()}
+    values = [scale * r[k]["mean"] for r in of.values() for k in ("old", "new") if r[k]["mean"] is not None]
+    for name, row in of.items():
+        _add(made, name, row, scale)
+    rows(made, list(of), [_label(r, measure) for r in of.values()])
+    if measure == "jct_s" and spread_wide(values):
+        log_axis(made, values, AXES[measure])
+    else:
+        made.update_xaxes(type="linear", title=AXES[measure], nticks=6, rangemode="tozero")
+    return made
+
+
+def _label(row: Row, measure: str) -> str:
+    """The change in words: what stands below the scheduler's name."""
+    missing = [w for w, k in (("before", "old"), ("now", "new")) if row[k]["mean"] is None]
+    if missing:
+        return f"no value {' and '.join(missing)}"
+    show = format_time if measure == "jct_s" else points
+    sign = "+" if row["change"]["mean"] is not None and row["change"]["mean"] > 0 else ""
+    return sign + interval_text(row["change"], show)
+
+
+def _add(made: go.Figure, name: str, row: Row, scale: float) -> None:
+    style, label = scheduler_style(name), text(name, 24)
+    means = [row[k]["mean"] for k in ("old", "new")]
+    if None not in means:
+        made.add_scatter(
+            x=[scale * m for m in means],
+            y=[label, label],
+            mode="lines",
+            line={"color": style.colour, "width": 2},
+            hoverinfo="skip",
+        )
+    for key, colour, symbol, word in (
+        ("old", QUIET, "circle-open", "baseline"),
+        ("new", style.colour, style.symbol, "this run"),
+    ):
+        mean = row[key]["mean"]
+        if mean is None:
+            made.add_scatter(x=[None], y=[label])
+            continue
+        span = scaled(row[key]["ci95"] or [mean, mean], scale) or []
+        made.add_scatter(
+            x=[scale * mean],
+            y=[label],
+            mode="markers",
+            cliponaxis=False,
+            marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+            error_x=whiskers(scale * mean, span, colour),
+            hovertemplate=f"{label}, {word}: %{{x:.4g}}<extra></extra>",
+        )

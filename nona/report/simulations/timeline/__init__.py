@@ -1,0 +1,1 @@
+"""The timeline of a run in Chrome's trace-event format."""

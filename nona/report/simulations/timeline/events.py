@@ -1,0 +1,178 @@
+"""Trace events of one scheduler's timeline: names, slices, counters, flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nona.simulation.records.run import MessageInterval, TaskInterval, Timeline
+from nona.system import System
+
+Event = dict[str, Any]
+Place = tuple[int, int]
+Interval = TaskInterval | MessageInterval
+
+
+class _Clock:
+    """Nanoseconds from the first event of the timeline, and events' microseconds."""
+
+    def __init__(self, begin_s: float) -> None:
+        self.begin_s = begin_s
+
+    def ns(self, time_s: float) -> int:
+        return round((time_s - self.begin_s) * 1e9)
+
+    def slice(self, start_s: float, end_s: float) -> dict[str, float]:
+        start = self.ns(start_s)
+        return {"ts": start / 1000, "dur": (self.ns(end_s) - start) / 1000}
+
+
+def scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[Event]:
+    """All events of one scheduler; its processes are numbered from ``first_process``: links, then servers."""
+    clock = _Clock(min(t.ready_s for t in timeline.tasks))
+    servers = sorted({int(system.executor_server[t.executor]) for t in timeline.tasks})
+    process = {server: first_process + 1 + i for i, server in enumerate(servers)}
+    tasks = {t: (process[int(system.executor_server[t.executor])], t.executor + 1) for t in timeline.tasks}
+    messages = {m: (first_process, lane) for m, lane in _lanes(timeline.messages, clock)}
+    return [
+        *_names(name, system, process, first_process, tasks, messages),
+        *(_task(t, place, clock, system) for t, place in tasks.items()),
+        *(_message(m, place, clock, system) for m, place in messages.items()),
+        *_waiting_tasks(timeline.tasks, tasks, clock),
+        *_waiting_messages(timeline.messages, first_process, clock, system),
+        *_flows(tasks, messages, clock, system, first_process),
+    ]
+
+
+def _lanes(messages: Sequence[MessageInterval], clock: _Clock) -> Iterator[tuple[MessageInterval, int]]:
+    """Each message with the first thread that is free for it."""
+    free: list[int] = []
+    for m in sorted(messages, key=lambda m: (m.start_s, m.end_s, m.job, m.tensor, m.destination)):
+        start, end = clock.ns(m.start_s), clock.ns(m.end_s)
+        lane = next((i for i, until in enumerate(free) if until <= start), len(free))
+        free[lane : lane + 1] = [end]
+        yield m, lane + 1
+
+
+def _names(
+    name: str,
+    system: System,
+    process: dict[int, int],
+    links: int,
+    tasks: dict[TaskInterval, Place],
+    messages: dict[MessageInterval, Place],
+) -> Iterator[Event]:
+    titles = {links: f"{name} · network", **{pid: f"{name} · server {s}" for s, pid in process.items()}}
+    for pid, title in titles.items():
+        yield _meta("process_name", pid, 0, {"name": title})
+        yield _meta("process_sort_index", pid, 0, {"sort_index": pid})
+    for pid, tid in sorted(set(tasks.values())):
+        kind = system.class_names[int(system.executor_class[tid - 1])]
+        yield _meta("thread_name", pid, tid, {"name": f"executor {tid - 1} · {kind}"})
+    for pid, tid in sorted(set(messages.values())):
+        yield _meta("thread_name", pid, tid, {"name": "messages" if tid == 1 else f"messages, lane {tid}"})
+
+
+def _meta(what: str, pid: int, tid: int, args: dict[str, Any]) -> Event:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}
+
+
+def _task(t: TaskInterval, place: Place, clock: _Clock, system: System) -> Event:
+    query = system.queries[t.query]
+    args = {"job": t.job, "model": query.name, "waited_ms": (t.start_s - t.ready_s) * 1e3}
+    return _slice(query.tasks.task_ids[t.task], "task", place, clock.slice(t.start_s, t.end_s), args)
+
+
+def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) -> Event:
+    query = system.queries[m.query]
+    made_by = query.tasks.task_ids[int(query.tasks.tensor_source[m.tensor])]
+    args = {
+        "job": m.job,
+        "model": query.name,
+        "tensor_of": made_by,
+        "bytes": float(query.tasks.tensor_bytes[m.tensor]),
+        "from_server": m.source,
+        "to_server": m.destination,
+        "waited_ms": (m.start_s - m.request_s) * 1e3,
+        "delivered_us": clock.ns(m.delivered_s) / 1000,
+    }
+    title = f"server {m.source} → {m.destination}"
+    return _slice(title, "message", place, clock.slice(m.start_s, m.end_s), args)
+
+
+def _slice(name: str, kind: str, place: Place, when: dict[str, float], args: dict[str, Any]) -> Event:
+    return {"ph": "X", "name": name, "cat": kind, "pid": place[0], "tid": place[1], **when, "args": args}
+
+
+def _waiting_tasks(
+    intervals: Iterable[TaskInterval], places: dict[TaskInterval, Place], clock: _Clock
+) -> Iterator[Event]:
+    changes: dict[int, list[tuple[int, float]]] = {}
+    for t in intervals:
+        own = changes.setdefault(places[t][0], [])
+        own += [(clock.ns(t.ready_s), 1.0), (clock.ns(t.start_s), -1.0)]
+    for pid, steps in sorted(changes.items()):
+        yield from _counter("tasks waiting", pid, "tasks", steps)
+
+
+def _waiting_messages(
+    intervals: Iterable[MessageInterval], pid: int, clock: _Clock, system: System
+) -> Iterator[Event]:
+    count: list[tuple[int, float]] = []
+    size: list[tuple[int, float]] = []
+    for m in intervals:
+        request, start = clock.ns(m.request_s), clock.ns(m.start_s)
+        nbytes = float(system.queries[m.query].tasks.tensor_bytes[m.tensor])
+        count += [(request, 1.0), (start, -1.0)]
+        size += [(request, nbytes), (start, -nbytes)]
+    yield from _counter("messages waiting", pid, "messages", count)
+    yield from _counter("bytes waiting", pid, "bytes", size)
+
+
+def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) -> Iterator[Event]:
+    """One event for each instant at which the level changes; who waits no time at all is not seen."""
+    at: dict[int, float] = {}
+    for instant, change in steps:
+        at[instant] = at.get(instant, 0.0) + change
+    level, shown = 0.0, 0.0
+    for instant in sorted(at):
+        level += at[instant]
+        level = 0.0 if abs(level) < 1e-6 else level  # sums of large sizes do not cancel exactly
+        if level != shown:
+            shown = level
+            yield {"ph": "C", "name": name, "pid": pid, "ts": instant / 1000, "args": {unit: level}}
+
+
+def _flows(
+    tasks: dict[TaskInterval, Place],
+    messages: dict[MessageInterval, Place],
+    clock: _Clock,
+    system: System,
+    group: int,
+) -> Iterator[Event]:
+    """From the task that makes a tensor to its message, and from there to the tasks that need it."""
+    ran = {(t.job, t.task): t for t in tasks}
+    needs = [_consumers(q.tasks.edge_tensor.tolist(), q.tasks.edge_target.tolist()) for q in system.queries]
+    number = 0
+    for m, place in messages.items():
+        maker = ran.get((m.job, int(system.queries[m.query].tasks.tensor_source[m.tensor])))
+        takers = [ran.get((m.job, target)) for target in needs[m.query].get(m.tensor, ())]
+        there = [t for t in takers if t and int(system.executor_server[t.executor]) == m.destination]
+        pairs: list[tuple[Interval, Place, Interval, Place]] = [(m, place, t, tasks[t]) for t in there]
+        if maker:
+            pairs.insert(0, (maker, tasks[maker], m, place))
+        for begin, begin_place, end, end_place in pairs:
+            number += 1
+            common = {"name": "tensor", "cat": "flow", "id": f"{group}.{number}"}
+            # A nanosecond before its end a slice is still the one that the arrow leaves.
+            left = max(clock.ns(begin.start_s), clock.ns(begin.end_s) - 1) / 1000
+            yield {"ph": "s", **common, "pid": begin_place[0], "tid": begin_place[1], "ts": left}
+            at = clock.ns(end.start_s) / 1000
+            yield {"ph": "f", "bp": "e", **common, "pid": end_place[0], "tid": end_place[1], "ts": at}
+
+
+def _consumers(tensors: Sequence[int], targets: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for tensor, target in zip(tensors, targets, strict=True):
+        found.setdefault(tensor, []).append(target)
+    return found

@@ -1,0 +1,149 @@
+"""Scenario files: YAML (or JSON, the same schema) to :class:`~nona.scenario.schema.Scenario` and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from nona.errors import ScenarioError
+from nona.scenario.schema import Scenario
+
+MAX_BYTES = 16_000_000
+MAX_DEPTH = 40
+# Kinds of errors whose message, written with the schema, says all.
+OWN_WORDS = frozenset(
+    ["name", "trace", "mmpp", "network", "warmup", "objective", "function", "interval", "configurations"]
+)
+
+
+def parse_scenario(text: str) -> Scenario:
+    """Read a scenario from YAML or JSON text.
+
+    Raises
+    ------
+    ScenarioError
+        All that is wrong at once: for each problem the place, the value, the rule, the remedy.
+
+    Examples
+    --------
+    >>> parse_scenario("{version: 1, cluster: {servers: []}, workload: [{model: gpt2, rate: 5 apples}]}")
+    Traceback (most recent call last):
+    nona.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | workload[0].rate: \
+'5 apples' is not a rate; write for example '300/s', or a number of 1/s.
+    """
+    if len(text.encode()) > MAX_BYTES:
+        raise ScenarioError([f"Scenario: it is larger than {MAX_BYTES // 10**6} MB; make it smaller."])
+    return scenario_from_mapping(_load_yaml(text))
+
+
+def scenario_from_mapping(data: object) -> Scenario:
+    """Validate a scenario given as plain mappings and lists."""
+    if not isinstance(data, Mapping):
+        raise ScenarioError(
+            [f"Scenario: it is {_shown(data)}, not a mapping; start the file with 'version: 1'."]
+        )
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        found = (e for e in error.errors(include_url=False) if not _only_follows(e))
+        raise ScenarioError([_problem(e) for e in found]) from None
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read the scenario file at ``path``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError([f"Scenario {str(path)!r}: {error.strerror}; check the path."]) from None
+    except UnicodeDecodeError:
+        raise ScenarioError([f"Scenario {str(path)!r}: it is not UTF-8 text; give YAML or JSON."]) from None
+    return parse_scenario(text)
+
+
+def scenario_to_mapping(scenario: Scenario) -> dict[str, Any]:
+    """Plain mappings with quantities as strings with units; what equals its default is left out."""
+    data: dict[str, Any] = {"version": scenario.version}
+    data |= scenario.model_dump(mode="json", exclude_defaults=True)
+    return data
+
+
+def dump_scenario(scenario: Scenario) -> str:
+    """The scenario as YAML; :func:`parse_scenario` gives the equal scenario back."""
+    return yaml.safe_dump(scenario_to_mapping(scenario), sort_keys=False, allow_unicode=True, width=100)
+
+
+def scenario_hash(scenario: Scenario, *parts: str) -> str:
+    """Fingerprint of the scenario, or of its named top-level ``parts`` only (12 hex digits).
+
+    Results carry it, so that nobody mistakes an old result for that of an edited scenario.
+    """
+    data = scenario.model_dump(mode="json")
+    chosen = {k: data[k] for k in parts} if parts else data
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _load_yaml(text: str) -> object:
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise ScenarioError(["Scenario: YAML aliases (*name) are not allowed; write the value out."])
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                raise ScenarioError([f"Scenario: nested deeper than {MAX_DEPTH} levels; flatten it."])
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        why = (error.problem or "not readable").replace("\n", " ")
+        raise ScenarioError([f"Scenario: not valid YAML{where}: {why}; mend the text there."]) from None
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ScenarioError([f"Scenario: not valid YAML ({why}); give a YAML or JSON file."]) from None
+
+
+def _only_follows(error: Any) -> bool:
+    """Whether "too short" is reported only because entries of the list are themselves wrong."""
+    return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    place = ""
+    for part in location:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else str(part)
+    return place or "Scenario"
+
+
+def _problem(error: Any) -> str:
+    """One line for a validation error: place, value, rule, remedy."""
+    kind, context, place = error["type"], error.get("ctx", {}), _place(error["loc"])
+    value = _shown(error.get("input"))
+    rules = {
+        "missing": "is missing; add it",
+        "extra_forbidden": "is not a known key; remove it or check its spelling",
+        "greater_than": f"{value} must be greater than {context.get('gt')}; change it",
+        "greater_than_equal": f"{value} must be at least {context.get('ge')}; raise it",
+        "less_than": f"{value} must be less than {context.get('lt')}; lower it",
+        "less_than_equal": f"{value} must be at most {context.get('le')}; lower it",
+        "literal_error": f"{value} must be {context.get('expected')}; choose one of these",
+        "too_short": f"{value} must have at least {context.get('min_length')} entry; add one",
+        "too_long": f"has more than {context.get('max_length')} entries; remove some",
+        "finite_number": f"{value} must be finite; give a number",
+        "quantity": str(context.get("why")),
+    }
+    default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
+    if kind in OWN_WORDS:
+        default = str(error["msg"])
+    return f"{place}: {rules.get(kind, default)}."

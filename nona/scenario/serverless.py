@@ -1,0 +1,219 @@
+"""The part of a scenario that makes its workflows serverless: functions, sharing, prices, policies.
+
+All of it has defaults. Where a default stems from, and how sure that is, stands in
+:mod:`nona.serverless.provenance`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import model_validator as _model_validator
+from pydantic_core import PydanticCustomError
+
+from nona.scenario.values import (
+    Bandwidth,
+    Bytes,
+    Name,
+    Part,
+    PositiveSeconds,
+    Seconds,
+    named_entry,
+    named_text,
+)
+
+MOST_CONFIGURATIONS = 4096
+Whole = Annotated[int, Field(ge=1, le=4096)]
+Sizes = Annotated[tuple[Whole, ...], Field(min_length=1, max_length=64)]
+
+
+class GpuLawSpec(Part):
+    """Seconds on the GPU at batch b and g vGPUs: max(``floor``, ``per_query`` · b / g^``exponent``)."""
+
+    per_query: PositiveSeconds
+    floor: Seconds = 0.0
+    exponent: Annotated[float, Field(ge=0, le=2)] = 0.95
+
+
+class CpuLawSpec(Part):
+    """Seconds on the CPU at batch b and v vCPUs: b · (``serial`` + ``parallel`` / v)."""
+
+    parallel: Seconds = 0.0
+    serial: Seconds = 0.0
+
+
+class TimeRow(Part):
+    """A row of a table of times: one configuration, and the seconds that it takes in all."""
+
+    batch: Whole
+    vcpus: Whole
+    vgpus: Whole
+    time: PositiveSeconds
+
+
+class FunctionSpec(Part):
+    """A function: its times by law (``gpu``, ``cpu``) or by ``table``, its cold start, its input."""
+
+    gpu: GpuLawSpec | None = None
+    cpu: CpuLawSpec = CpuLawSpec()
+    table: Annotated[tuple[TimeRow, ...], Field(max_length=10_000)] = ()
+    cold_start: Seconds = 5.0
+    input: Bytes = 0.0
+    source: Annotated[str, Field(max_length=400)] = ""
+
+    @_model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.gpu is None) != bool(self.table):
+            raise PydanticCustomError(
+                "function",
+                "a function has either a law (gpu, and cpu) or a table of times; give one of the two",
+            )
+        return self
+
+
+class ConfigurationsSpec(Part):
+    """What a batch may be given: every combination of the three."""
+
+    batch: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
+    vcpus: Sizes = (1, 2, 3, 4, 6, 8, 12, 16)
+    vgpus: Sizes = (1, 2, 4, 7)
+
+    @_model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (n := len(self.batch) * len(self.vcpus) * len(self.vgpus)) > MOST_CONFIGURATIONS:
+            raise PydanticCustomError(
+                "configurations",
+                "{n} combinations are more than {most}; name fewer sizes",
+                {"n": n, "most": MOST_CONFIGURATIONS},
+            )
+        return self
+
+
+class SharingSpec(Part):
+    """How a GPU is shared.
+
+    ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
+    made anew in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
+    changed; ``mps``: caps on threads, which may add up to ``oversubscription`` of the GPU, and slow each
+    other down by ``interference`` times their demand; ``time-slicing``: turns in proportion to vGPUs.
+    """
+
+    mode: Literal["mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing"] = "mig-counter"
+    reconfiguration: Seconds = 2.0
+    oversubscription: Annotated[float, Field(ge=1, le=48)] = 1.0
+    interference: Annotated[float, Field(ge=1, le=100)] = 1.0
+    clients: Annotated[int, Field(ge=1, le=48)] = 48
+
+
+class PricesSpec(Part):
+    """US dollars an hour of one vCPU and of one vGPU, and as of when."""
+
+    vcpu_hour: Annotated[float, Field(ge=0, le=1e6)] = 0.034
+    vgpu_hour: Annotated[float, Field(ge=0, le=1e6)] = 0.67
+    dated: Annotated[str, Field(max_length=200)] = "recollected from the ESG paper (2024), not confirmed"
+
+
+class TransferSpec(Part):
+    """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another."""
+
+    local_latency: Seconds = 0.5e-3
+    local_bandwidth: Bandwidth = 10e9
+    remote_latency: Seconds = 5e-3
+    remote_bandwidth: Bandwidth = 10e9 / 8
+
+
+class ContainersSpec(Part):
+    """Containers of a function on an invoker.
+
+    ``warm``: that many are there at the start (7: as many as run at once on a GPU in seven parts, which is
+    where a busy hour leads). ``prewarm``: ``none``; ``spare`` starts one more whenever
+    fewer than ``spare`` are idle; ``ewma`` starts one in time for the next call as predicted from the
+    exponentially weighted mean of gaps. An idle container is kept for ``keep_alive``.
+    """
+
+    warm: Annotated[int, Field(ge=0, le=48)] = 7
+    prewarm: Literal["none", "spare", "ewma"] = "spare"
+    spare: Annotated[int, Field(ge=1, le=48)] = 1
+    ewma_weight: Annotated[float, Field(gt=0, le=1)] = 0.2
+    keep_alive: Seconds = 600.0
+
+
+class DispatchSpec(Part):
+    """Which invoker a batch goes to, and what happens when none has room.
+
+    ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
+    After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the
+    controller plans one queue at a time. A batch smaller than its configuration's runs as it is with
+    ``partial`` (else that configuration is left out). ``late``: what every policy turns to when no
+    configuration keeps the time that it has. ``ready_first``: for each configuration the rules first look at
+    invokers that need not make a MIG slice for it.
+    """
+
+    first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = ("home", "warm", "walk", "most-free")
+    later: tuple[Literal["predecessor", "home", "warm", "walk", "most-free"], ...] = (
+        "predecessor",
+        "warm",
+        "walk",
+        "most-free",
+    )
+    rechecks: Annotated[int, Field(ge=1, le=1_000_000)] = 50
+    blocking: bool = False
+    partial: bool = False
+    order: Literal["round-robin", "least-slack"] = "round-robin"
+    late: Literal["cheapest", "fastest"] = "cheapest"
+    ready_first: bool = True
+
+
+class IntervalSpec(Part):
+    """Calls of all applications together come at gaps drawn uniformly from ``least`` to ``most``."""
+
+    least: Seconds
+    most: PositiveSeconds
+
+    @_model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.least > self.most:
+            raise PydanticCustomError("interval", "least must be at most most; swap them")
+        return self
+
+
+class PolicySpec(Part):
+    """A configuration policy by name, with its options; in a file also just the name."""
+
+    name: Name
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+PolicyEntry = Annotated[PolicySpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
+
+
+class ServerlessSpec(Part):
+    """Everything that makes the workload's workflows serverless applications.
+
+    ``functions`` are the user's own, by name; shipped ones are known as well, and a workflow's node that
+    names none gets the default law around its own time. ``slo_factor`` times the time at the smallest
+    configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
+    arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
+    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. ``gpu_floor``
+    and ``cpu_share`` are those of the default law. A network in the workload is one function, or with
+    ``models: tasks`` one for each of its tasks, where that is sensible.
+    """
+
+    functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
+    models: Literal["whole", "tasks"] = "whole"
+    configurations: ConfigurationsSpec = ConfigurationsSpec()
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.4
+    cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    sharing: SharingSpec = SharingSpec()
+    prices: PricesSpec = PricesSpec()
+    transfer: TransferSpec = TransferSpec()
+    containers: ContainersSpec = ContainersSpec()
+    dispatch: DispatchSpec = DispatchSpec()
+    noise: Annotated[float, Field(ge=0, le=1)] = 0.1
+    profile_percentile: Annotated[float, Field(ge=1, le=99.99)] = 95.0
+    slo_factor: Annotated[float, Field(gt=0, le=100)] | None = None
+    interval: IntervalSpec | None = None
+    policies: Annotated[tuple[PolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
+        PolicySpec(name=n) for n in ("esg", "infless", "fast-gshare", "orion", "aquatope")
+    )

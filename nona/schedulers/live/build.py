@@ -1,0 +1,187 @@
+"""The tables of ``nona-live`` from a system and its placement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona.decomposition.subgraph import VIRTUAL, SubGraph
+from nona.placement.configurations.labels import to_labels
+from nona.placement.result.configuration import SubGraphPlacement
+from nona.placement.result.placement import Placement
+from nona.schedulers.live.expected import expected_of
+from nona.schedulers.live.tables import Floats, Ints, LiveTables
+from nona.schedulers.queues.least_loaded import works_of
+from nona.system import QueryClass, System
+
+MOST_SLOTS = 8  # other servers, and other executors of the first server, that are looked at
+MOST_CONFIGURATIONS = 4  # of a sub-graph, the most probable
+_SAVES = 1e-3  # of the time of a sub-graph that runs on one executor
+
+
+@dataclass(slots=True)
+class _Flat:
+    """The columns of :class:`LiveTables` while they grow."""
+
+    tasks: list[int] = field(default_factory=lambda: [0])
+    graphs: list[int] = field(default_factory=lambda: [0])
+    wide: list[int] = field(default_factory=list)
+    time_s: list[Floats] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=lambda: [0])
+    source: list[int] = field(default_factory=list)
+    tensor: list[int] = field(default_factory=list)
+    size_bytes: list[float] = field(default_factory=list)
+    back_bytes: list[float] = field(default_factory=list)
+    order: list[int] = field(default_factory=lambda: [0])
+    task: list[int] = field(default_factory=list)
+    configurations: list[int] = field(default_factory=lambda: [0])
+    labels: list[int] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
+
+    def add_query(self, query: QueryClass, placed: Sequence[SubGraphPlacement]) -> None:
+        """Append a query class: its tasks, what they read, and its sub-graphs."""
+        graph = query.tasks
+        self.tasks.append(self.tasks[-1] + len(graph))
+        self.time_s.append(graph.compute_s.T.ravel())
+        columns = (graph.edge_target.tolist(), graph.edge_source.tolist(), graph.edge_tensor.tolist())
+        reads: list[list[tuple[int, int]]] = [[] for _ in range(len(graph))]
+        for target, source, tensor in sorted(set(zip(*columns, strict=True))):
+            reads[target].append((source, tensor))
+        for row in reads:
+            self.source += [source for source, _ in row]
+            self.tensor += [tensor for _, tensor in row]
+            self.size_bytes += [float(graph.tensor_bytes[tensor]) for _, tensor in row]
+            self.inputs.append(len(self.source))
+        self.back_bytes += back_bytes(query)
+        start_s = earliest_s(query)
+        self.wide.append(max((self.add_subgraph(query, p, start_s) for p in placed), default=0))
+        self.graphs.append(len(self.order) - 1)
+
+    def add_subgraph(self, query: QueryClass, placed: SubGraphPlacement, start_s: Sequence[float]) -> int:
+        """Append a sub-graph; how many executors beside the root's it may use."""
+        graph = placed.subgraph
+        listed = sorted(graph.interior, key=lambda i: (start_s[i], i))
+        listed += [graph.sink] if graph.sink != VIRTUAL else []
+        self.task += listed
+        self.order.append(len(self.task))
+        rows = [] if critical_share(query, graph) > 1 - _SAVES else likely_labels(placed)
+        for row in rows:
+            at = dict(zip((*graph.interior, graph.sink), row, strict=True))
+            self.labels.append(len(self.label))
+            self.label += [at[i] for i in listed]
+        self.configurations.append(len(self.labels))
+        return max(2, *(max(row) for row in rows)) if rows else 0
+
+
+def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
+    """Tables for a placement; ``live``: the link's queue is read, where there is a single link.
+
+    Raises
+    ------
+    PlacementError
+        When a model fits no executor.
+    """
+    flat, works = _Flat(), works_of(system)
+    for query, placed in zip(system.queries, placement.queries, strict=True):
+        flat.add_query(query, placed)
+    most_near = int(np.bincount(system.executor_server).max()) - 1
+    others = [min(wide, system.servers - 1, MOST_SLOTS) for wide in flat.wide]
+    near = [min(wide, most_near, MOST_SLOTS) for wide in flat.wide]
+    rack, rack_s, core_s = paths_of(system)
+    price_s = placement.prediction.congestion_price_s_per_byte
+    return LiveTables(
+        tasks=_ints(flat.tasks),
+        graphs=_ints(flat.graphs),
+        first=_ints([q.decomposition.cuts[0] for q in system.queries]),
+        work_s=works.work_s,
+        others=_ints(others),
+        near=_ints(near),
+        time_s=np.concatenate(flat.time_s).astype(float),
+        inputs=_ints(flat.inputs),
+        source=_ints(flat.source),
+        tensor=_ints(flat.tensor),
+        size_bytes=np.array(flat.size_bytes, dtype=float),
+        back_bytes=np.array(flat.back_bytes, dtype=float),
+        order=_ints(flat.order),
+        task=_ints(flat.task),
+        configurations=_ints(flat.configurations),
+        labels=_ints(flat.labels),
+        label=_ints(flat.label),
+        rack=rack,
+        rack_s=rack_s,
+        core_s=core_s,
+        latency_s=system.latency_s,
+        core_bytes_s=system.capacity,
+        price_s=price_s if math.isfinite(price_s) else 0.0,
+        live=int(live and system.topology is None),
+        classes=works.classes,
+        most_tasks=max(len(q.tasks) for q in system.queries),
+        most_tensors=max(len(q.tasks.tensor_bytes) for q in system.queries),
+        most_slots=1 + max(a + b for a, b in zip(others, near, strict=True)),
+        **expected_of(system, others)._asdict(),
+    )
+
+
+def likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
+    """Labels of interior and sink in the most probable configurations that leave the root's server.
+
+    Where there are none, one row of zeros: the sub-graph is still worth a look.
+    """
+    p = np.asarray(placed.probabilities, dtype=float)
+    interior = placed.subgraph.interior
+    away = [i for i in np.argsort(-p, kind="stable") if p[i] > 0 and not placed.configurations[i].is_local]
+    rows = [list(to_labels(placed.configurations[i], interior)) for i in away[:MOST_CONFIGURATIONS]]
+    return [[int(v) for v in row] for row in rows] or [[0] * (len(interior) + 1)]
+
+
+def critical_share(query: QueryClass, graph: SubGraph) -> float:
+    """The interior's longest chain over its whole work; 1 where nothing can run side by side."""
+    time_s = query.tasks.compute_s.mean(axis=0)
+    ends: dict[int, float] = {}
+    for i in graph.interior:
+        before = [ends[p] for p in query.tasks.dag.predecessors[i] if p in ends]
+        ends[i] = max(before, default=0.0) + float(time_s[i])
+    whole_s = float(sum(time_s[i] for i in graph.interior))
+    return max(ends.values()) / whole_s if whole_s > 0 else 1.0
+
+
+def earliest_s(query: QueryClass) -> list[float]:
+    """When each task could start at the earliest, if messages and waits took no time."""
+    time_s, at = query.tasks.compute_s.mean(axis=0), [0.0] * len(query.tasks)
+    for i, before in enumerate(query.tasks.dag.predecessors):
+        at[i] = max((at[p] + float(time_s[p]) for p in before), default=0.0)
+    return at
+
+
+def back_bytes(query: QueryClass) -> list[float]:
+    """The least bytes that a task or what follows it in the interior must send back."""
+    graph, cuts = query.tasks, set(query.decomposition.cuts)
+    own = np.zeros(len(graph))
+    for k in sorted(set(graph.edge_tensor.tolist())):
+        own[graph.tensor_source[k]] += graph.tensor_bytes[k]
+    back: list[float] = own.tolist()
+    for i in reversed(range(len(graph))):
+        later = graph.dag.successors[i]
+        if later and cuts.isdisjoint(later):
+            back[i] = min(back[i], sum(back[s] for s in later))
+    return back
+
+
+def paths_of(system: System) -> tuple[Ints, Floats, Floats]:
+    """By server: its rack, and seconds per byte on its side of a path within the rack and beyond."""
+    topology = system.topology
+    if topology is None:
+        each = np.full(system.servers, 1 / system.capacity)
+        return np.arange(system.servers), each, each
+    byte_s = np.append(1 / topology.link_capacity, 0.0)  # the last stands for a link that is not there
+    rack_s = np.maximum(byte_s[topology.out_link], byte_s[topology.in_link])
+    beyond = np.maximum(byte_s[topology.up_link], byte_s[topology.down_link])
+    core_s = np.maximum(np.maximum(rack_s, beyond), byte_s[topology.core])
+    return topology.rack.astype(np.int64), rack_s, core_s
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, dtype=np.int64)

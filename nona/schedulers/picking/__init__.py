@@ -1,0 +1,1 @@
+"""Schedulers that pick a ready task for a free executor."""

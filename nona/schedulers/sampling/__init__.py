@@ -1,0 +1,1 @@
+"""Schedulers that sample configurations from tables, whatever the queues: one decision function."""

@@ -1,0 +1,43 @@
+"""``nona-d2``: as ``nona``, with each draw of an executor being the less loaded of two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.options import check_options, required_placement
+from nona.schedulers.sampling.policy import place_by_table
+from nona.schedulers.sampling.tables import build_tables
+from nona.system import System
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """Tables of the placement's probabilities, two candidates per draw."""
+    check_options("nona-d2", options)
+    solved = required_placement("nona-d2", placement)
+    return build_tables(system, solved.queries, choices=2, shares=solved.class_shares)
+
+
+SCHEDULER = Scheduler(
+    name="nona-d2",
+    kind="bind",
+    network_view=NetworkView.N1,
+    summary="As nona, but each part goes to the less loaded of two random executors.",
+    source=(
+        "Ours: nona with the power of two choices (Mitzenmacher: The Power of Two Choices in Randomized "
+        "Load Balancing, IEEE TPDS 2001)"
+    ),
+    adaptation=(
+        "Not in the paper on Nona. Load is the number of tasks waiting, running or promised; the two "
+        "candidates differ and both stand on servers that the sub-graph does not use. The first root is "
+        "drawn in the same way. Each candidate's class is drawn by the shares. The placement is that of "
+        "nona, whose waits assume draws that do not look at queues."
+    ),
+    decide=place_by_table,
+    prepare=prepare,
+    needs_placement=True,
+    reads_queues=True,
+    takes_lists=True,
+)

@@ -1,0 +1,1 @@
+"""The serverless system: functions, configurations, applications, calls, in arrays."""

@@ -1,0 +1,1 @@
+"""Aquatope: all stages sized offline by Bayesian optimisation."""

@@ -1,0 +1,217 @@
+"""ESG: before each stage, a search over the configurations of its group within its share of what is left.
+
+The search (:mod:`~nona.serverless.policies.esg.search`) gives the k cheapest paths of configurations for the
+stage and what follows it in its group; the first configurations of these paths are the configuration priority
+queue. Only the stage at hand takes its configuration from it: the next one searches anew, with what is
+then left of the SLO. Without ``replan`` all stages keep what was planned at the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import floor, inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.carried import CarriedPlans
+from nona.serverless.policies.choices import profile_s, profiled
+from nona.serverless.policies.esg.search import VARIANTS, Found, GroupSearch, Scratch
+from nona.serverless.policies.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
+from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.sharing.registry import holdable
+
+#: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
+STEP_S, BASE_S = 5e-9, 2e-5
+MEMO = 100_000  # answers that a planner remembers
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "group": 3,
+        "k": 5,
+        "later_batches": "queue",
+        "search": "two-blades",
+        "replan": True,
+        "step_s": STEP_S,
+        "base_s": BASE_S,
+        "slack_resolution": 1e-3,
+    }
+)
+
+
+class EsgPlanner:
+    """ESG for one system; see :data:`POLICY` for its options."""
+
+    place: Place | None = None
+
+    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+        self.system, self.options = system, options
+        self.shares: tuple[SloShares, ...] = tuple(
+            distribute(app.dag, average_normalised_lengths(profile_s(system, app)), options["group"])
+            for app in system.applications
+        )
+        self._sizes = sorted({c.batch for c in system.space.configurations})
+        self._carried = None if options["replan"] else CarriedPlans(system)
+        self._scratch = Scratch()
+        self._share = [[x.of_rest(s) for s in range(len(x.group))] for x in self.shares]
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        self._cost = profiled(system)[1]
+        self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
+        self._enough: dict[tuple[int, int, int], float] = {}
+        self._answers: dict[tuple[int, int, int, float], Plan] = {}
+        self._holdable = holdable(system)
+        self._holdable[system.space.smallest] = True
+        for application, shares in enumerate(self.shares):
+            self.group(
+                application, max(shares.group, key=len), self._sizes[0]
+            )  # too large a group is refused
+
+    def plan(self, ask: Ask) -> Plan:
+        """The first configurations of the k cheapest paths in time; of the fastest path if none is."""
+        if self._carried is not None and ask.carried is not None:
+            return self._carried.answer(ask, ask.carried)
+        batch = self.batch_limit(ask.length)
+        slack_s = self.rounded_s(ask, batch)
+        key = (ask.application, ask.stage, batch, slack_s)
+        answer = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) >= MEMO:
+                self._answers.clear()
+            answer = self._plan(ask, batch, slack_s)
+            self._answers[key] = answer
+        if self._carried is not None and answer.carry is not None:
+            return self._carried.answer(ask, answer.carry, answer.search_s, answer.steps)
+        return answer
+
+    def batch_limit(self, length: int) -> int:
+        """The largest batch size that ``length`` jobs fill; the smallest of all if they fill none."""
+        return max((b for b in self._sizes if b <= length), default=self._sizes[0])
+
+    def group(self, application: int, stages: tuple[int, ...], batch: int) -> GroupSearch:
+        """The search over ``stages`` of an application for a queue that fills ``batch``."""
+        key = (application, stages, batch)
+        if key not in self._groups:
+            system = self.system
+            functions = [system.applications[application].function[s] for s in stages]
+            usable = np.tile(self._holdable, (len(stages), 1))
+            limited = len(stages) if self.options["later_batches"] == "queue" else 1
+            usable[:limited] &= system.space.batch <= batch
+            self._groups[key] = GroupSearch(
+                self._profiles[application][list(stages)], self._cost[functions], usable, self._scratch
+            )
+        return self._groups[key]
+
+    def limit_s(self, ask: Ask, slack_s: float) -> float:
+        """Seconds that the rest of the stage's group gets of ``slack_s``."""
+        return slack_s * self._share[ask.application][ask.stage]
+
+    def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
+        """The search itself, and what is done where no path is in time."""
+        group, options = self.group(application, stages, batch), self.options
+        found = group.search(limit_s, options["k"], options["search"])
+        if not found.feasible and self.system.dispatch.late == "cheapest":
+            found = replace(group.search(inf, options["k"], options["search"]), feasible=False)
+        return found
+
+    def rounded_s(self, ask: Ask, batch: int) -> float:
+        """The slack, rounded down, and no further apart than answers can differ."""
+        step = float(self.options["slack_resolution"])
+        slack_s = max(0.0, ask.slack_s)
+        if self._carried is None:
+            slack_s = min(slack_s, self._enough_s(ask, batch))
+        return step * floor(slack_s / step + 1e-6) if step > 0 else slack_s  # one on the grid stays there
+
+    def _enough_s(self, ask: Ask, batch: int) -> float:
+        """With more slack than this nothing changes."""
+        key = (ask.application, ask.stage, batch)
+        if key not in self._enough:
+            longest_s = self.group(ask.application, self.stages(ask), batch).longest_s
+            step = float(self.options["slack_resolution"])
+            self._enough[key] = longest_s / self._share[ask.application][ask.stage] + 2 * step
+        return self._enough[key]
+
+    def stages(self, ask: Ask) -> tuple[int, ...]:
+        """The asked stage and what follows it in its group."""
+        return self.shares[ask.application].group[ask.stage]
+
+    def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:
+        found = self.found(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
+        looked, carry = found.looked, None
+        if self._carried is not None:
+            carry, more = self._whole(ask, batch, slack_s, found)
+            looked += more
+        ranked = tuple(dict.fromkeys(path[0] for path in found.paths))
+        search_s = float(self.options["base_s"]) + looked * float(self.options["step_s"])
+        return Plan(ranked, search_s, looked, carry)
+
+    def _whole(self, ask: Ask, batch: int, slack_s: float, own: Found) -> tuple[tuple[int, ...], int]:
+        """Configurations for all stages, planned now, and the paths looked at for the other groups."""
+        shares = self.shares[ask.application]
+        plan, looked = [self.system.space.smallest] * len(shares.group), 0
+        inner = {s for stages in shares.group for s in stages[1:]}
+        later = batch if self.options["later_batches"] == "queue" else self._sizes[-1]
+        for head, stages in enumerate(shares.group):
+            if head not in inner and stages != self.stages(ask):
+                share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
+                limit_s = slack_s * min(1.0, share)
+                found = self.found(ask.application, stages, later, limit_s)
+                looked += found.looked
+                for stage, chosen in zip(stages, found.paths[0], strict=True):
+                    plan[stage] = chosen
+        for stage, chosen in zip(self.stages(ask), own.paths[0], strict=True):
+            plan[stage] = chosen
+        return tuple(plan), looked
+
+
+def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
+    """Check the options."""
+    given = known_options("esg", options, DEFAULTS)
+    for name in ("group", "k"):
+        given[name] = whole("esg", given, name)
+    for name in ("step_s", "base_s", "slack_resolution"):
+        given[name] = number("esg", given, name)
+    choices: dict[str, tuple[Any, ...]] = {
+        "later_batches": ("queue", "any"),
+        "search": VARIANTS,
+        "replan": (True, False),
+    }
+    for name, allowed in choices.items():
+        if given[name] not in allowed:
+            raise SimulationError(
+                f"Policy 'esg': option {name}={given[name]!r} must be one of "
+                f"{', '.join(str(a).lower() for a in allowed)}; change it."
+            )
+    return EsgPlanner(system, given)
+
+
+POLICY = Policy(
+    name="esg",
+    title="ESG",
+    summary=(
+        "Before each stage, a best-first search with two blades for the cheapest configurations of the "
+        "stages ahead that keep within what is left of the SLO."
+    ),
+    source="Hui, Xu, Guo, Shen: ESG, HPDC 2024",
+    adaptation=(
+        "From slides and summaries: the formula of the average normalised length, ties, the batches of "
+        "later stages and what is done without a path in time are ours; the time of the search is modelled."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "group": "Most functions that are searched together.",
+            "k": "Length of the configuration priority queue: paths that a search returns.",
+            "later_batches": "Batches planned for later stages: at most the queue at hand (queue), or any.",
+            "search": f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
+            "replan": "Search before every stage (true), or once before the first and keep that (false).",
+            "step_s": "Seconds charged per path looked at; the default was measured on one core.",
+            "base_s": "Seconds charged per search besides.",
+            "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
+        }
+    ),
+)

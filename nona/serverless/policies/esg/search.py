@@ -1,0 +1,196 @@
+"""ESG_1Q: the k cheapest configurations of a group of functions that keep within a time, in one interface.
+
+All variants return the same paths, in order of (cost, time, numbers of the configurations); they differ in
+how many paths they look at:
+
+* ``two-blades``: best-first, both blades, children made lazily (:mod:`.best_first`);
+* ``thinned``: the same after leaving out what no answer can hold (:func:`.tables.undominated`);
+* ``stages``: stage by stage with both blades, as in the slides (:mod:`.stages`);
+* ``best-first``: best-first without blades; full paths that take too long are dropped;
+* ``exhaustive``: every path (:mod:`.every`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.serverless.policies.esg.tables import Floats, Tables, make_tables, on_grid, undominated
+
+VARIANTS = ("two-blades", "thinned", "stages", "best-first", "exhaustive")
+FIRST_ROOM = 4096
+MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 256 configurations has
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first.
+
+    Attributes
+    ----------
+    paths
+        One configuration, by number, per function of the group.
+    cost_usd, time_s
+        Of each path: US dollars a job, seconds.
+    looked
+        Paths looked at: every partial or full path to which a configuration was added, cut or not.
+    opened
+        Those of them that no blade cut.
+    feasible
+        Whether the paths keep within the time; if none does, ``paths`` holds the fastest one.
+    """
+
+    paths: tuple[tuple[int, ...], ...]
+    cost_usd: tuple[float, ...]
+    time_s: tuple[float, ...]
+    looked: int
+    opened: int
+    feasible: bool
+
+
+class Scratch:
+    """Memory that searches use one after the other, so that none is claimed while searching.
+
+    ``room`` is the number of open paths that it holds for now.
+    """
+
+    def __init__(self) -> None:
+        self.room = FIRST_ROOM
+        self._lists: dict[tuple[str, int], Any] = {}
+
+    def list(self, name: str, size: int) -> Any:
+        """A list of paths: (cost and time, code), the heap's with a place as well."""
+        key = (name, size)
+        if key not in self._lists:
+            made: tuple[Any, ...] = (np.zeros((size, 2)), np.zeros(size, dtype=np.int64))
+            self._lists[key] = (*made, np.zeros(size, dtype=np.int64)) if name == "heap" else made
+        return self._lists[key]
+
+    def grow(self) -> None:
+        """Four times the room; what was in it is gone.
+
+        Raises
+        ------
+        SimulationError
+            When that is more than a search may use.
+        """
+        self._lists = {key: kept for key, kept in self._lists.items() if key[1] != self.room}
+        self.room *= 4
+        if self.room > MOST_ROOM:
+            raise SimulationError(
+                "ESG: the search has more open paths than fit in memory; make the group smaller, or use "
+                "the search with both blades."
+            )
+
+
+class GroupSearch:
+    """A group of n functions made ready for searches.
+
+    Parameters
+    ----------
+    time_s, job_cost : (n, C)
+        Seconds, and US dollars a job, of each function in each configuration.
+    usable : (n, C)
+        Which configurations may be chosen; all that take a finite time if left out.
+    scratch
+        Memory to share with other groups.
+
+    Examples
+    --------
+    >>> time, cost = np.array([[4.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 3.0], [1.0, 2.0]])
+    >>> found = GroupSearch(time, cost).search(limit_s=5.0, k=2)
+    >>> found.paths, found.cost_usd, found.time_s
+    (((0, 1), (1, 0)), (3.0, 4.0), (5.0, 5.0))
+    >>> GroupSearch(time, cost).search(limit_s=2.0)
+    Found(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, opened=0, feasible=False)
+    """
+
+    def __init__(
+        self,
+        time_s: Floats,
+        job_cost: Floats,
+        usable: NDArray[np.bool_] | None = None,
+        scratch: Scratch | None = None,
+    ) -> None:
+        kept = np.isfinite(time_s) & np.isfinite(job_cost)
+        if usable is not None:
+            kept &= usable
+        time, step = on_grid(time_s, kept)
+        self._rounded = (time, on_grid(job_cost, kept)[0], kept)
+        self.tables = make_tables(*self._rounded, grace_s=step * len(time_s))
+        self.longest_s = self.tables.longest_s
+        self._thin: dict[int, Tables] = {}
+        self._scratch = scratch or Scratch()
+
+    def search(self, limit_s: float, k: int = 5, variant: str = "two-blades") -> Found:
+        """The ``k`` cheapest paths of at most ``limit_s`` seconds; fewer if there are fewer.
+
+        Raises
+        ------
+        SimulationError
+            For a variant that does not exist, ``k`` below 1, or more paths than fit in memory.
+        """
+        if variant not in VARIANTS or k < 1:
+            raise SimulationError(
+                f"ESG: k={k} must be at least 1 and the search {variant!r} one of {', '.join(VARIANTS)}."
+            )
+        tables = self._tables(variant, k)
+        best = self._scratch.list("best", k)
+        found, looked, opened = -1, 0, 0
+        while found < 0:
+            found, looked, opened = self._run(tables, limit_s + tables.grace_s, k, variant, best)
+            if found < 0:
+                self._scratch.grow()
+        if not found:
+            return self._fastest(looked, opened)
+        rows = best[0][:found].tolist()
+        codes = best[1][:found].tolist()
+        return Found(
+            tuple(tables.path(code) for code in codes),
+            tuple(row[0] for row in rows),
+            tuple(row[1] for row in rows),
+            int(looked),
+            int(opened),
+            True,
+        )
+
+    def _run(self, tables: Tables, limit: float, k: int, variant: str, best: Any) -> tuple[int, int, int]:
+        from nona.serverless.policies.esg.best_first import best_first  # numba takes a while to import
+        from nona.serverless.policies.esg.every import every_path
+        from nona.serverless.policies.esg.stages import stage_by_stage
+
+        known = self._scratch.list("known", k)
+        done: tuple[int, int, int]
+        if variant == "exhaustive":
+            n = len(tables.choices)
+            trail = (np.zeros((n + 1, 2)), np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64))
+            done = every_path(tables, limit, k, best, trail)
+        elif variant == "stages":
+            old, new = (
+                self._scratch.list("old", self._scratch.room),
+                self._scratch.list("new", self._scratch.room),
+            )
+            done = stage_by_stage(tables, limit, k, old, new, known, best)
+        else:
+            heap = self._scratch.list("heap", self._scratch.room)
+            done = best_first(tables, limit, k, variant != "best-first", heap, known, best)
+        return done
+
+    def _tables(self, variant: str, k: int) -> Tables:
+        if variant != "thinned":
+            return self.tables
+        if k not in self._thin:
+            time_s, job_cost, usable = self._rounded
+            kept = undominated(time_s, job_cost, usable, k)
+            self._thin[k] = make_tables(time_s, job_cost, kept, self.tables.grace_s)
+        return self._thin[k]
+
+    def _fastest(self, looked: int, opened: int) -> Found:
+        t = self.tables
+        path = t.path(int(t.fast_code[0]))
+        cost, time = float(t.fast_usd[0]), float(t.least_s[0])
+        return Found((path,), (cost,), (time,), int(looked), int(opened), False)

@@ -1,0 +1,1 @@
+"""FaST-GShare: shares of time by shares of SMs, packed as rectangles."""

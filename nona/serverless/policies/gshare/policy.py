@@ -1,0 +1,138 @@
+"""FaST-GShare: the configuration that makes the most of what it costs, on as few GPUs as possible.
+
+Among the configurations that keep a stage's static share of the SLO, the one with the largest throughput
+per resource. FaST-GShare's measure is RPR = throughput / (SM share · time quota); here a batch also holds
+vCPUs, so resources are counted by what they cost::
+
+    efficiency = (b / t) / (dollars per second)
+
+GPUs are rectangles of time by SMs; a batch goes where it fills a maximal free rectangle best.
+
+Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
+from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
+from nona.serverless.policies.gshare.rectangles import FreeRectangles
+from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.policies.slo_split import static_shares
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType({"ranked": 5, "search_s": 0.0})
+WHOLE_TIME = 100  # per cent: a lease has its slices all the time
+
+
+def ranking(
+    system: ServerlessSystem, function: int, time_s: NDArray[np.float64], slo_s: float
+) -> tuple[int, ...]:
+    """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
+
+    Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
+    job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
+    """
+    cost = profiled(system)[1][function]
+    kept = [n for n in usable(system, function) if time_s[n] <= slo_s]
+    return tuple(sorted(kept, key=lambda n: (cost[n], time_s[n], n)))
+
+
+class FastGsharePlanner:
+    """FaST-GShare for one system."""
+
+    def __init__(self, system: ServerlessSystem, ranked: int, search_s: float) -> None:
+        self._system, self._ranked, self._search_s = system, ranked, search_s
+        self._shares = [static_shares(system, app) for app in system.applications]
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        self._most = int(system.space.batch.max())
+        self._known: dict[tuple[int, int, int], Plan] = {}
+        self._vgpus = [int(g) for g in system.space.vgpus]
+        self._sizes = [(node.gpus * node.vgpus, node.vgpus) for node in system.invokers]
+        self._filled: dict[tuple[int, int, int], int | None] = {}
+        self.place: Place | None = self._best_place
+
+    def plan(self, ask: Ask) -> Plan:
+        """The most efficient configurations that keep the stage's share and that the queue fills."""
+        key = (ask.application, ask.stage, min(ask.length, self._most))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._look(ask)
+        return found
+
+    def _look(self, ask: Ask) -> Plan:
+        function = self._system.applications[ask.application].function[ask.stage]
+        time_s = self._profiles[ask.application][ask.stage]
+        order = ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
+        batch = self._system.space.batch
+        legal = tuple(n for n in order if batch[n] <= ask.length)
+        ranked = legal[: self._ranked] or too_late(self._system, function, self._ranked)
+        return Plan(ranked, self._search_s, len(legal))
+
+    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
+        """The first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number."""
+        free = view.free_vgpus
+        for place, chosen in enumerate(ranked):
+            wanted = self._vgpus[chosen]
+            fitting = []
+            for invoker, (whole_vgpus, per_gpu) in enumerate(self._sizes):
+                area = self._area(min(free[invoker], per_gpu), per_gpu, wanted)
+                if area is not None:
+                    fitting.append((free[invoker] == whole_vgpus, area, free[invoker], invoker))
+            for _, _, _, invoker in sorted(fitting):
+                if view.fits(invoker, chosen):
+                    return place, invoker
+        return None
+
+    def _area(self, free: int, vgpus: int, wanted: int) -> int | None:
+        """Area of the free rectangle that takes a batch of ``wanted`` vGPUs, ``free`` of a GPU being free.
+
+        Leases hold their slices all the time and may be moved together, so what is in use is one strip.
+        """
+        key = (free, vgpus, wanted)
+        if key not in self._filled:
+            gpu = FreeRectangles(WHOLE_TIME, vgpus)
+            if free < vgpus:
+                gpu.place(WHOLE_TIME, vgpus - free)
+            room = gpu.best(WHOLE_TIME, wanted)
+            self._filled[key] = None if room is None else room.area
+        return self._filled[key]
+
+
+def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGsharePlanner:
+    """Split the SLOs of all applications."""
+    given = known_options("fast-gshare", options, DEFAULTS)
+    ranked = whole("fast-gshare", given, "ranked")
+    return FastGsharePlanner(system, ranked, number("fast-gshare", given, "search_s"))
+
+
+POLICY = Policy(
+    name="fast-gshare",
+    title="FaST-GShare",
+    summary="The largest throughput per cost within a static share of the SLO, on as few GPUs as possible.",
+    source="Gu et al., FaST-GShare, ICPP 2023; KontonGu/FaST-GShare and its autoscaler",
+    adaptation=(
+        "The SLO is split statically in proportion to mean times (FaST-GShare has no workflows). "
+        "Throughput is taken per dollar, as batches hold vCPUs too. Its GPUs are shared by time quota and SM "
+        "share; here a batch holds k of the vGPUs for the whole time, so rectangles become strips, and "
+        "best-area fit becomes the fullest GPU that has room. It scales instances by load, without batches "
+        "in a queue: here each batch is one choice. It names one configuration; the next best ones are our "
+        "fall-backs. Where nothing keeps the share, the scenario's rule for late jobs holds. The "
+        "published autoscaler looks profiles up in a stub, which is not copied. The scheduler's own time is "
+        "taken as 0; no figure was found."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "ranked": "How many configurations, best first, are tried when there is no room.",
+            "search_s": "Seconds charged for a decision.",
+        }
+    ),
+)

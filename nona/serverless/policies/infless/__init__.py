@@ -1,0 +1,1 @@
+"""INFless: as large a batch as the load fills in time."""

@@ -1,0 +1,178 @@
+"""INFless: as large a batch as the load fills in time, on the invoker that it leaves least fragmented.
+
+Candidates see :mod:`~nona.serverless.policies.infless.candidates`. The largest batch that any invoker
+takes wins; among its configurations and all invokers it is the largest throughput per left-over::
+
+    CRE = (b / t) / (left / capacity)        left = w_v · (free vCPUs − v) + w_g · (free vGPUs − g)
+
+where capacity is ``left`` of the empty invoker without any batch.
+
+Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estimator, scheduler, dispatcher).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
+from nona.serverless.policies.carried import RANKED
+from nona.serverless.policies.choices import profile_s, too_late
+from nona.serverless.policies.infless.candidates import Group, candidates, listed
+from nona.serverless.policies.options import known_options, number
+from nona.serverless.policies.slo_split import static_shares
+
+SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
+SMALLEST_WEIGHT = 1e-6
+SOONEST_S = 1e-9  # a shorter wait has run out
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "wait": True,
+        "batch_vcpus": True,
+        "gpu_share": 0.5,
+        "vcpu_weight": 64.0,
+        "gpu_weight": 14_200.0,
+        "search_s": 0.0,
+    }
+)
+
+
+class _Row(NamedTuple):
+    """Ranked configurations of one batch size: their places among the ranked, sizes, jobs a second."""
+
+    places: tuple[int, ...]
+    vcpus: NDArray[np.int64]
+    vgpus: NDArray[np.int64]
+    throughput: NDArray[np.float64]
+
+
+class InflessPlanner:
+    """INFless for one system."""
+
+    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+        self._system, self._wait, self._search_s = system, options["wait"], float(options["search_s"])
+        allowed = listed(system, options["batch_vcpus"], options["gpu_share"])
+        self.place: Place | None = self._best_place
+        self._groups: list[list[tuple[Group, ...]]] = []
+        self._thresholds: list[list[NDArray[np.float64]]] = []
+        self._profiles = [profile_s(system, app) for app in system.applications]
+        for app, profile in zip(system.applications, self._profiles, strict=True):
+            stages = zip(app.function, profile, static_shares(system, app), strict=True)
+            groups = [candidates(system, f, time_s, slo_s, allowed) for f, time_s, slo_s in stages]
+            self._groups.append(groups)
+            self._thresholds.append([np.unique([x for g in gs for x in g.least]) for gs in groups])
+        self._most = int(system.space.batch.max())
+        self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
+        self._vcpu_weight = float(options["vcpu_weight"])
+        self._vgpu_weight = np.array([[options["gpu_weight"] / node.vgpus] for node in system.invokers])
+        vcpus = np.array([[node.vcpus] for node in system.invokers])
+        vgpus = np.array([[node.gpus * node.vgpus] for node in system.invokers])
+        self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
+        self._rows: dict[tuple[int, int, tuple[int, ...]], tuple[_Row, ...]] = {}
+
+    def plan(self, ask: Ask) -> Plan:
+        """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
+        level = int(self._thresholds[ask.application][ask.stage].searchsorted(ask.rate, side="right"))
+        key = (ask.application, ask.stage, min(ask.length, self._most), level)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._look(ask)
+        plan, target, timeout_s = found
+        left_s = timeout_s - ask.waited_s
+        if self._wait and ask.length < target and left_s > SOONEST_S:
+            return Plan((), wait_s=left_s, wait_for=target)
+        return plan
+
+    def _look(self, ask: Ask) -> tuple[Plan, int, float]:
+        """The plan if nothing is waited for; the batch to wait for, and for how long at most."""
+        groups = self._groups[ask.application][ask.stage]
+        loaded = [(group, k) for group in groups if (k := group.loaded(ask.rate))]
+        ranked = tuple(n for group, k in loaded if group.batch <= ask.length for n in group.numbers[:k])
+        if not ranked:
+            function = self._system.applications[ask.application].function[ask.stage]
+            ranked = too_late(self._system, function, RANKED)
+        target, timeout_s = (
+            (loaded[0][0].batch, loaded[0][0].timeout_s[loaded[0][1] - 1]) if loaded else (0, 0.0)
+        )
+        return Plan(ranked, self._search_s, len(ranked)), target, timeout_s
+
+    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
+        """The largest batch that fits anywhere, where its throughput per left-over is largest."""
+        key = (ask.application, ask.stage, tuple(ranked))
+        rows = self._rows.get(key)
+        if rows is None:
+            rows = self._rows[key] = self._by_batch(*key)
+        free_v = np.array(view.free_vcpus)[:, None]
+        free_g = np.array(view.free_vgpus)[:, None]
+        for row in rows:
+            spare_v, spare_g = free_v - row.vcpus, free_g - row.vgpus
+            room = (spare_v >= 0) & (spare_g >= 0)
+            if not room.any():
+                continue
+            left = (self._vcpu_weight * spare_v + self._vgpu_weight * spare_g) / self._capacity
+            cre = np.where(room, row.throughput / np.maximum(left, SMALLEST_LEFT), -1.0).ravel()
+            for at in np.argsort(-cre, kind="stable")[: np.count_nonzero(room)].tolist():
+                invoker, column = divmod(at, len(row.places))
+                if view.fits(invoker, ranked[row.places[column]]):
+                    return row.places[column], invoker
+        return None
+
+    def _by_batch(self, application: int, stage: int, ranked: tuple[int, ...]) -> tuple[_Row, ...]:
+        """Ranked configurations in arrays, those of the largest batch first."""
+        space, time_s = self._system.space, self._profiles[application][stage]
+        rows = []
+        for batch in sorted({space[n].batch for n in ranked}, reverse=True):
+            places = tuple(k for k, n in enumerate(ranked) if space[n].batch == batch)
+            numbers = [ranked[k] for k in places]
+            rows.append(_Row(places, space.vcpus[numbers], space.vgpus[numbers], batch / time_s[numbers]))
+        return tuple(rows)
+
+
+def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
+    """Split the SLOs and list the candidates of every stage."""
+    given = known_options("infless", options, DEFAULTS)
+    for name in ("wait", "batch_vcpus"):
+        if not isinstance(given[name], bool):
+            raise SimulationError(
+                f"Policy 'infless': option {name}={given[name]!r} must be true or false; change it."
+            )
+    for name in ("vcpu_weight", "gpu_weight"):
+        number("infless", given, name, SMALLEST_WEIGHT)
+    number("infless", given, "gpu_share", 0, 1)
+    number("infless", given, "search_s")
+    return InflessPlanner(system, given)
+
+
+POLICY = Policy(
+    name="infless",
+    title="INFless",
+    summary="The largest batch that the load fills in time, where it leaves the least fragment; static SLOs.",
+    source="Yang et al., INFless, ASPLOS 2022; TankLabTJU/INFless",
+    adaptation=(
+        "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is one "
+        "instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, as "
+        "functions may take longer than one, and a single job needs no least rate. At the time-out the "
+        "largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late jobs "
+        "holds. The code's slips (the best CRE kept between rounds, rows overwritten when they parse) "
+        "are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own time is "
+        "taken as 0; no figure was found."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            "wait": "Whether a batch may wait until it is full or its time-out is over.",
+            "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
+            "gpu_share": "The most of a GPU that a batch gets; the code's lists end at a half.",
+            "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
+            "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
+            "search_s": "Seconds charged for a decision.",
+        }
+    ),
+)

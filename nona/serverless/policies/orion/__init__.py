@@ -1,0 +1,1 @@
+"""Orion: all stages sized at once when the first is scheduled."""

@@ -1,0 +1,162 @@
+"""Orion's search: from the smallest sizes one step up at a time, until the latency keeps the SLO.
+
+Source: Mahgoub et al., Orion, OSDI 2022, as read in its published modeller: all sizes start at their
+least, every round evaluates each function one size larger, and the smallest 95th percentile goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import fsum, inf, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from nona.serverless.model.application import Application
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.choices import profiled, transfer_s, usable
+
+State = tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A plan: configurations, one per stage; its latency's percentile; US dollars a call; neighbours seen."""
+
+    state: State
+    latency_s: float
+    cost: float
+    steps: int
+
+
+class Model:
+    """Latency and cost of an application's plans, full batches being served without waiting.
+
+    Each stage takes its configuration's time, times 1 + noise · z, z standard normal and independent,
+    after the transfer of its inputs. A sum of stages is normal: mean and variance add up. Of branches that
+    join, the one with the largest percentile goes on: a path maximum, which is below the maximum's own
+    percentile.
+    """
+
+    def __init__(self, system: ServerlessSystem, application: Application, percentile: float = 95.0) -> None:
+        self.application = application
+        self._z = NormalDist().inv_cdf(percentile / 100)
+        self._before = application.dag.predecessors
+        all_s, cost = profiled(system)
+        time_s = [all_s[f] for f in application.function]
+        self._mean = [(t + transfer_s(system, application, s)).tolist() for s, t in enumerate(time_s)]
+        finite = [np.where(np.isfinite(t), t, 0.0) for t in time_s]  # what cannot run has an infinite mean
+        self._variance = [((system.noise * t) ** 2).tolist() for t in finite]
+        self._cost: list[list[float]] = [cost[f].tolist() for f in application.function]
+
+    def latency_s(self, state: State) -> float:
+        """Percentile of the end-to-end latency, in seconds."""
+        means: list[float] = []
+        variances: list[float] = []
+        worst = 0.0
+        for s, chosen in enumerate(state):
+            mean, variance, late = 0.0, 0.0, -inf
+            for u in self._before[s]:
+                if (at := means[u] + self._z * sqrt(variances[u])) > late:
+                    mean, variance, late = means[u], variances[u], at
+            means.append(mean + self._mean[s][chosen])
+            variances.append(variance + self._variance[s][chosen])
+            worst = max(worst, means[s] + self._z * sqrt(variances[s]))
+        return worst
+
+    def cost(self, state: State) -> float:
+        """US dollars a call."""
+        return fsum(self._cost[s][chosen] for s, chosen in enumerate(state))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search stops, and what goes first.
+
+    ``cutoff_s`` seconds at ``step_s`` seconds per evaluated neighbour; ``rounds`` states taken up;
+    ``priority``: ``latency`` or ``cost``.
+    """
+
+    cutoff_s: float = 0.1
+    step_s: float = 1e-3
+    rounds: int = 10_000
+    priority: str = "latency"
+
+    def over(self, steps: int) -> bool:
+        """Whether the time for one more neighbour has run out."""
+        return (steps + 1) * self.step_s > self.cutoff_s * (1 + 1e-9)  # as many as fit, after rounding
+
+
+def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ...]]:
+    """Usable configuration → its next larger ones: more jobs, more vCPUs, more vGPUs, where there are any."""
+    numbers, space = usable(system, function), system.space
+    rows = {n: (space[n].batch, space[n].vcpus, space[n].vgpus) for n in numbers}
+    known = {row: n for n, row in rows.items()}
+    sizes = [sorted({row[d] for row in rows.values()}) for d in range(3)]
+
+    def above(row: tuple[int, int, int], d: int) -> int | None:
+        larger = ((*row[:d], x, *row[d + 1 :]) for x in sizes[d] if x > row[d])
+        return next((known[r] for r in larger if r in known), None)
+
+    return {n: tuple(m for d in range(3) if (m := above(row, d)) is not None) for n, row in rows.items()}
+
+
+def search(system: ServerlessSystem, model: Model, limits: Limits) -> Found:
+    """Best first from every stage at the smallest configuration.
+
+    The state with the best priority is taken up: if it keeps the SLO it is the plan, else every neighbour
+    (one stage, one size, one step up) is evaluated. On a cut-off the best so far is the plan: the cheapest
+    state seen that keeps the SLO, else the fastest seen. Ties: the other of cost and latency, then the state.
+    """
+    return _Search(system, model, limits).run()
+
+
+class _Search:
+    def __init__(self, system: ServerlessSystem, model: Model, limits: Limits) -> None:
+        self._model, self._limits = model, limits
+        self._slo_s = model.application.slo_s
+        ladder = {f: steps_up(system, f) for f in set(model.application.function)}
+        self._ladders = [ladder[f] for f in model.application.function]
+        self._by_cost = limits.priority == "cost"
+        start: State = (system.space.smallest,) * model.application.stages
+        self._heap: list[tuple[float, float, State]] = []
+        self._seen = {start}
+        self._steps = 0
+        self._best = self._evaluate(start)
+
+    def run(self) -> Found:
+        """Take up states until one keeps the SLO, none is left, or a limit is reached."""
+        for _ in range(self._limits.rounds):
+            if not self._heap:
+                break
+            first, second, state = heappop(self._heap)
+            cost, latency_s = (first, second) if self._by_cost else (second, first)
+            if latency_s <= self._slo_s:
+                return Found(state, latency_s, cost, self._steps)
+            if not self._expand(state):
+                break
+        state = self._best[-1]
+        return Found(state, self._model.latency_s(state), self._model.cost(state), self._steps)
+
+    def _expand(self, state: State) -> bool:
+        """Evaluate the neighbours not seen before; whether there was time for all of them."""
+        for s, chosen in enumerate(state):
+            for larger in self._ladders[s][chosen]:
+                neighbour = (*state[:s], larger, *state[s + 1 :])
+                if neighbour in self._seen:
+                    continue
+                if self._limits.over(self._steps):
+                    return False
+                self._seen.add(neighbour)
+                self._steps += 1
+                self._best = min(self._best, self._evaluate(neighbour))
+        return True
+
+    def _evaluate(self, state: State) -> tuple[bool, float, float, State]:
+        """Queue a state; how good it is to stop at."""
+        latency_s, cost = self._model.latency_s(state), self._model.cost(state)
+        heappush(self._heap, (cost, latency_s, state) if self._by_cost else (latency_s, cost, state))
+        if latency_s > self._slo_s:
+            return True, latency_s, cost, state
+        return False, cost, latency_s, state

@@ -1,0 +1,1 @@
+"""Records of serverless runs: calls, batches, intervals, checks, and what was measured."""

@@ -1,0 +1,47 @@
+"""What batches held of their GPUs, from the records of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.run import Batches
+
+MOST_SLOTS = 63
+
+
+def held_vgpus(system: ServerlessSystem, batches: Batches) -> NDArray[np.int64]:
+    """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
+    held = system.space.vgpus[batches.configuration]
+    if system.sharing.mode != "mig-fixed":
+        return held
+    sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
+    for number, node in enumerate(system.invokers):
+        if node.layout is not None:
+            for piece, profile in zip(node.layout.slices, node.layout.profiles, strict=True):
+                sizes[number, piece.start] = profile.compute_slices
+    starts = np.log2(np.maximum(batches.slots & -batches.slots, 1)).astype(np.int64)
+    found: NDArray[np.int64] = sizes[batches.invoker, starts]
+    return found
+
+
+def slot_runs(slots: int) -> Sequence[tuple[int, int]]:
+    """(first, length) of each run of neighbouring bits.
+
+    >>> slot_runs(0b1101100)
+    [(2, 2), (5, 2)]
+    """
+    return list(_runs(slots))
+
+
+def _runs(slots: int) -> Iterator[tuple[int, int]]:
+    at = 0
+    while slots >> at:
+        rest = slots >> at
+        at += (rest & -rest).bit_length() - 1
+        length = (~(slots >> at) & (slots >> at) + 1).bit_length() - 1
+        yield at, length
+        at += length

@@ -1,0 +1,145 @@
+"""What one run measured, as plain numbers; :mod:`~nona.serverless.records.metrics` adds intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.serverless.model.system import HOUR_S, ServerlessSystem
+from nona.serverless.records.held import held_vgpus
+from nona.serverless.records.run import ServerlessRecords
+from nona.simulation.statistics.intervals import percentile, without_nan
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+PERCENTILES = (5, 25, 50, 75, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class CallMeasures:
+    """Of measured calls. ``latency_s``: the mean, then the :data:`PERCENTILES`, of completed ones."""
+
+    calls: int
+    completed: int
+    hits: int
+    cost: float
+    latency_s: tuple[float, ...]
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the calls that kept the SLO."""
+        return ratio(self.hits, self.calls)
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars."""
+        return ratio(self.cost, self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasures:
+    """Of one run; the fields are those of :class:`~nona.serverless.records.metrics.ServerlessSummary`."""
+
+    all: CallMeasures
+    applications: tuple[CallMeasures, ...]
+    cost_per_hit: float
+    miss_rate: float
+    cold_start_rate: float
+    locality: float
+    search_s: tuple[float, ...]
+    steps: float
+    vcpu_utilization: float
+    vgpu_utilization: float
+    stranded_vgpus: float
+    mean_batch: float
+    forced: float
+    rechecks: float
+    prewarms: float
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole``, ``nan`` where there is no whole."""
+    return float(part) / float(whole) if whole else math.nan
+
+
+def batch_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """(m,) US dollars of each batch: price of its vCPUs and of the vGPUs that it held · (ended − dispatched).
+
+    A batch in flight has cost what it held until the run stopped.
+    """
+    of = records.batches
+    ended_s = np.where(np.isnan(of.ended_s), records.stopped_s, of.ended_s)
+    prices, vcpus = system.prices, system.space.vcpus[of.configuration]
+    hourly = vcpus * prices.vcpu_hour + held_vgpus(system, of) * prices.vgpu_hour
+    cost: Floats = hourly / HOUR_S * (ended_s - of.dispatched_s)
+    return cost
+
+
+def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """(n,) US dollars of each call: over its stages, the batch's cost / the jobs in it."""
+    share = batch_cost(system, records) / np.maximum(records.batches.jobs, 1)
+    served = np.append(share, 0.0)[records.calls.batch]  # −1, no batch, is the 0 at the end
+    return np.asarray(served.sum(axis=1), dtype=np.float64)
+
+
+def hits(system: ServerlessSystem, records: ServerlessRecords) -> Bools:
+    """(n,) Whether each call was complete within its SLO."""
+    calls = records.calls
+    slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
+    found: Bools = calls.completion_s - calls.arrival_s <= slo_s
+    return found
+
+
+def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures:
+    """Everything about one run."""
+    calls, of, sums = records.calls, records.batches, records.sums
+    cost, hit = call_cost(system, records), hits(system, records)
+    everything = _calls(records, cost, hit, calls.measured)
+    inside = (of.dispatched_s >= sums.start_s) & (of.dispatched_s <= sums.end_s)
+    batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
+    entry = np.array([[s in app.entries for s in range(_widest(system))] for app in system.applications])
+    inner = inside & ~entry[of.application, of.stage]
+    return RunMeasures(
+        all=everything,
+        applications=tuple(
+            _calls(records, cost, hit, calls.measured & (calls.application == a))
+            for a in range(len(system.applications))
+        ),
+        cost_per_hit=ratio(everything.cost, everything.hits),
+        miss_rate=ratio(sums.misses, sums.planned),
+        cold_start_rate=ratio(sums.cold_starts, batches),
+        locality=ratio(of.local[inner].sum(), of.jobs[inner].sum()),
+        search_s=_mean_and_percentiles(of.search_s[inside]),
+        steps=ratio(of.steps[inside].sum(), batches),
+        vcpu_utilization=ratio(sums.vcpu_area, length_s * sum(n.vcpus for n in system.invokers)),
+        vgpu_utilization=ratio(sums.vgpu_area, length_s * sum(n.gpus * n.vgpus for n in system.invokers)),
+        stranded_vgpus=ratio(sums.stranded_area, length_s),
+        mean_batch=ratio(of.jobs[inside].sum(), batches),
+        forced=ratio(of.forced[inside].sum(), batches),
+        rechecks=ratio(sums.rechecks, batches),
+        prewarms=ratio(sums.prewarms, batches),
+    )
+
+
+def _widest(system: ServerlessSystem) -> int:
+    return max(app.stages for app in system.applications)
+
+
+def _calls(records: ServerlessRecords, cost: Floats, hit: Bools, which: Bools) -> CallMeasures:
+    calls = records.calls
+    latency_s = without_nan((calls.completion_s - calls.arrival_s)[which])
+    return CallMeasures(
+        calls=int(which.sum()),
+        completed=len(latency_s),
+        hits=int(hit[which].sum()),
+        cost=float(cost[which].sum()),
+        latency_s=_mean_and_percentiles(latency_s),
+    )
+
+
+def _mean_and_percentiles(values: Floats) -> tuple[float, ...]:
+    mean = float(values.mean()) if len(values) else math.nan
+    return mean, *(percentile(values, percent) for percent in PERCENTILES)

@@ -1,0 +1,161 @@
+"""What was measured of a policy, with intervals over its replications.
+
+Rates are over measured calls that arrived: one that never completed is a miss. Latencies are those of
+completed calls. What concerns batches is over those dispatched in the window. An interval is Student's t
+over replications; with one replication it has no width (``nan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.measured import PERCENTILES, RunMeasures, measure
+from nona.serverless.records.overload import judge
+from nona.serverless.records.run import ServerlessRecords
+from nona.simulation.statistics.intervals import Interval, mean_interval
+
+STATES = ("stable", "backlogged", "overloaded")  # from good to bad
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A mean, and percentiles, each averaged over the replications; ``percentiles[95]`` is p95."""
+
+    mean: Interval
+    percentiles: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSummary:
+    """Of the calls of one application."""
+
+    name: str
+    slo_s: float
+    calls: int
+    slo_hit_rate: Interval
+    latency_s: Spread
+    cost_per_call_usd: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ServerlessSummary:
+    """Of one policy.
+
+    Attributes
+    ----------
+    state, reason
+        The worst of the replications, see :mod:`nona.serverless.records.overload`.
+    cost_per_call_usd, cost_per_hit_usd
+        What the measured calls cost / their number, and / those that kept the SLO.
+    configuration_miss_rate
+        Of the batches with a plan made earlier, the share that could not use it; ``None`` if no batch
+        had one.
+    cold_start_rate
+        Cold starts per batch.
+    locality
+        Share of the jobs of inner stages that found all of their input on their invoker; ``nan`` if there
+        were none.
+    search_s, steps_mean
+        Of a batch's search, as charged.
+    vcpu_utilization, vgpu_utilization
+        Held / present; above 1 where GPUs are oversubscribed.
+    stranded_vgpus
+        Mean number of vGPUs that were free but out of reach.
+    mean_batch
+        Jobs in a batch.
+    forced
+        Share of the batches on which the smallest configuration was forced.
+    rechecks
+        Attempts that found no room, per batch.
+    prewarms
+        Containers started ahead, per batch.
+    arrived, completed, in_flight
+        Measured calls of all replications.
+    """
+
+    policy: str
+    replications: int
+    state: str
+    reason: str
+    slo_hit_rate: Interval
+    cost_per_call_usd: Interval
+    cost_per_hit_usd: Interval
+    latency_s: Spread
+    applications: tuple[ApplicationSummary, ...]
+    configuration_miss_rate: Interval | None
+    cold_start_rate: Interval
+    locality: Interval
+    search_s: Spread
+    steps_mean: Interval
+    vcpu_utilization: Interval
+    vgpu_utilization: Interval
+    stranded_vgpus: Interval
+    mean_batch: Interval
+    forced: Interval
+    rechecks: Interval
+    prewarms: Interval
+    arrived: int
+    completed: int
+    in_flight: int
+
+
+def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> ServerlessSummary:
+    """The summary of a policy's replications, of which there is at least one."""
+    runs = [measure(system, r) for r in records]
+    state, reason = max((judge(r) for r in records), key=lambda found: STATES.index(found[0]))
+    mean = _averaging(runs)
+    planned = any(r.sums.planned for r in records)
+    return ServerlessSummary(
+        policy=records[0].policy,
+        replications=len(records),
+        state=state,
+        reason=reason,
+        slo_hit_rate=mean(lambda r: r.all.hit_rate),
+        cost_per_call_usd=mean(lambda r: r.all.cost_per_call),
+        cost_per_hit_usd=mean(lambda r: r.cost_per_hit),
+        latency_s=_spread([r.all.latency_s for r in runs]),
+        applications=tuple(_application(system, runs, a) for a in range(len(system.applications))),
+        configuration_miss_rate=mean(lambda r: r.miss_rate) if planned else None,
+        cold_start_rate=mean(lambda r: r.cold_start_rate),
+        locality=mean(lambda r: r.locality),
+        search_s=_spread([r.search_s for r in runs]),
+        steps_mean=mean(lambda r: r.steps),
+        vcpu_utilization=mean(lambda r: r.vcpu_utilization),
+        vgpu_utilization=mean(lambda r: r.vgpu_utilization),
+        stranded_vgpus=mean(lambda r: r.stranded_vgpus),
+        mean_batch=mean(lambda r: r.mean_batch),
+        forced=mean(lambda r: r.forced),
+        rechecks=mean(lambda r: r.rechecks),
+        prewarms=mean(lambda r: r.prewarms),
+        arrived=sum(r.all.calls for r in runs),
+        completed=sum(r.all.completed for r in runs),
+        in_flight=sum(r.all.calls - r.all.completed for r in runs),
+    )
+
+
+def _averaging(runs: Sequence[RunMeasures]) -> Callable[[Callable[[RunMeasures], float]], Interval]:
+    return lambda value: mean_interval([value(run) for run in runs])
+
+
+def _spread(values: Sequence[tuple[float, ...]]) -> Spread:
+    """Each value is a mean, followed by the percentiles."""
+    percentiles = {
+        percent: mean_interval([v[k] for v in values]).mean for k, percent in enumerate(PERCENTILES, 1)
+    }
+    return Spread(mean_interval([v[0] for v in values]), percentiles)
+
+
+def _application(system: ServerlessSystem, runs: Sequence[RunMeasures], number: int) -> ApplicationSummary:
+    app, found = system.applications[number], [run.applications[number] for run in runs]
+    return ApplicationSummary(
+        name=app.name,
+        slo_s=app.slo_s,
+        calls=int(np.sum([of.calls for of in found])),
+        slo_hit_rate=mean_interval([of.hit_rate for of in found]),
+        latency_s=_spread([of.latency_s for of in found]),
+        cost_per_call_usd=mean_interval([of.cost_per_call for of in found]),
+    )

@@ -1,0 +1,203 @@
+"""Executors: one task at a time, first come first served, run-on, background in between.
+
+Background is not in the queue of tasks: it stands in its own arrays in order of arrival, and each
+waiting task knows how many background items stand before it.
+"""
+
+from __future__ import annotations
+
+from nona.simulation.compiled.events.load import end_background, note_arrival, promise
+from nona.simulation.compiled.memory.arrays import State
+from nona.simulation.compiled.memory.fields import (
+    background_end_s_of,
+    background_s_of,
+    background_work_s_of,
+    clock_at,
+    events_of,
+    executors_at,
+    jobs_at,
+    next_change_s_of,
+    task_traces_at,
+    tasks_at,
+    times_of,
+)
+from nona.simulation.compiled.memory.heap import push
+from nona.simulation.compiled.memory.layout import STARTED
+from nona.simulation.reference.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
+
+
+def join(s: State, place: int, now: float) -> None:
+    """The task at ``place`` has all its inputs: it stands in the queue, or starts."""
+    task = tasks_at(s, place)
+    task.latest_s = now
+    e = task.executor
+    x = executors_at(s, e)
+    if x.next_s <= now:
+        absorb(s, e, now)
+    if not x.active:
+        start(s, place, now if now > x.free_s else x.free_s)
+        return
+    task.before = x.absorbed
+    task.queue_next = -1
+    task.queue_previous = x.tail
+    if x.tail >= 0:
+        tasks_at(s, x.tail).queue_next = place
+    else:
+        x.head = place
+    x.tail = place
+    job = jobs_at(s, task.slot)
+    task.wait_next = -1
+    task.wait_previous = job.wait_tail
+    if job.wait_tail >= 0:
+        tasks_at(s, job.wait_tail).wait_next = place
+    else:
+        job.wait_head = place
+    job.wait_tail = place
+
+
+def leave_queue(s: State, place: int) -> None:
+    """Take a waiting task out of its executor's queue and its job's list."""
+    task = tasks_at(s, place)
+    x = executors_at(s, task.executor)
+    if task.queue_previous >= 0:
+        tasks_at(s, task.queue_previous).queue_next = task.queue_next
+    else:
+        x.head = task.queue_next
+    if task.queue_next >= 0:
+        tasks_at(s, task.queue_next).queue_previous = task.queue_previous
+    else:
+        x.tail = task.queue_previous
+    job = jobs_at(s, task.slot)
+    if task.wait_previous >= 0:
+        tasks_at(s, task.wait_previous).wait_next = task.wait_next
+    else:
+        job.wait_head = task.wait_next
+    if task.wait_next >= 0:
+        tasks_at(s, task.wait_next).wait_previous = task.wait_previous
+    else:
+        job.wait_tail = task.wait_previous
+
+
+def proceed(s: State, e: int, slot: int, now: float) -> None:
+    """A task of the job in ``slot`` has ended here: start the next, of the same job if one is ready."""
+    x = executors_at(s, e)
+    if clock_at(s, 0).run_on:
+        place = jobs_at(s, slot).wait_head
+        while place >= 0:
+            if tasks_at(s, place).executor == e:
+                leave_queue(s, place)
+                start(s, place, now)
+                return
+            place = tasks_at(s, place).wait_next
+    if x.next_s <= now:
+        absorb(s, e, now)
+    head = x.head
+    before = x.absorbed if head < 0 else tasks_at(s, head).before
+    while x.served < before:
+        run_background(s, e, x.free_s)
+    if head >= 0:
+        leave_queue(s, head)
+        start(s, head, x.free_s)
+    else:
+        x.active = 0
+
+
+def start(s: State, place: int, begin: float) -> None:
+    """The task at ``place`` runs from ``begin``."""
+    task = tasks_at(s, place)
+    job = jobs_at(s, task.slot)
+    x = executors_at(s, task.executor)
+    service = times_of(s)[x.kind, task.plan]
+    job.work_s += service
+    service *= task.draw
+    if begin > x.free_s:
+        x.closed_s += x.free_s - x.since_s
+        x.since_s = begin
+    end = begin + service
+    x.free_s = end
+    x.work_s += service
+    x.active = 1
+    x.task = place
+    task.missing = STARTED
+    task.start_s = begin
+    task.end_s = end
+    c = clock_at(s, 0)
+    local = place - job.base
+    push(
+        events_of(s),
+        c.events,
+        end,
+        (TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + local,
+        task.executor,
+    )
+    c.events += 1
+    if job.traced:
+        row = task_traces_at(s, c.task_traces)
+        c.task_traces += 1
+        row.job = job.number
+        row.query = job.query
+        row.task = local
+        row.executor = task.executor
+        row.ready_s = task.latest_s
+        row.start_s = begin
+        row.end_s = end
+
+
+def absorb(s: State, e: int, now: float) -> None:
+    """Let the background that arrived up to ``now`` join the queue."""
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
+    while x.next_s <= now:
+        if c.board:
+            promise(s, e, c.mean_ticks)
+        arrival = x.next_s
+        x.absorbed += 1
+        if not x.active:
+            run_background(s, e, arrival if arrival > x.free_s else x.free_s)
+        x.next_s = background_s_of(s)[e, x.absorbed - x.dropped]
+    if c.board:
+        note_arrival(s, e)
+
+
+def run_background(s: State, e: int, begin: float) -> None:
+    """The background item that comes next runs from ``begin``."""
+    x = executors_at(s, e)
+    service = background_work_s_of(s)[e, x.served - x.dropped]
+    if begin > x.free_s:
+        x.closed_s += x.free_s - x.since_s
+        x.since_s = begin
+    end = begin + service
+    x.free_s = end
+    x.work_s += service
+    if clock_at(s, 0).board:
+        background_end_s_of(s)[e, x.served - x.dropped] = end
+        if end < next_change_s_of(s)[e]:
+            next_change_s_of(s)[e] = end
+    x.served += 1
+
+
+def settle(s: State, now: float) -> None:
+    """Bring the load board up to ``now``."""
+    if not clock_at(s, 0).has_background:
+        return
+    for e in range(clock_at(s, 0).executors):
+        if next_change_s_of(s)[e] <= now:
+            if executors_at(s, e).next_s <= now:
+                absorb(s, e, now)
+            end_background(s, e, now)
+
+
+def busy_until(s: State, e: int, now: float) -> float:
+    """Busy seconds of ``e`` from 0 to ``now``: the length of its busy periods."""
+    x = executors_at(s, e)
+    if x.next_s <= now:
+        absorb(s, e, now)
+    return float(x.closed_s + min(x.free_s, now) - x.since_s)
+
+
+def work_until(s: State, e: int, now: float) -> float:
+    """Seconds of service done by ``e`` by ``now``: started services less what is left of them."""
+    x = executors_at(s, e)
+    if x.next_s <= now:
+        absorb(s, e, now)
+    return float(x.work_s - max(0.0, x.free_s - now))

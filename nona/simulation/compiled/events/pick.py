@@ -1,0 +1,149 @@
+"""Schedulers that pick a ready task for a free executor."""
+
+from __future__ import annotations
+
+import math
+
+from nona.simulation.compiled.events.bind import send
+from nona.simulation.compiled.events.executors import join, settle
+from nona.simulation.compiled.events.inputs import here, later
+from nona.simulation.compiled.events.links import send_once
+from nona.simulation.compiled.events.load import next_freed_s, promise, release
+from nona.simulation.compiled.events.ready import append, remove, running_changed
+from nona.simulation.compiled.memory.arrays import State
+from nona.simulation.compiled.memory.fields import (
+    clock_at,
+    executor_class_of,
+    executor_server_of,
+    jobs_at,
+    messages_at,
+    out_of,
+    plan_at,
+    queries_at,
+    queue_length_of,
+    reads_at,
+    ready_slot_of,
+    ready_task_of,
+    sources_of,
+    successors_of,
+    tasks_at,
+    ticks_of,
+    uses_at,
+)
+from nona.simulation.compiled.memory.messages import find_message, new_message
+
+
+def offer_sources(s: State, slot: int) -> None:
+    """A job has arrived: its first tasks are ready."""
+    job = jobs_at(s, slot)
+    query = queries_at(s, job.query)
+    for i in range(query.first_source, query.first_source + query.sources):
+        append(s, slot, sources_of(s)[i], -1, job.arrival_s)
+
+
+def offer_successors(s: State, place: int, e: int, now: float) -> None:
+    """The task at ``place`` is complete on executor ``e``: others may have become ready."""
+    task = tasks_at(s, place)
+    slot = task.slot
+    release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
+    running_changed(s, slot, -1)
+    base = jobs_at(s, slot).base
+    plan = plan_at(s, task.plan)
+    for i in range(plan.successor, plan.successor_end):
+        target = successors_of(s)[i]
+        tasks_at(s, base + target).unfinished -= 1
+        if tasks_at(s, base + target).unfinished == 0:
+            append(s, slot, target, e, now)
+
+
+def begin_picking(s: State, open_jobs: int, now: float) -> bool:
+    """Whether there is something to decide after an event."""
+    c = clock_at(s, 0)
+    c.saved_open_jobs = open_jobs
+    if c.ready == 0:
+        return False
+    if c.has_background:
+        settle(s, now)
+    c.background_freed = 0
+    return True
+
+
+def end_picking(s: State) -> None:
+    """Decide again when background that is there now sets an executor free."""
+    c = clock_at(s, 0)
+    if c.has_background and c.ready > 0:
+        freed = next_freed_s(s)
+        if not math.isinf(freed):
+            c.wake_s = freed
+
+
+def woken(s: State, now: float) -> bool:
+    """Background may have set an executor free; whether there is something to decide."""
+    c = clock_at(s, 0)
+    c.wake_s = math.inf
+    settle(s, now)
+    if c.background_freed:
+        return begin_picking(s, c.saved_open_jobs, now)
+    freed = next_freed_s(s)
+    if not math.isinf(freed):
+        c.wake_s = freed
+    return False
+
+
+def is_allowed(s: State) -> bool:
+    """Whether ``out`` names an entry of the list and an executor with nothing."""
+    c = clock_at(s, 0)
+    place = out_of(s)[0]
+    e = out_of(s)[1]
+    return bool(0 <= place < c.ready and 0 <= e < c.executors and queue_length_of(s)[e] == 0)
+
+
+def bind_pick(s: State, now: float) -> None:
+    """Give the picked task its executor, and send for its inputs."""
+    slot = ready_slot_of(s)[out_of(s)[0]]
+    local = ready_task_of(s)[out_of(s)[0]]
+    e = out_of(s)[1]
+    remove(s, out_of(s)[0])
+    job = jobs_at(s, slot)
+    place = job.base + local
+    task = tasks_at(s, place)
+    task.executor = e
+    task.placed = 1
+    task.picked_s = now
+    running_changed(s, slot, 1)
+    promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
+    there = executor_server_of(s)[e]
+    plan = plan_at(s, task.plan)
+    for r in range(plan.read, plan.read_end):
+        read = reads_at(s, r)
+        source = executor_server_of(s)[tasks_at(s, job.base + read.source).executor]
+        if source == there:
+            here(s, place, now)
+        else:
+            fetch(s, slot, place, read.output, read.use, source, there, now)
+    if plan.inputs == 0:
+        join(s, place, now)
+
+
+def fetch(
+    s: State, slot: int, place: int, output: int, use: int, source: int, destination: int, now: float
+) -> None:
+    """The task at ``place`` wants a tensor that another server has; a message may be on its way."""
+    c = clock_at(s, 0)
+    message = find_message(s, slot, output, destination)
+    if message < 0:
+        if c.paths or c.shared:
+            send(s, slot, use, output, source, destination, now)
+        else:
+            delivered = send_once(s, slot, use, output, source, destination, now)
+            message = new_message(s, slot, use, output, source, destination, now)
+            messages_at(s, message).delivered_s = delivered
+        return
+    m = messages_at(s, message)
+    if c.shared:
+        if m.delivered:
+            here(s, place, now)
+    elif m.delivered_s > now:
+        later(s, place, m.delivered_s, uses_at(s, use).number)
+    elif not math.isnan(m.delivered_s):
+        here(s, place, now)

@@ -1,0 +1,1 @@
+"""From Python to machine code: built once, kept on disk, made ready before anybody waits."""

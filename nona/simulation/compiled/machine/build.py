@@ -1,0 +1,170 @@
+"""From plain Python to machine code, kept on disk.
+
+The core is compiled once: decision functions come to it as first-class functions with one fixed
+signature, so a new policy costs a fraction of a second. What is compiled lies in a folder named
+after a hash of the sources and of Numba's version: a change of either makes a new folder, and
+nothing stale is ever loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nona import import_root
+from nona.simulation.compiled.memory.accessors import accessor, row_accessor
+from nona.simulation.compiled.memory.fields import Field, Row
+
+_READY = "ready"
+_KEPT = 3  # folders of other versions that may still be in use
+# Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
+_LOOP = {"_nrt": False, "error_model": "numpy"}
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+_PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results"}  # modules that stay plain Python
+_LOCK = threading.RLock()  # Numba's settings are the process's own
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled code is kept: ``$NONA_CACHE_DIR``, or the user's cache, or a temporary folder."""
+    named = os.environ.get("NONA_CACHE_DIR")
+    base = Path(named) if named else _user_cache() / "nona-planner"
+    folder = base / f"engine-{_sources_hash()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        folder = _temporary_folder() / f"engine-{_sources_hash()}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+def _temporary_folder() -> Path:
+    """A folder that is ours alone: what lies in it is run."""
+    folder = Path(tempfile.gettempdir()) / f"nona-planner-{_user()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if not hasattr(os, "getuid") or (
+            found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
+        ):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="nona-planner-"))
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else "user"
+
+
+def _user_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    return Path(given) if given else Path.home() / ".cache"
+
+
+def _sources_hash() -> str:
+    """Of every module that may end up in compiled code, and of what compiles it."""
+    root = import_root() / "nona"
+    simulation = root / "simulation"
+    files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
+    files += (root / "schedulers").rglob("*.py")
+    files += [simulation / "reference" / "kernel.py", simulation / "reference" / "load.py"]
+    digest = hashlib.sha256(str(root).encode())
+    for file in sorted(files):
+        digest.update(file.name.encode() + file.read_bytes())
+    for package in ("numba", "llvmlite", "numpy"):
+        digest.update(importlib.metadata.version(package).encode())
+    digest.update(sys.version.encode())
+    return digest.hexdigest()[:16]
+
+
+def is_ready() -> bool:
+    """Whether the core and the shipped policies were compiled before, so that loading them is quick."""
+    return (cache_folder() / _READY).exists()
+
+
+def mark_ready() -> None:
+    """Say so; of the folders that former versions left, only the newest few stay."""
+    folder = cache_folder()
+    (folder / _READY).touch()
+    others = [f for f in folder.parent.glob("engine-*") if f != folder]
+    for old in sorted(others, key=lambda f: f.stat().st_mtime)[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _numba(folder: Path) -> Iterator[ModuleType]:
+    """Numba, with its cache in ``folder`` while functions are declared."""
+    import numba  # it takes most of a second to import
+
+    with _LOCK:
+        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        try:
+            yield numba
+        finally:
+            numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def compile_function(
+    function: Callable[..., Any], signature: Any = None, kept: bool = True, loop: bool = False
+) -> Any:
+    """``function`` as machine code, along with the plain functions that it calls.
+
+    Parameters
+    ----------
+    signature
+        Compile for these types now; without one, when first called.
+    kept
+        Whether to keep the code on disk. Only for functions of this package: the folder's name
+        tells of changes in no others.
+    loop
+        Whether it belongs to the event loop, which allocates nothing; decision functions may.
+
+    Raises
+    ------
+    TypeError
+        When ``function`` is not a plain Python function.
+    """
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{function!r} must be a plain Python function; write it with def.")
+    options: dict[str, Any] = _LOOP if loop else {}
+    with _numba(cache_folder()) as numba:
+        copy = _linked(numba, function, {}, options)
+        declare = numba.njit(signature, cache=kept, **options) if signature else numba.njit(cache=kept)
+        return declare(copy)
+
+
+def _linked(
+    numba: ModuleType, function: FunctionType, made: dict[FunctionType, Any], options: dict[str, Any]
+) -> Any:
+    """A copy of ``function`` that calls compiled copies of its helpers."""
+    scope = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        helper = scope.get(name)
+        if isinstance(helper, Field):
+            scope[name] = accessor(helper)
+        elif isinstance(helper, Row):
+            scope[name] = row_accessor(helper)
+        elif isinstance(helper, FunctionType) and helper is not function:
+            if helper not in made:
+                made[helper] = numba.njit(**_INTERNAL, **options)(_linked(numba, helper, made, options))
+            scope[name] = made[helper]
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy

@@ -1,0 +1,1 @@
+"""The memory of the compiled engine: records, arrays, heap, messages, results."""

@@ -1,0 +1,102 @@
+"""Messages that the engine has to remember: on a shared link, on a path, or when tasks are picked."""
+
+from __future__ import annotations
+
+import math
+
+from nona.simulation.compiled.memory.arrays import State
+from nona.simulation.compiled.memory.fields import (
+    clock_at,
+    jobs_at,
+    message_traces_at,
+    messages_at,
+    outputs_at,
+    uses_at,
+)
+
+
+def new_message(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> int:
+    """A place in ``messages``; where tasks are picked, chained to its job."""
+    c = clock_at(s, 0)
+    place = c.free_message
+    if place >= 0:
+        c.free_message = messages_at(s, place).next
+    else:
+        place = c.messages_used
+        c.messages_used += 1
+    m = messages_at(s, place)
+    m.slot = slot
+    m.output = output
+    m.use = use
+    m.source = source
+    m.destination = destination
+    m.stage = 0
+    m.delivered = 0
+    m.request_s = now
+    m.start_s = now
+    m.delivered_s = math.nan
+    m.next = -1
+    if c.picks:
+        m.next = jobs_at(s, slot).message
+        jobs_at(s, slot).message = place
+    return int(place)
+
+
+def free_message(s: State, place: int) -> None:
+    """The message is not needed any more."""
+    c = clock_at(s, 0)
+    messages_at(s, place).next = c.free_message
+    c.free_message = place
+
+
+def free_messages(s: State, slot: int) -> None:
+    """Nor are those of a job."""
+    place = jobs_at(s, slot).message
+    while place >= 0:
+        following = messages_at(s, place).next
+        free_message(s, place)
+        place = following
+    jobs_at(s, slot).message = -1
+
+
+def find_message(s: State, slot: int, output: int, destination: int) -> int:
+    """The message of a job that carries ``output`` to server ``destination``; −1: there is none yet."""
+    place = jobs_at(s, slot).message
+    while place >= 0:
+        m = messages_at(s, place)
+        if m.output == output and m.destination == destination:
+            return int(place)
+        place = m.next
+    return -1
+
+
+def number_of(s: State, place: int) -> int:
+    """The number of the message in its job: that of its first reader's input."""
+    return int(uses_at(s, messages_at(s, place).use).number)
+
+
+def trace_message(
+    s: State,
+    slot: int,
+    output: int,
+    source: int,
+    destination: int,
+    request_s: float,
+    start_s: float,
+    end_s: float,
+    delivered_s: float,
+) -> None:
+    """Record the interval of a message of a job that is traced."""
+    c = clock_at(s, 0)
+    job = jobs_at(s, slot)
+    row = message_traces_at(s, c.message_traces)
+    c.message_traces += 1
+    row.job = job.number
+    row.query = job.query
+    row.tensor = outputs_at(s, output).tensor
+    row.source = source
+    row.destination = destination
+    row.request_s = request_s
+    row.start_s = start_s
+    row.end_s = end_s
+    row.delivered_s = delivered_s

@@ -1,0 +1,1 @@
+"""Experiments: replications in this process, in worker processes or on a cluster."""

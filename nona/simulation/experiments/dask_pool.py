@@ -1,0 +1,187 @@
+"""Runs on a Dask cluster: the same runs, elsewhere. It needs the extra ``dask``.
+
+The work is sent once to every worker. Dask repeats the runs of a lost worker on the others, as often
+as the cluster allows (``distributed.scheduler.allowed-failures``); if all copies of the work are lost
+with their workers, it is sent again. Workers report how far a run is; its jobs come with its records.
+Start workers with one thread each (``dask worker --nthreads 1 --nworkers N``): a run is one thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.simulation.experiments.pool import RETRIES, Key, Listener, Work, pickled
+from nona.simulation.records.run import Records
+from nona.simulation.run import Cancelled, Progress
+
+TOPIC = "nona-progress"  # one for all studies: the scheduler keeps the last events of every topic
+REPORT_S = 0.25  # seconds between two reports of a run, and between two looks whether it is cancelled
+
+
+class DaskPool:
+    """The Dask cluster whose scheduler answers at ``address``, as ``tcp://host:8786``.
+
+    ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
+
+    Raises
+    ------
+    SimulationError
+        When Dask is not installed here; from :meth:`run` when the cluster cannot be reached, has no
+        worker, or loses a run again and again.
+    """
+
+    def __init__(self, address: str, timeout_s: float = 10.0) -> None:
+        self.address, self.timeout_s = address, timeout_s
+        self._distributed = _import()
+
+    def run(self, work: Work, keys: Sequence[Key], listener: Listener) -> dict[Key, Records]:
+        """See :class:`~nona.simulation.experiments.pool.Pool`."""
+        payload = pickled(work)
+        found: dict[Key, Records] = {}
+        with self._connected() as client:
+            for _ in range(1 + RETRIES):
+                self._attempt(client, payload, [k for k in keys if k not in found], listener, found)
+                if len(found) == len(keys):
+                    return found
+        raise SimulationError(
+            f"Dask: the workers of {self.address} that held the study were lost {1 + RETRIES} times; "
+            "give them more memory, or use fewer of them."
+        )
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """A client with at least one worker; losing the scheduler is one line."""
+        try:
+            client = self._distributed.Client(
+                self.address, timeout=self.timeout_s, set_as_default=False, name="nona"
+            )
+        except (OSError, ValueError) as error:  # a timeout is an OSError
+            raise SimulationError(
+                f"Dask: no scheduler answers at {self.address!r} ({_line(error)}); start one with "
+                "`dask scheduler`, and give the address that it prints."
+            ) from error
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=self.timeout_s)
+            except TimeoutError as error:
+                raise SimulationError(
+                    f"Dask: the scheduler at {self.address} has no worker; start some with "
+                    f"`dask worker {self.address} --nthreads 1`."
+                ) from error
+            yield client
+
+    def _attempt(
+        self, client: Any, payload: bytes, keys: Sequence[Key], listener: Listener, found: dict[Key, Records]
+    ) -> None:
+        """Run ``keys`` and fill in what is found; not found is what was lost with the work itself."""
+        study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
+
+        def hear(event: Any) -> None:
+            sender, scheduler, replication, fraction = event[1]
+            if sender == study:
+                events.put(((scheduler, replication), fraction))
+
+        client.subscribe_topic(TOPIC, hear)
+        futures: dict[Key, Any] = {}
+        try:
+            with self._scheduler():
+                held = client.scatter(payload, broadcast=True, hash=False)
+            for key in keys:
+                futures[key] = client.submit(run_on_worker, held, key, study, pure=False, retries=0)
+                futures[key].add_done_callback(lambda future, key=key: events.put((key, future)))
+            while futures:
+                key, event = events.get()
+                if key not in futures:  # a late report
+                    continue
+                if isinstance(event, float):
+                    listener.report(key, _progress(event))
+                    continue
+                records = self._result(futures.pop(key))
+                if records is not None:
+                    found[key] = records
+                    listener.report(key, _progress(1.0, records))
+        finally:
+            client.cancel(list(futures.values()), force=True)
+
+    @contextmanager
+    def _scheduler(self) -> Iterator[None]:
+        """Say in one line that the scheduler does not answer any more."""
+        try:
+            yield
+        except OSError as error:  # a timeout is one
+            raise SimulationError(
+                f"Dask: the scheduler at {self.address} was lost ({_line(error)}); start it again."
+            ) from error
+
+    def _result(self, future: Any) -> Records | None:
+        """The records of a run that has ended; ``None`` if its work was lost."""
+        try:
+            records: Records = future.result()
+        except self._distributed.CancelledError:
+            return None
+        except self._distributed.KilledWorker as error:
+            raise SimulationError(
+                f"Dask: a run lost its worker again and again ({_line(error)}); give the workers more "
+                "memory, or use fewer jobs."
+            ) from error
+        return records
+
+
+def run_on_worker(payload: bytes, key: Key, study: str) -> Records:
+    """One run, on a worker: reports to the study, and ends when it has been cancelled."""
+    worker = _import().get_worker()
+    name = worker.get_current_task()
+    try:
+        work: Work = pickle.loads(payload)
+    except Exception as error:  # whatever an import may raise is for the study to show
+        raise SimulationError(
+            f"Dask: worker {worker.address} cannot read the work ({_line(error)}); install the same "
+            "version of nona-planner there, and the modules of your own schedulers."
+        ) from error
+    last_s = time.monotonic()
+
+    def watch(progress: Progress) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s < REPORT_S:
+            return
+        last_s = time.monotonic()
+        task = worker.state.tasks.get(name)
+        if task is None or task.state == "cancelled":
+            raise Cancelled
+        if work.reporting:
+            worker.log_event(TOPIC, (study, *key, float(progress.fraction)))
+
+    return work.run(key, watch)
+
+
+def _progress(fraction: float, records: Records | None = None) -> Progress:
+    """A report without jobs, or with all that the records hold, in order of completion."""
+    if records is None:
+        return Progress(fraction, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+    order = np.argsort(records.completion_s, kind="stable")
+    order = order[np.isfinite(records.completion_s[order])]
+    return Progress(fraction, records.query[order], records.arrival_s[order], records.completion_s[order])
+
+
+def _import() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError as error:
+        raise SimulationError(
+            f"Dask: it is not installed ({error}); install nona-planner[dask], or use --workers."
+        ) from error
+
+
+def _line(error: BaseException) -> str:
+    """An error of Dask's in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,161 @@
+"""Runs in worker processes, each with a pipe of its own to this one.
+
+Nothing is shared, so a worker can be ended at any instant: that is how runs are cancelled. A worker
+that dies is noticed by the end of its pipe; another takes its place and repeats the run. The start
+method is ``spawn`` everywhere: forking a process that has threads is not safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections import Counter, deque
+from collections.abc import Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any, cast
+
+from nona.errors import SimulationError
+from nona.simulation.experiments.pool import RETRIES, Key, Listener, Work, pickled
+from nona.simulation.records.run import Records
+from nona.simulation.run import Progress
+
+
+class ProcessPool:
+    """At most ``size`` worker processes of this machine, kept from one call of :meth:`run` to the next.
+
+    They start when they are first needed. Use it in a ``with`` statement, or close it.
+
+    Raises
+    ------
+    SimulationError
+        For a size below 1; from :meth:`run` when the work cannot be sent to a process, or a run's
+        worker is lost more often than :data:`~nona.simulation.experiments.pool.RETRIES` times.
+    """
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise SimulationError(f"Replications: workers={size} must be at least 1; give a larger number.")
+        self.size = size
+        self._idle: list[_Worker] = []
+
+    def __enter__(self) -> ProcessPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes."""
+        _end(self._idle)
+        self._idle.clear()
+
+    def run(self, work: Work, keys: Sequence[Key], listener: Listener) -> dict[Key, Records]:
+        """See :class:`~nona.simulation.experiments.pool.Pool`."""
+        payload = pickled(work)
+        left, lost = deque(keys), Counter[Key]()
+        found: dict[Key, Records] = {}
+        busy: dict[Connection, _Worker] = {}
+        try:
+            while left or busy:
+                while left and len(busy) < self.size:
+                    worker = self._idle.pop() if self._idle else _Worker()
+                    busy[worker.connection] = worker
+                    worker.give(payload, left.popleft())
+                for connection in cast(list[Connection], wait(list(busy))):
+                    worker = busy[connection]
+                    message = worker.receive()
+                    if message is None:
+                        _end([busy.pop(connection)])
+                        _count_loss(lost, worker.key)
+                        left.appendleft(worker.key)
+                        listener.repeat(worker.key)
+                        continue
+                    kind, content = message
+                    if kind == "progress":
+                        listener.report(worker.key, content)
+                    elif kind == "error":
+                        raise content
+                    else:
+                        found[worker.key] = content
+                        self._idle.append(busy.pop(connection))
+        finally:
+            _end(list(busy.values()))
+        return found
+
+
+def _count_loss(lost: Counter[Key], key: Key) -> None:
+    lost[key] += 1
+    if lost[key] > RETRIES:
+        raise SimulationError(
+            f"Replications: a worker process died {lost[key]} times in the same run, perhaps for want of "
+            "memory; use fewer workers or jobs."
+        )
+
+
+class _Worker:
+    """A started process, this end of its pipe, and the run that it has been given."""
+
+    def __init__(self) -> None:
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()  # so that the pipe ends when the worker does
+        self.key: Key = (-1, -1)
+        self._payload: bytes | None = None
+
+    def give(self, payload: bytes, key: Key) -> None:
+        """Send a run; before the first of a work, the work."""
+        self.key = key
+        with contextlib.suppress(OSError):  # a worker that has died is noticed when we listen
+            if payload is not self._payload:
+                self.connection.send(("work", payload))
+                self._payload = payload
+            self.connection.send(("run", key))
+
+    def receive(self) -> tuple[str, Any] | None:
+        """What the worker says; ``None`` if it is gone."""
+        try:
+            message: tuple[str, Any] = self.connection.recv()
+        except (EOFError, OSError):  # it may die in the middle of a message
+            return None
+        return message
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.process.terminate()
+    for worker in workers:
+        worker.process.join()
+        worker.process.close()
+        worker.connection.close()
+
+
+def serve(connection: Connection) -> None:
+    """The worker: run what comes through the pipe until it ends."""
+    work: Work | None = None
+
+    def report(progress: Progress) -> None:
+        connection.send(("progress", progress))
+
+    while True:
+        try:
+            kind, content = connection.recv()
+        except EOFError:
+            return
+        try:
+            if kind == "work":
+                work = None
+                work = pickle.loads(content)
+            elif work is not None:
+                records = work.run(content, report if work.reporting else None)
+                connection.send(("records", records))
+        except Exception as error:  # the parent raises it again, and ends this process
+            if kind == "work":  # whatever an import may raise
+                error = SimulationError(f"Replications: a worker cannot start: {error}.")
+            with contextlib.suppress(OSError):  # the parent may be gone
+                connection.send(("error", error))

@@ -1,0 +1,1 @@
+"""The reference engine on SimPy: the semantics of the simulator, written to be read."""

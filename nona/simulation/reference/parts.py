@@ -1,0 +1,72 @@
+"""What a job completion time consists of: compute, transfer, waiting for links, for executors.
+
+From the task that completes the job back to its arrival, along the last cause of each: what a task
+waited for last decides when it ran, so these stretches follow on one another without a gap, and the
+parts add up to the completion time. Of the seconds for which a message was on its way, those that it
+would have taken on idle links are transfer, the others waiting.
+"""
+
+from __future__ import annotations
+
+from nona.simulation.reference.jobs import Job
+from nona.simulation.reference.links import Link
+
+JctParts = tuple[float, float, float, float]  # in the order of nona.simulation.records.tally.PARTS
+NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0)
+
+
+def parts_of_bound(job: Job, task: int, link: Link) -> JctParts:
+    """Parts of a job whose tasks were bound at its arrival; ``task`` is the one that completed it.
+
+    The last cause of a task is the end of the task that made its last input: on the same server the
+    first of its inputs whose source ended just when it joined its executor's queue, else the
+    input delivered last.
+    """
+    start_s, end_s, joined_s, places = job.start_s, job.end_s, job.latest_s, job.executor
+    makers, numbered, number = job.plan.makers, job.plan.numbered, job.latest_number
+    compute = transfer = link_wait = server_wait = 0.0
+    while True:
+        start, joined = start_s[task], joined_s[task]
+        compute += end_s[task] - start
+        server_wait += start - joined
+        sources = makers[task]
+        if not sources:
+            return compute, transfer, link_wait, server_wait
+        here = places[task].server
+        for source in sources:
+            if end_s[source] == joined and places[source].server == here:
+                break
+        else:
+            output, source = numbered[number[task]]
+            gap = joined - end_s[source]
+            alone = link.isolated_s(output, places[source].server, here)
+            if gap < alone:
+                alone = gap
+            transfer += alone
+            link_wait += gap - alone
+        task = source
+
+
+def parts_of_picked(job: Job, task: int, link: Link) -> JctParts:
+    """Parts of a job whose tasks were picked once their predecessors were complete.
+
+    The last cause of a task is the predecessor that ended last (the least number among equals); it
+    waits for its pick, as for an executor, and then for the input delivered last.
+    """
+    places, plan = job.executor, job.plan
+    compute = transfer = link_wait = server_wait = 0.0
+    while True:
+        start, joined, picked = job.start_s[task], job.latest_s[task], job.picked_s[task]
+        compute += job.end_s[task] - start
+        server_wait += start - joined
+        gap = joined - picked
+        if gap > 0:
+            output, source = plan.numbered[job.latest_number[task]]
+            alone = min(gap, link.isolated_s(output, places[source].server, places[task].server))
+            transfer += alone
+            link_wait += gap - alone
+        if not plan.makers[task]:
+            server_wait += picked - job.arrival_s
+            return compute, transfer, link_wait, server_wait
+        task = -max((job.end_s[source], -source) for source in plan.makers[task])[1]
+        server_wait += picked - job.end_s[task]

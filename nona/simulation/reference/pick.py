@@ -1,0 +1,146 @@
+"""How decisions reach the executors, for schedulers that pick a ready task for a free executor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from heapq import heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.errors import SimulationError
+from nona.random_streams import RandomStreams
+from nona.simulation.reference.bind import Parts, modelled_s
+from nona.simulation.reference.executors import Executor
+from nona.simulation.reference.jobs import Job
+from nona.simulation.reference.kernel import WAKE, LeanEnvironment, LeanEvent, content_key
+from nona.simulation.reference.load import LoadBoard
+from nona.simulation.reference.ready import ReadyList
+
+_BLOCK = 512
+
+
+def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[NDArray[np.float64]]:
+    """Endless blocks of rows of uniforms: a row per pick, the same for every scheduler of equal width."""
+    rng = streams.generator("picks")
+    while True:
+        yield rng.random((_BLOCK, max(width, 1)))
+
+
+def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> SimulationError:
+    """The error for a pick of what is not in the list, or for an executor that is not free."""
+    return SimulationError(
+        f"Scheduler {scheduler!r}: it picked ready task {place} of {ready} for executor "
+        f"{executor}; pick one that is in the list, for an executor whose queue_length is 0."
+    )
+
+
+class PickDispatcher:
+    """Keeps ready tasks in one list and asks the policy while there are some and free executors.
+
+    A task is picked when all its predecessors are complete; only then is it known where its
+    inputs must go. The executor is promised to it while they travel: it takes no other task, but
+    its background goes on.
+    """
+
+    def __init__(
+        self, parts: Parts, board: LoadBoard, streams: RandomStreams, environment: LeanEnvironment
+    ) -> None:
+        self.executors, self.board, self.look = parts.executors, board, parts.look
+        self.link, self.inputs = parts.link, parts.inputs
+        self.name, self.decide, self.tables = (
+            parts.scheduler.name,
+            parts.scheduler.decide,
+            parts.prepared.tables,
+        )
+        self.ready, self._environment = ReadyList(), environment
+        self.has_background = parts.system.background_compute.rate > 0
+        self._rows = (
+            row for rows in uniform_blocks(streams, parts.prepared.uniforms_per_job) for row in rows
+        )
+        self._row = next(self._rows)
+        self._out = np.zeros(2, dtype=np.int64)
+        self._wake, self._wake_s, self._serial = LeanEvent(self._woken), math.inf, 0
+        self._open_jobs = 0
+
+    def admit(self, job: Job, uniforms: Any, now: float) -> None:
+        job.executor = [self.executors.all[0]] * job.plan.tasks  # the true one is set when picked
+        job.unfinished = job.plan.predecessors.copy()
+        job.coming = {}
+        job.picked_s = [0.0] * job.plan.tasks
+        job.running = 0
+        for task in job.plan.sources:
+            self.ready.append(job, task, now, -1)
+
+    def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
+        self.board.release(executor.number, modelled_s(job, task, executor))
+        job.running -= 1
+        self.ready.running_changed(job)
+        for target in job.plan.successors[task]:
+            job.unfinished[target] -= 1
+            if job.unfinished[target] == 0:
+                self.ready.append(job, target, now, executor.number)
+
+    def settled(self, now: float, open_jobs: int) -> None:
+        self._open_jobs = open_jobs
+        if not len(self.ready):
+            return
+        if self.has_background:
+            self.executors.settle(now)
+        self.board.background_freed = False
+        decide: Any = self.decide
+        while len(self.ready) and self.board.free:
+            table = self.ready.table(open_jobs)
+            if not decide(now, self.look(now), table, self.tables, self._row, self._out):
+                break
+            self._bind(int(self._out[0]), int(self._out[1]), now)
+            self._row = next(self._rows)
+        if self.has_background and len(self.ready):
+            self._plan_wake()
+
+    def _bind(self, place: int, number: int, now: float) -> None:
+        if not (0 <= place < len(self.ready) and 0 <= number < len(self.executors.all)) or (
+            self.board.queue_length[number] != 0
+        ):
+            raise bad_pick(self.name, place, len(self.ready), number)
+        job, task = self.ready.remove(place)
+        executor = job.executor[task] = self.executors.all[number]
+        job.picked_s[task] = now
+        job.running += 1
+        self.ready.running_changed(job)
+        self.board.promise(number, modelled_s(job, task, executor))
+        there = executor.server
+        for output, place, source in job.plan.reads[task]:
+            here = job.executor[source].server
+            copy = (output.tensor, there)
+            if here == there:
+                self.inputs.here(now, job, task)
+            elif copy in job.coming:
+                self.link.also(now, job.coming[copy], job, output, place)
+            else:
+                job.coming[copy] = self.link.send(now, job, output, (place,), here, there)
+        if not job.plan.inputs[task]:
+            job.latest_s[task] = now
+            executor.join(now, job, task)
+
+    def _plan_wake(self) -> None:
+        """Decide again when background that is there now sets an executor free."""
+        freed = self.board.next_freed_s()
+        if freed == self._wake_s or math.isinf(freed):
+            return
+        self._wake_s = freed
+        self._serial += 1  # tells plans for one instant apart; all but the last are ignored
+        heappush(self._environment.heap, (freed, content_key(WAKE), self._serial, self._wake))
+
+    def _woken(self, _: LeanEvent) -> None:
+        now = self._environment._now
+        if now != self._wake_s:
+            return
+        self._wake_s = math.inf
+        self.executors.settle(now)
+        if self.board.background_freed:
+            self.settled(now, self._open_jobs)
+        else:  # more background has come meanwhile
+            self._plan_wake()

@@ -1,0 +1,1 @@
+"""Statistics of runs: intervals, percentiles, paired differences, warm-up, overload."""

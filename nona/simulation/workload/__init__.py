@@ -1,0 +1,1 @@
+"""Workload: arrivals, traces, service times, and the jobs of one replication."""

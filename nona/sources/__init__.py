@@ -1,0 +1,1 @@
+"""Where models, tables and scenarios come from: the samples that ship, the scenario itself, files."""

@@ -1,0 +1,111 @@
+"""Where a scenario's models and tables come from: samples, the scenario itself, files.
+
+In the browser the files are uploads: they are *confined* to the session's own folder, and a
+scenario cannot name any other path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from nona.errors import GraphError, ScenarioError
+from nona.graph.model import ModelGraph
+from nona.graph.node_link.document import from_node_link
+from nona.graph.readers import MAX_BYTES, read_model
+from nona.scenario.schema import Scenario
+from nona.sources.samples import load_sample, sample_names
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Resolves the names in a scenario.
+
+    Parameters
+    ----------
+    base
+        Folder that relative paths start from; ``None``: no files at all.
+    confined
+        Whether only plain names of files in ``base`` are allowed.
+    """
+
+    base: Path | None = None
+    confined: bool = False
+
+    def read(self, name: str) -> bytes:
+        """Bytes of the file ``name``.
+
+        Raises
+        ------
+        GraphError
+            When it is missing, too large, or outside ``base`` though confined.
+        """
+        path = self._path(name)
+        try:
+            size = path.stat().st_size
+            if size > MAX_BYTES:
+                raise GraphError(
+                    f"File {name!r}: {size} bytes is more than the limit of {MAX_BYTES}; make it smaller."
+                )
+            return path.read_bytes()
+        except OSError as error:
+            raise GraphError(f"File {name!r}: {error.strerror or error}; check the path.") from None
+
+    def is_sample(self, name: str) -> bool:
+        """Whether ``name`` is that of a shipped model."""
+        return name in sample_names()
+
+    def model(
+        self,
+        name: str,
+        symbols: Mapping[str, int] | None = None,
+        inline: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> ModelGraph:
+        """The model called ``name``: held by the scenario, a file, or a sample.
+
+        Raises
+        ------
+        GraphError
+            When there is none, or it cannot be read.
+        """
+        if inline and name in inline:
+            return from_node_link(inline[name], name)
+        if name in sample_names():
+            return load_sample(name)
+        if PurePath(name).suffix == "":
+            raise GraphError(
+                f"Model {name!r}: it is no sample and has no file extension; choose one of "
+                f"{', '.join(sample_names())}, or name a file."
+            )
+        return read_model(self.read(name), PurePath(name).name, symbols=symbols)
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise one :class:`ScenarioError` that names every file or model that is missing."""
+        problems = []
+        for i, row in enumerate(scenario.workload):
+            if row.model not in scenario.models and row.model not in sample_names():
+                problems += self._missing(f"workload[{i}].model", row.model)
+            if row.arrivals.trace:
+                problems += self._missing(f"workload[{i}].arrivals.trace", row.arrivals.trace)
+        if scenario.cost.measured:
+            problems += self._missing("cost.measured", scenario.cost.measured)
+        if problems:
+            raise ScenarioError(problems)
+
+    def _missing(self, place: str, name: str) -> list[str]:
+        try:
+            if self._path(name).is_file():
+                return []
+        except GraphError as error:
+            return [f"{place}: {error}"]
+        hint = "" if PurePath(name).suffix else f", or a sample ({', '.join(sample_names())})"
+        return [f"{place}: {name!r} is not a file here; give a path relative to the scenario{hint}."]
+
+    def _path(self, name: str) -> Path:
+        pure = PurePath(name)
+        if self.base is None:
+            raise GraphError(f"File {name!r}: no files belong to this scenario; use a sample's name.")
+        if self.confined and (len(pure.parts) != 1 or name in {"", ".", ".."} or "\\" in name):
+            raise GraphError(f"File {name!r}: only the names of uploaded files are allowed; upload it.")
+        return self.base / pure

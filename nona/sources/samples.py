@@ -1,0 +1,133 @@
+"""The shipped sample models, workflows and scenarios.
+
+They lie in ``sample_models``: beside the package in a checkout, inside it in an installed wheel.
+Model names: the ONNX graphs, then the workflows; scenario names: the files of ``scenarios``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from nona import app_root
+from nona.errors import GraphError, ScenarioError
+from nona.graph.model import ModelGraph
+from nona.graph.readers import read_model
+from nona.scenario.file import load_scenario
+
+_MANIFEST = "MANIFEST.json"
+
+
+@cache
+def sample_root() -> Path:
+    """The folder ``sample_models``.
+
+    Raises
+    ------
+    GraphError
+        When the installation lacks it.
+    """
+    root = app_root() / "sample_models"
+    if (root / _MANIFEST).is_file():
+        return root
+    raise GraphError(
+        "Folder 'sample_models': it is missing from this installation; install Nona Planner again."
+    )
+
+
+@cache
+def manifest() -> Mapping[str, Mapping[str, Any]]:
+    """Name of a sample ONNX graph → its entry in the manifest (figures, origin, licence)."""
+    data = json.loads((sample_root() / _MANIFEST).read_text(encoding="utf-8"))
+    return MappingProxyType({entry["name"]: MappingProxyType(entry) for entry in data["models"]})
+
+
+@cache
+def workflows() -> Mapping[str, Mapping[str, str]]:
+    """Name of a sample workflow → ``description``, ``source`` and ``provenance`` of its times."""
+    found = {}
+    for path in sorted((sample_root() / "workflows").glob("*.json")):
+        found[path.stem] = MappingProxyType(json.loads(path.read_text(encoding="utf-8"))["graph"])
+    return MappingProxyType(found)
+
+
+def sample_names() -> tuple[str, ...]:
+    """Names of all sample models: ONNX graphs, then workflows.
+
+    >>> {"resnet18", "gpt2", "slides_example"} <= set(sample_names())
+    True
+    """
+    return (*manifest(), *workflows())
+
+
+def sample_path(name: str) -> Path | None:
+    """The file of the sample model ``name``, or ``None`` when there is no such sample."""
+    if name in manifest():
+        return sample_root() / str(manifest()[name]["file"])
+    return sample_root() / "workflows" / f"{name}.json" if name in workflows() else None
+
+
+@cache
+def load_sample(name: str) -> ModelGraph:
+    """The graph of the sample model ``name``.
+
+    Raises
+    ------
+    GraphError
+        When there is no such sample.
+
+    Examples
+    --------
+    >>> len(load_sample("slides_example").operators)
+    4
+    """
+    path = sample_path(name)
+    if path is None:
+        raise GraphError(f"Sample {name!r}: there is none; choose one of {', '.join(sample_names())}.")
+    return read_model(path.read_bytes(), path.name, guarded=False)
+
+
+@cache
+def scenario_names() -> tuple[str, ...]:
+    """Names of the shipped scenarios.
+
+    >>> "slides_example" in scenario_names()
+    True
+    """
+    return tuple(path.stem for path in sorted((sample_root() / "scenarios").glob("*.yaml")))
+
+
+def scenario_path(name: str) -> Path:
+    """The file of the shipped scenario ``name``.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such scenario.
+    """
+    if name not in scenario_names():
+        raise ScenarioError(
+            [f"Scenario {name!r}: it is not shipped; choose one of {', '.join(scenario_names())}."]
+        )
+    return sample_root() / "scenarios" / f"{name}.yaml"
+
+
+def description(name: str) -> str:
+    """One line on the sample model ``name``; ``""`` when there is no such sample."""
+    return str({**manifest(), **workflows()}.get(name, {}).get("description", ""))
+
+
+@cache
+def scenario_description(name: str) -> str:
+    """What the shipped scenario ``name`` is for, in a sentence or two.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such scenario.
+    """
+    return load_scenario(scenario_path(name)).description

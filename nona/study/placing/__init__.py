@@ -1,0 +1,1 @@
+"""Placements judged by what is simulated: short runs, the referee, rehearsals."""

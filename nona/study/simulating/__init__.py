@@ -1,0 +1,1 @@
+"""Simulations of a prepared study: replications, early results, pieces on several processes."""

@@ -1,0 +1,188 @@
+"""The bench of a sweep: runs a scheduler at a value, and keeps what came out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Self
+
+from nona.errors import PlacementError
+from nona.placement.capacity.stability import check_feasible
+from nona.placement.result.placement import Placement
+from nona.report.sweeps.report import CurvePoint, Curves
+from nona.scenario.schema import Scenario
+from nona.schedulers.base import Prepared, Scheduler
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.experiments.replications import ReplicationProgress, run_replications
+from nona.simulation.experiments.workers import ProcessPool
+from nona.simulation.records.run import Records
+from nona.simulation.run import RunOptions
+from nona.simulation.statistics.measured import Measured
+from nona.simulation.statistics.summary import summarize
+from nona.sources.lookup import Sources
+from nona.study.cache import StudyCache
+from nona.study.preparation import Study, prepare
+from nona.study.simulating.run import chosen_schedulers, place, predictions
+from nona.study.sweeps.settings import SweepSettings
+
+Chosen = tuple[Scheduler, Prepared]
+
+
+class Bench:
+    """One sweep's work in progress.
+
+    ``points`` and ``formula`` are those of :class:`~nona.report.sweeps.report.Curves`. Records are kept
+    only until a value is settled; placements are solved once per value.
+    """
+
+    def __init__(
+        self,
+        at: Callable[[float], Scenario],
+        settings: SweepSettings,
+        sources: Sources,
+        engine: str,
+        workers: int,
+        cache: StudyCache | None,
+        check: Callable[[], None],
+    ) -> None:
+        self.points: dict[str, dict[float, CurvePoint]] = {n: {} for n in settings.schedulers}
+        self.formula: dict[str, dict[float, float | None]] = {}
+        self._at, self._settings, self._sources, self._check = at, settings, sources, check
+        self._cache = cache or StudyCache()
+        self._options = RunOptions(jobs=settings.jobs, warmup=_warmup(at(settings.values[0])), engine=engine)
+        self._workers, self._exit = workers, ExitStack()
+        self._pool: ProcessPool | None = None
+        self._begin = time.perf_counter()
+        self._placements: dict[float, Placement | str] = {}
+        self._records: dict[tuple[str, float], tuple[Records, ...]] = {}
+        self._slo_s: float | None = _shared_slo(at(settings.values[0]))
+
+    def __enter__(self) -> Self:
+        if self._workers > 1:
+            self._pool = self._exit.enter_context(ProcessPool(self._workers))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._exit.close()
+
+    def told(self, stage: str, fraction: float) -> Curves:
+        """What is known now."""
+        s = self._settings
+        return Curves(
+            key=s.number.key,
+            label=s.number.label,
+            unit=s.number.unit,
+            values=s.values,
+            points={name: dict(found) for name, found in self.points.items()},
+            formula={name: dict(found) for name, found in self.formula.items()},
+            jobs=s.jobs,
+            replications=s.replications,
+            slo_s=self._slo_s,
+            stage=stage,
+            fraction=fraction,
+            seconds=time.perf_counter() - self._begin,
+        )
+
+    def is_stable(self, name: str, value: float) -> bool:
+        """Whether ``name`` had a steady state at ``value``, as far as is known."""
+        return self.points[name][value].state != "overloaded"
+
+    def stable_means(self, name: str) -> list[tuple[float, float]]:
+        """Value and mean JCT (s) where there is a steady state, ascending."""
+        found = self.points[name]
+        pairs = [(v, _mean(found[v])) for v in sorted(found) if self.is_stable(name, v)]
+        return [(v, mean) for v, mean in pairs if mean > 0]
+
+    def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
+        """``count`` replications from ``first`` on; what the formula says comes with the first."""
+        self._check()
+        study = self._study(value, names)
+        placed = [n for n in names if get_scheduler(n).needs_placement]
+        placement = self._placement(value, study) if placed else None
+        if first == 0:
+            self._predict(study, value, placement)
+        if isinstance(placement, str):
+            for name in placed:
+                self.points[name][value] = CurvePoint("overloaded", placement, (), None)
+            study = self._study(value, [n for n in names if n not in placed])
+            placement = None
+        if study.scenario.schedulers:
+            runs = self._run(chosen_schedulers(study, placement), study, first, count)
+            for name, records in runs.items():
+                self._take(name, value, study, records)
+
+    def measure(self, value: float, name: str) -> bool:
+        """All replications of one scheduler at a value between; the first that is overloaded ends it."""
+        self.simulate(value, [name], 0, 1)
+        if self._settings.replications > 1 and self.is_stable(name, value):
+            self.simulate(value, [name], 1, self._settings.replications - 1)
+        self.settle(value)
+        return self.is_stable(name, value)
+
+    def settle(self, value: float) -> None:
+        """Nothing more will be simulated at ``value``: let the records go."""
+        self._records = {key: kept for key, kept in self._records.items() if key[1] != value}
+
+    def predict(self, value: float, name: str) -> float | None:
+        """What the formula says of ``name`` at ``value``; without a placement nona has no steady state."""
+        if value not in self.formula.get(name, {}):
+            study = self._study(value, [name])
+            placed = get_scheduler(name).needs_placement
+            self._predict(study, value, self._placement(value, study) if placed else None)
+        return self.formula[name][value]
+
+    def _predict(self, study: Study, value: float, placement: Placement | str | None) -> None:
+        solved = None if isinstance(placement, str) else placement
+        for name, jct_s in predictions(study, solved).items():
+            self.formula.setdefault(name, {})[value] = jct_s
+        if isinstance(placement, str) and any(s.name == "nona" for s in study.scenario.schedulers):
+            self.formula.setdefault("nona", {})[value] = None
+
+    def _study(self, value: float, names: Sequence[str]) -> Study:
+        scenario = self._at(value)
+        chosen = tuple(s for s in scenario.schedulers if s.name in names)
+        study = prepare(scenario, self._sources, self._cache)
+        return replace(study, scenario=scenario.model_copy(update={"schedulers": chosen}))
+
+    def _placement(self, value: float, study: Study) -> Placement | str:
+        """The placement, or in words why there is none."""
+        if value not in self._placements:
+            try:
+                check_feasible(study.system)
+                self._placements[value] = place(study, cache=self._cache)
+            except PlacementError as error:
+                self._placements[value] = str(error)
+        return self._placements[value]
+
+    def _run(
+        self, chosen: Sequence[Chosen], study: Study, first: int, count: int
+    ) -> dict[str, tuple[Records, ...]]:
+        def on_progress(progress: ReplicationProgress) -> None:
+            self._check()
+
+        options = replace(self._options, replication=first)
+        return run_replications(study.system, chosen, options, count, 1, on_progress, self._pool)
+
+    def _take(self, name: str, value: float, study: Study, records: tuple[Records, ...]) -> None:
+        runs = self._records.get((name, value), ()) + records
+        self._records[name, value] = runs
+        slo_s = [q.slo_s for q in study.system.queries]
+        summary = summarize(runs, slo_s, study.scenario.labels)
+        means = tuple(Measured(runs, slo_s).mean_jcts())
+        self.points[name][value] = CurvePoint(summary.state, summary.state_reason, means, summary)
+
+
+def _mean(point: CurvePoint) -> float:
+    return point.summary.jct.mean.mean if point.summary else 0.0
+
+
+def _warmup(scenario: Scenario) -> int | None:
+    """The scenario's own number of jobs; a warm-up that would be looked for is the automatic one here."""
+    return scenario.simulation.warmup if isinstance(scenario.simulation.warmup, int) else None
+
+
+def _shared_slo(scenario: Scenario) -> float | None:
+    limits = {row.slo for row in scenario.workload}
+    return limits.pop() if len(limits) == 1 else None

@@ -1,0 +1,142 @@
+"""The numbers of a scenario that can be swept: where they stand, what they are called, their unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from nona.errors import ScenarioError
+from nona.report.sweeps.values import Unit
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+
+LOAD = "load"
+LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
+CAPACITY = "cluster.network.capacity"
+# What a key's last part says about its unit; others are whole or plain numbers.
+_UNITS: Mapping[str, Unit] = MappingProxyType(
+    {
+        "utilization": "fraction",
+        "precision": "fraction",
+        "capacity": "bandwidth",
+        "nic": "bandwidth",
+        "uplink": "bandwidth",
+        "latency": "time",
+        "mean_service": "time",
+        "burst_mean": "time",
+        "slo": "time",
+        "mean_size": "size",
+        "rate": "rate",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates."""
+
+    key: str
+    label: str
+    unit: Unit
+
+    def set(self, scenario: Scenario, value: float) -> Scenario:
+        """The scenario with this number at ``value`` (SI), validated again.
+
+        Raises
+        ------
+        ScenarioError
+            When the value breaks a rule.
+        """
+        if self.key == LOAD:
+            return _loaded(scenario, value)
+        return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
+
+
+def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
+    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such place, or the value breaks a rule.
+
+    Examples
+    --------
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
+    5.0
+    >>> with_value(s, "background.network.utilization", 0.3).background.network.utilization
+    0.3
+    """
+    data = scenario.model_dump(mode="json")
+    holder, last = _place(data, path)
+    holder[last] = value
+    return scenario_from_mapping(data)
+
+
+def number_named(scenario: Scenario, key: str) -> Number:
+    """The number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
+
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> number_named(s, "workload[0].slo").unit, number_named(s, "cluster.servers[0].count").label
+    ('time', 'Servers')
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such place, or what stands there is not a number.
+    """
+    known = next((n for n in numbers_of(scenario) if n.key == key), None)
+    if known is not None:
+        return known
+    holder, last = _place(scenario.model_dump(mode="json"), key)
+    unit, value = _UNITS.get(str(last)), holder[last]
+    if unit is None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ScenarioError([f"{key}: {value!r} is not a number; sweep a key that holds one."])
+        unit = "count" if isinstance(value, int) else "number"
+    return Number(key, key, unit)
+
+
+def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
+    """The numbers that a person is most likely to sweep."""
+    groups = scenario.cluster.servers
+    servers = (
+        Number(f"cluster.servers[{i}].count", "Servers" if len(groups) == 1 else f"Servers {g.gpu}", "count")
+        for i, g in enumerate(groups)
+    )
+    return (
+        Number(LINK, "Link background", "fraction"),
+        Number(COMPUTE, "Compute background", "fraction"),
+        Number(LOAD, "Load", "factor"),
+        *servers,
+        Number(CAPACITY, "Link capacity", "bandwidth"),
+    )
+
+
+def _loaded(scenario: Scenario, factor: float) -> Scenario:
+    """All rates times ``factor``; the factor 1 changes nothing."""
+    data = scenario.model_dump(mode="json")
+    for row, spec in zip(data["workload"], scenario.workload, strict=True):
+        row["rate"] = spec.rate * factor
+    return scenario_from_mapping(data)
+
+
+def _place(data: Any, path: str) -> tuple[Any, str | int]:
+    """The mapping or list that holds ``path``, and its key or index there."""
+    *parents, last = path.replace("[", ".").replace("]", "").split(".")
+    node: Any = data
+    try:
+        for part in parents:
+            node = node[int(part)] if isinstance(node, list) else node[part]
+        place: str | int = int(last) if isinstance(node, list) else last
+        node[place]
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise ScenarioError(
+            [f"{path}: there is no such place in the scenario; write it as in workload[0].rate."]
+        ) from None
+    return node, place

@@ -1,0 +1,142 @@
+"""Places for the nodes of a DAG: ranks from Graphviz, or our own, wrapped into columns.
+
+Deep networks are strips a hundred times taller than wide. Their ranks are cut into columns that
+are read like a page: top to bottom, then the next column; cuts prefer ranks of a single node.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nona import import_root
+from nona.graph.dag import Dag
+from nona.graph.structure.reduction import transitive_reduction
+
+NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
+RANK_STEP, COLUMN_GAP = 54.0, 64.0
+DOT_NODES, DOT_DENSITY = 1500, 2.5
+DOT_LIMIT_S = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Centre and column of every node, in pixels, y downwards; ``engine`` is ``dot`` or ``layers``."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    column: tuple[int, ...]
+    engine: str
+
+
+def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layout:
+    """Lay out ``dag`` for a panel of the given width over height.
+
+    Graphviz does it in a child process within ``limit_s`` seconds; graphs that are too large or
+    too dense for it, and those that it fails on, get longest-path layers.
+
+    >>> lay_out(Dag.from_edges(3, [(0, 1), (1, 2)]), limit_s=0).y
+    (0.0, 54.0, 108.0)
+    """
+    ranks, engine = _ranked(dag, limit_s)
+    return _wrap(ranks, len(dag), _columns(ranks, aspect), engine)
+
+
+def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout]:
+    """For a wide panel, in columns, and for a narrow one, in a single column; ranked once.
+
+    >>> [set(found.column) for found in lay_out_both(Dag.from_edges(40, zip(range(39), range(1, 40))), 0)]
+    [{0, 1, 2, 3, 4}, {0}]
+    """
+    ranks, engine = _ranked(dag, limit_s)
+    wide = _columns(ranks, 1.9)
+    return _wrap(ranks, len(dag), wide, engine), _wrap(ranks, len(dag), 1, engine)
+
+
+def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], str]:
+    """Nodes of every rank with their places across, and who ranked them."""
+    places = None
+    if limit_s > 0 and len(dag) <= DOT_NODES:
+        edges = list(transitive_reduction(dag).edges())  # ranks need no others, and dot is slow with many
+        if len(edges) <= DOT_DENSITY * len(dag) + 20:
+            places = _dot(len(dag), edges, limit_s)
+    return (_layers(dag), "layers") if places is None else (_ranks(*places), "dot")
+
+
+def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "nona.ui.loaded.dot_child"],
+            input=json.dumps({"n": n, "edges": edges}),
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=True,
+            cwd=import_root(),
+        )
+        document = json.loads(done.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return None
+    return document["x"], document["y"]
+
+
+def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float]]]:
+    """Nodes of every rank with their place across, in pixels."""
+    scale = (NODE_WIDTH + 18) / (1.45 * 72)
+    rows: dict[int, list[tuple[int, float]]] = {}
+    for v, (across, down) in enumerate(zip(x, y, strict=True)):
+        rows.setdefault(round(down), []).append((v, across * scale))
+    return [rows[k] for k in sorted(rows)]
+
+
+def _layers(dag: Dag) -> list[list[tuple[int, float]]]:
+    """Longest-path layers, ordered within by the mean place of their neighbours (a few sweeps)."""
+    levels = dag.levels()
+    rows: list[list[int]] = [[] for _ in range(max(levels) + 1)]
+    for v in dag.topological_order():
+        rows[levels[v]].append(v)
+    step = NODE_WIDTH + 18
+    place = {v: (i - (len(row) - 1) / 2) * step for row in rows for i, v in enumerate(row)}
+    for sweep in range(4):
+        near = dag.predecessors if sweep % 2 == 0 else dag.successors
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            wanted = {v: sum(place[u] for u in near[v]) / len(near[v]) if near[v] else place[v] for v in row}
+            row.sort(key=lambda v: (wanted[v], v))
+            middle = sum(wanted.values()) / len(row)
+            for i, v in enumerate(row):
+                place[v] = middle + (i - (len(row) - 1) / 2) * step
+    return [[(v, place[v]) for v in row] for row in rows]
+
+
+def _columns(ranks: Sequence[Sequence[tuple[int, float]]], aspect: float) -> int:
+    """How many columns fill a panel of the given width over height."""
+    across = [x for row in ranks for _, x in row]
+    width = max(across) - min(across) + NODE_WIDTH + COLUMN_GAP
+    return max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+
+
+def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, engine: str) -> Layout:
+    per = max(8, math.ceil(len(ranks) / columns))
+    x, y, column = [0.0] * n, [0.0] * n, [0] * n
+    left, begin, number = 0.0, 0, 0
+    while begin < len(ranks):
+        end = _cut(ranks, begin, per)
+        inside = [p for row in ranks[begin:end] for _, p in row]
+        for r, row in enumerate(ranks[begin:end]):
+            for v, place in row:
+                x[v], y[v], column[v] = left + place - min(inside), r * RANK_STEP, number
+        left += max(inside) - min(inside) + NODE_WIDTH + COLUMN_GAP
+        begin, number = end, number + 1
+    return Layout(tuple(x), tuple(y), tuple(column), engine)
+
+
+def _cut(ranks: Sequence[Sequence[tuple[int, float]]], begin: int, per: int) -> int:
+    """Where the column that starts at ``begin`` ends: near ``per`` ranks, where few nodes are."""
+    if len(ranks) - begin <= per * 1.3:
+        return len(ranks)
+    candidates = range(begin + max(1, per - per // 4), min(len(ranks), begin + per + per // 8) + 1)
+    return min(candidates, key=lambda c: (len(ranks[c - 1]) + len(ranks[c]), abs(c - begin - per)))

@@ -1,0 +1,122 @@
+"""Devices on the Cluster page: one's own with remove, the form for one, the table of all."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.hardware.catalogue import devices, user_devices
+from nona.ui.pages.workload.edits import add_device, remove_device
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+from nona.units import format_bandwidth, format_count, format_size
+
+FIELDS = {
+    "fp32": ("19.5 TFLOP/s", "Peak at single precision, dense; also stands in for rates not given."),
+    "fp16": ("312 TFLOP/s", "Peak at half precision on the tensor cores, dense."),
+    "memory": ("40 GB", "Device memory: what weights have to fit."),
+    "bandwidth": ("1555 GB/s", "To device memory: bounds kernels that move much and compute little."),
+}
+
+
+def device_list(state: AppState) -> None:
+    """The scenario's own devices, each with what it states and a button that removes it."""
+    own = state.scenario.cluster.devices
+    if not own:
+        st.caption("None of your own yet: those of the catalogue are known; add one that is not in it.")
+    used = {g.gpu for g in state.scenario.cluster.servers}
+    for name, attributes in own.items():
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            told = ", ".join(f"{k} {v}" for k, v in attributes.items())
+            st.markdown(f"**{plain(name)}** · {plain(told)}", width="stretch")
+            st.button(
+                "Remove",
+                icon=":material/delete:",
+                key=f"remove-device-{state.revision}-{name}",
+                help="In use by a server group: choose another GPU there first."
+                if name in used
+                else "Takes this device out of the scenario.",
+                disabled=name in used,
+                on_click=remove_device,
+                args=(state, name),
+            )
+
+
+def device_table(state: AppState) -> None:
+    """All devices: figures, and whether they were checked or recollected."""
+    table(device_frame(state), "devices", "All known devices with their figures and sources")
+
+
+def device_frame(state: AppState) -> pd.DataFrame:
+    """One row per device."""
+    rows = []
+    try:
+        own = user_devices(state.scenario.cluster.devices)
+    except NonaError:
+        own = {}
+    for d in {**devices(), **own}.values():
+        doubts = sorted(k for k, f in d.facts.items() if f.checked == "recollected")
+        rows.append(
+            {
+                "device": d.name,
+                "fp32": format_count(d.peak("fp32"), "FLOP/s"),
+                "fp16": format_count(d.peak("fp16"), "FLOP/s"),
+                "memory": format_size(d.memory_bytes),
+                "bandwidth": f"{format_size(d.bandwidth)}/s",
+                "to a peer": format_bandwidth(d.peer_bandwidth) if d.peer_bandwidth else "–",
+                "MIG": "yes" if d.mig else "no",
+                "recollected, not checked": ", ".join(doubts) or "–",
+                "sources": "; ".join(sorted({f.source for f in d.facts.values()})),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def device_form(state: AppState) -> None:
+    """A form for a device of the user's own, on top of one of the catalogue."""
+    problem = state.choices.get("device-error", "")
+    with st.form("own-device", border=False):
+        with st.grid(2, min_column_width=150):
+            with st.container():
+                st.text_input(
+                    "Name", key="device-name", persist_state="session", help="What server groups call it."
+                )
+                _beside(problem, "name")
+            st.selectbox(
+                "Starts from",
+                list(devices()),
+                key="device-base",
+                persist_state="session",
+                help="Figures that you leave empty are those of this device.",
+            )
+        with st.grid(4, min_column_width=130):
+            for name, (example, about) in FIELDS.items():
+                with st.container():
+                    st.text_input(
+                        name, placeholder=example, key=f"device-{name}", persist_state="session", help=about
+                    )
+                    _beside(problem, name)
+        st.form_submit_button("Add this device", on_click=_add, args=(state,))
+    if problem and not any(_names(problem, f) for f in ("name", *FIELDS)):
+        st.error(plain(problem), icon=":material/error:")
+
+
+def _names(problem: str, field: str) -> bool:
+    """Whether a complaint is about ``field``; one about the name comes without a field."""
+    told = problem.partition(": ")[2]
+    if field == "name":
+        return told.startswith(("a name is", "its name"))
+    return told.startswith((f"{field}=", f"{field} is"))
+
+
+def _beside(problem: str, field: str) -> None:
+    if problem and _names(problem, field):
+        st.error(plain(problem), icon=":material/error:")
+
+
+def _add(state: AppState) -> None:
+    given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
+    name = str(st.session_state["device-name"] or "").strip()
+    state.choices["device-error"] = add_device(state, name, given)

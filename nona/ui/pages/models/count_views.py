@@ -1,0 +1,59 @@
+"""The number of configurations of each sub-graph: at hand for most models, else counted on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from nona.placement.enumeration.idle_spans import IdleSpan
+from nona.ui.loaded.loading import Loaded
+from nona.ui.pages.models.views import subgraph_table
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import job_panel
+from nona.ui.widgets.tables import table
+
+HINTS = {
+    "interior time µs": "All its tasks one after the other.",
+    "longest chain µs": "The least that any split needs, transfers being free.",
+    "best split µs": "The best way to split over this cluster's link with nobody else on it.",
+    "border kB": "Distinct tensors from its root into it, and from it into its sink.",
+}
+
+
+def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
+    """The configurations of each sub-graph, if they were counted for this very model."""
+    if loaded.configurations is not None:
+        return loaded.configurations
+    result = state.results.get("count")
+    if result is None or result.fingerprint != loaded.key:
+        return None
+    return tuple(result.data["configurations"])
+
+
+def subgraphs_with_counts(
+    state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan] | None = None
+) -> None:
+    """The table of sub-graphs, and the count where it takes more than a moment."""
+    counts = counted(state, loaded)
+    if counts is None:
+        st.caption("This model's sub-graphs are large: their configurations are counted when you ask for it.")
+        options = {"model": state.model, "symbols": state.symbols.get(state.model, {}), "device": device}
+        job_panel(
+            state,
+            "count",
+            "Count the configurations",
+            "count",
+            options=options,
+            fingerprint=loaded.key,
+        )
+    st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
+    table(
+        subgraph_table(loaded, counts, spans),
+        "subgraphs",
+        "What is left to distribute: every sub-graph with its tasks, times and bytes",
+        column_config={
+            name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
+            for name, hint in HINTS.items()
+        },
+    )

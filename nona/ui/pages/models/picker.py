@@ -1,0 +1,104 @@
+"""Pick or upload a model; ask for what it leaves open; errors in one line, nothing else breaks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.graph.readers import READERS
+from nona.graph.symbols import MissingDimensions
+from nona.ui.loaded.loading import Loaded, device_names, load_model, model_names
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+
+def pick_model(state: AppState) -> None:
+    """The selection of the session's model."""
+    names = model_names(state)
+    if state.model not in names:
+        state.model = names[0]
+    key = f"model:{state.revision}:{len(names)}"
+
+    def choose() -> None:
+        state.model = st.session_state[key]
+
+    st.selectbox(
+        "Model",
+        names,
+        names.index(state.model),
+        key=key,
+        on_change=choose,
+        help="Your uploads first, then the samples.",
+    )
+
+
+def pick_device(state: AppState) -> str:
+    """The device on which times are shown."""
+    names = device_names(state.scenario)
+    kept = state.choices.get("device", state.scenario.cluster.servers[0].gpu)
+    kept = kept if kept in names else names[0]
+
+    def choose() -> None:
+        state.choices["device"] = st.session_state["device"]
+
+    st.selectbox(
+        "Times on device",
+        names,
+        names.index(kept),
+        key="device",
+        on_change=choose,
+        help="The GPU on which times are shown here; the cluster's own are set on its page.",
+    )
+    return kept
+
+
+def upload_model(state: AppState) -> None:
+    """The upload of a model file; what cannot be kept is said in one line."""
+    suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
+    st.file_uploader(
+        f"Upload a model: ONNX (weights are not needed), node-link JSON, DOT or GraphML ({suffixes})",
+        help="It is read on this machine and goes nowhere else. At most 64 MB: export large networks with "
+        "their weights in files of their own, and leave those out.",
+        key="model-file",
+        on_change=_take,
+        args=(state,),
+        max_upload_size=64,
+    )
+    if state.choices.get("upload-error"):
+        st.error(plain(state.choices["upload-error"]), icon=":material/error:")
+
+
+def _take(state: AppState) -> None:
+    upload = st.session_state["model-file"]
+    if upload is None:
+        return
+    state.choices.pop("upload-error", None)
+    try:
+        state.model = state.uploads.add(upload.name, upload.getvalue())
+    except NonaError as error:
+        state.choices["upload-error"] = str(error)
+
+
+def loaded_model(state: AppState, device: str) -> Loaded | None:
+    """The session's model, ready; asks for open dimensions, or shows why it cannot be read."""
+    try:
+        return load_model(state, state.model, device, state.scenario.contraction)
+    except MissingDimensions as question:
+        _ask(state, question)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+    return None
+
+
+def _ask(state: AppState, question: MissingDimensions) -> None:
+    st.info(plain(str(question)), icon=":material/help:")
+    kept = state.symbols.get(state.model, {})
+    with st.form("symbols"):
+        for name in question.names:
+            st.number_input(plain(name), 1, 10_000_000, kept.get(name, 1), 1, key=f"symbol:{name}")
+        st.form_submit_button("Use these sizes", on_click=_bind, args=(state, state.model, question.names))
+
+
+def _bind(state: AppState, model: str, names: tuple[str, ...]) -> None:
+    bound = {name: int(st.session_state[f"symbol:{name}"]) for name in names}
+    state.symbols[model] = {**state.symbols.get(model, {}), **bound}

@@ -1,0 +1,62 @@
+"""What splitting could gain at the very most, for the model that a page shows."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.hardware.cluster import Cluster
+from nona.placement.enumeration.idle_spans import IdleSpan, idle_spans
+from nona.study.network import placement_link
+from nona.ui.loaded.loading import Loaded
+from nona.ui.loaded.shelf import fetch
+from nona.ui.pages.models.views import contraction_headline
+from nona.ui.session.state import AppState
+from nona.ui.widgets.tiles import tiles
+from nona.units import format_bandwidth, format_time
+
+
+def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
+    """The spans of the model's sub-graphs on this scenario's servers and links, with nobody else there."""
+    cluster = Cluster.from_spec(state.scenario.cluster)
+    link, servers, prepared = placement_link(cluster), cluster.servers, loaded.prepared
+    return fetch(
+        ("idle", loaded.key, link, servers),
+        lambda: idle_spans(prepared.tasks, prepared.decomposition, link, servers),
+        "Looking for the best way to split",
+    )
+
+
+def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
+    """Say what contraction left to distribute, and show it in figures."""
+    spans = idle_of(state, loaded)
+    link = placement_link(Cluster.from_spec(state.scenario.cluster))
+    what = "link" if link.route is None else "path of links"
+    first, second = contraction_headline(
+        loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
+    )
+    st.markdown(f"##### {first}")
+    if second:
+        st.markdown(second)
+    contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
+    after_s = contracted.dag.critical_path(contracted.sum_over_tasks(costed.compute_s))[0]
+    most_s = costed.total_compute_s - costed.critical_path_s
+    tiles(
+        [
+            ("Operators", f"{len(contracted.graph.operators):,}", "Nodes of the model graph."),
+            ("Tasks", f"{len(contracted.tasks):,}", "What the planner places: merged operators."),
+            ("Steps", f"{len(contracted.steps):,}", "Merges, each allowed by the rule."),
+            ("Sub-graphs", f"{len(spans):,}", "Places where tasks could run side by side."),
+            (
+                "Longest chain",
+                format_time(after_s),
+                f"Before: {format_time(costed.critical_path_s)}. Contraction must not make it longer.",
+            ),
+            (
+                "Saved at most",
+                format_time(most_s),
+                f"One after the other it takes {format_time(costed.total_compute_s)}; the longest chain is "
+                "the least that any split needs.",
+            ),
+        ]
+    )
+    return spans

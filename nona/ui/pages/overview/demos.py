@@ -1,0 +1,228 @@
+"""Questions to start from, the shipped scenarios, and the pipeline of the present one in six statements."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from types import MappingProxyType
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.placements.certificate_text import gap_text
+from nona.report.text import time_text
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.samples import sample_names, scenario_description, scenario_path
+from nona.study import with_value
+from nona.study.network_story import LINK_LOAD
+from nona.ui.pages.overview.story.story import chosen_load
+from nona.ui.session.kept import choose
+from nona.ui.session.state import AppState
+from nona.ui.tasks.story import SCENARIO
+from nona.units import format_bandwidth
+
+NOTHING: Mapping[str, float | str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a person wants to know: where the answer is, and the scenario to start from.
+
+    Without a ``scenario`` the present one is kept; ``choices`` are (widget, value) on that page.
+    """
+
+    title: str
+    about: str
+    action: str
+    icon: str
+    page: str
+    scenario: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+QUESTIONS = (
+    Question(
+        "Can my model gain from splitting?",
+        "Upload an ONNX file; see what merges and why, what is left to distribute, and the most that "
+        "splitting could save.",
+        "Look at a model",
+        ":material/account_tree:",
+        "pages/2_models.py",
+    ),
+    Question(
+        "What does my cluster need?",
+        "Change servers, GPUs, MIG slices or the link; pin the former answer and see the difference with "
+        "its interval.",
+        "Plan a cluster",
+        ":material/dns:",
+        "pages/7_simulation.py",
+        "vision_language_8_servers",
+        (("simulation-view", "Run"),),
+    ),
+    Question(
+        "Which scheduler, and until what load?",
+        "The five models of the Nona paper on 80 servers: every scheduler against background traffic, and "
+        "where each one becomes unstable.",
+        "Compare schedulers",
+        ":material/stacked_line_chart:",
+        "pages/7_simulation.py",
+        "five_models_80_servers",
+        (("simulation-view", "Sweep"),),
+    ),
+    Question(
+        "Which policy keeps the SLO of my serverless workflows, and at what cost?",
+        "Functions that are batched and sized on shared GPUs: ESG beside INFless, FaST-GShare, Orion and "
+        "Aquatope; hit rate, cost, cold starts, the search step by step.",
+        "Compare policies",
+        ":material/bolt:",
+        "pages/8_serverless.py",
+        "strict_light",
+        (("serverless-tabs", "Policies"),),
+    ),
+    Question(
+        "How sure is all this?",
+        "Prediction beside simulation with its interval, the simulator beside queueing theory, modelled "
+        "times beside published ones.",
+        "See the checks",
+        ":material/fact_check:",
+        "pages/9_validation.py",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of the pipeline: its page, its picture, what it holds now; ``state`` may be ``stale``."""
+
+    page: str
+    title: str
+    picture: str
+    value: str
+    detail: str
+    state: str = ""
+
+
+def demo_title(name: str, long: bool = False) -> str:
+    """Name of a shipped scenario for people, or its description."""
+    return scenario_description(name) if long else load_scenario(scenario_path(name)).name
+
+
+def open_demo(state: AppState, key: str) -> None:
+    """Open the shipped scenario that the field ``key`` names.
+
+    The field is read when the button is pressed: the page may not have been drawn since it changed.
+    """
+    open_scenario(state, st.session_state[key])
+
+
+def answer(state: AppState, question: Question) -> None:
+    """Open the question's scenario, if it has one, and go to its page."""
+    if not question.scenario or open_scenario(state, question.scenario):
+        for key, value in question.choices:
+            choose(state, key, value)
+        state.go_to = question.page
+
+
+def open_example(state: AppState, page: str) -> None:
+    """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
+    if open_scenario(state, SCENARIO, {LINK_LOAD: chosen_load()}):
+        state.go_to = page
+
+
+def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
+    """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
+
+    Returns whether that went well; if not, the choice ``demo-error`` says why.
+    """
+    try:
+        path = scenario_path(name)
+        scenario = load_scenario(path)
+        for place, value in changes.items():
+            scenario = with_value(scenario, place, value)
+        for file in _files(scenario):
+            shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
+    except (NonaError, OSError) as error:
+        state.choices["demo-error"] = str(error)
+        return False
+    state.adopt(scenario)
+    state.model = scenario.workload[0].model
+    state.choices.pop("demo-error", None)
+    return True
+
+
+def _files(scenario: Scenario) -> list[str]:
+    named = [r.model for r in scenario.workload if r.model not in (*sample_names(), *scenario.models)]
+    named += [r.arrivals.trace for r in scenario.workload if r.arrivals.trace]
+    return [*named, *([scenario.cost.measured] if scenario.cost.measured else [])]
+
+
+def pipeline(state: AppState) -> tuple[Stage, ...]:
+    """Model, contraction, cluster, workload, placement, simulation: what each holds now."""
+    s = state.scenario
+    groups, network = s.cluster.servers, s.cluster.network
+    total = sum(r.rate for r in s.workload)
+    return (
+        Stage(
+            "pages/2_models.py",
+            "Models",
+            "models",
+            f"{len(s.workload)} in the mix",
+            ", ".join(s.labels[:6]) + ("…" if len(s.labels) > 6 else ""),
+        ),
+        Stage(
+            "pages/3_contraction.py",
+            "Contraction",
+            "contraction",
+            f"{s.contraction} rule",
+            "operators become tasks where splitting them could not help",
+        ),
+        Stage(
+            "pages/4_cluster.py",
+            "Cluster",
+            "cluster",
+            f"{sum(g.count for g in groups)} servers",
+            ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
+            + f"; {format_bandwidth(network.capacity)} shared",
+        ),
+        Stage(
+            "pages/5_workload.py",
+            "Workload",
+            "workload",
+            f"{total:.4g} queries/s",
+            f"background: executors {100 * s.background.compute.utilization:.3g} %, "
+            f"link {100 * s.background.network.utilization:.3g} %",
+        ),
+        _placement(state),
+        _simulation(state),
+    )
+
+
+def _placement(state: AppState) -> Stage:
+    result = state.results.get("place")
+    value, detail = "not solved yet", "solve it on its page"
+    if result is not None:
+        report = result.data["nona"]
+        value = f"predicted mean JCT {time_text(report['objective_s'])}"
+        detail = f"gap to the certified bound: {gap_text(report)}"
+        if result.data.get("ended_early_s") is not None:
+            detail = f"cancelled early; {detail}"
+    return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
+
+
+def _simulation(state: AppState) -> Stage:
+    result = state.results.get("simulate")
+    value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
+    if result is not None:
+        found = result.data["report"]["schedulers"]
+        stable = {n: r for n, r in found.items() if r["state"] == "stable"}
+        best = min(stable, key=lambda n: stable[n]["jct_s"]["mean"], default=None)
+        value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
+        detail = f"{len(found)} schedulers compared"
+    return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))
+
+
+def _age(state: AppState, kind: str) -> str:
+    return "stale" if state.is_stale(kind) else ""

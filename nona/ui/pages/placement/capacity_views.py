@@ -1,0 +1,80 @@
+"""How many servers keep the SLOs: the question, the answer, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.capacity.figure import capacity_figure
+from nona.report.capacity.report import capacity_finding, capacity_rows
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import job_panel
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+KIND = "capacity"
+HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
+
+
+def capacity_section(state: AppState) -> None:
+    """Controls, progress and answer."""
+    st.subheader("How many servers keep the SLOs?", anchor="capacity")
+    if all(row.slo is None for row in state.scenario.workload):
+        st.caption("No query has an SLO; give one on the Workload page.")
+        return
+    hit, group, simulated = _controls(state)
+    fingerprint = f"{state.fingerprint(KIND)} {hit} {group} {simulated}"
+    options = {"hit": HITS[hit], "group": group, "simulated": simulated}
+    job_panel(state, KIND, "Find the fewest servers", "search", options=options, fingerprint=fingerprint)
+    held = state.results.get(KIND)
+    if held is not None and held.fingerprint == fingerprint:
+        _answer(held.data)
+    else:
+        st.caption(
+            "Solves the placement and predicts the missed SLOs for a dozen numbers of servers, all else "
+            "as it is."
+        )
+    words = ["--hit", str(HITS[hit]), "--group", str(group), *(["--simulate"] if simulated else [])]
+    equivalent(state, "capacity", *words, key=KIND)
+
+
+def _controls(state: AppState) -> tuple[str, int, bool]:
+    groups = state.scenario.cluster.servers
+    left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
+    hit = left.segmented_control(
+        "SLOs to keep",
+        list(HITS),
+        default="99 %",
+        required=True,
+        key="capacity-hit",
+        help="The share of all jobs with an SLO, classes weighted by their rates, that must be in time.",
+    )
+    names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
+    chosen = middle.selectbox(
+        "Servers that grow",
+        names,
+        key="capacity-group",
+        help="The group of the cluster whose number is looked for; the others stay as they are.",
+    )
+    simulated = right.toggle(
+        "Simulate it too",
+        key="capacity-simulated",
+        help="Also simulates the number that was found, and one server fewer.",
+    )
+    return str(hit or "99 %"), names.index(chosen) if chosen in names else 0, bool(simulated)
+
+
+def _answer(report: Mapping[str, Any]) -> None:
+    finding = capacity_finding(report)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        capacity_figure(report),
+        key="capacity",
+        alt=f"Predicted share of missed SLOs over the number of servers. {finding}",
+    )
+    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers, and one fewer")

@@ -1,0 +1,52 @@
+"""The search for a placement while it runs and after it: the best so far, and the steps that led there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.placements.figures.search_steps import steps_figure
+from nona.report.placements.steps_text import best_so_far, early_text, step_rows
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Row = Mapping[str, Any]
+WORTH = 2  # steps: fewer need no figure
+
+
+def live_search(live: Row) -> None:
+    """The best so far with its gap, and the steps until now."""
+    steps = live.get("steps") or []
+    if not steps:
+        return
+    st.markdown(f"**{plain(best_so_far(steps))}**")
+    st.caption("Cancel keeps it.")
+    _steps(steps, "live")
+
+
+def early_note(data: Row) -> None:
+    """A mark on a result whose search was cancelled."""
+    if data.get("ended_early_s") is not None:
+        st.warning(plain(early_text(data["ended_early_s"])), icon=":material/stop_circle:")
+
+
+def search_section(data: Row) -> None:
+    """How the search went, behind a line to open; nothing where the placement was known before."""
+    steps = data.get("steps") or []
+    if len(steps) < WORTH:
+        return
+    with st.expander("How the search went", icon=":material/timeline:"):
+        _steps(steps, "steps")
+
+
+def _steps(steps: list[Row], key: str) -> None:
+    if len(steps) >= WORTH:
+        alt = (
+            "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"
+        )
+        picture(steps_figure(steps), key=f"search-{key}", alt=alt)
+    table(pd.DataFrame(step_rows(steps)), f"search-{key}-table", "The steps of the search")

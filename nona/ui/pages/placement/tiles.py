@@ -1,0 +1,119 @@
+"""The head of the Placement page: what is predicted, what is certified, what it is against; the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.report.placements.certificate_text import (
+    bound_text,
+    certificate_words,
+    formula_line,
+    gap_text,
+    is_sampled,
+    measure_text,
+    origin_text,
+)
+from nona.report.placements.text import against, objective_of, plain_notes
+from nona.report.text import percent_text, time_text
+from nona.ui.pages.placement.shares import LEAST, has_interior, split_of
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.guide_link import guide_link
+from nona.units import format_time
+
+Report = Mapping[str, Any]
+
+
+def result_tiles(data: Report) -> None:
+    """Three tiles with one line each, and how busy everything is below them."""
+    report = data["nona"]
+    with st.grid(3, min_column_width=260):
+        _tile(
+            "Predicted mean JCT",
+            time_text(report["objective_s"]),
+            measure_text(report),
+            "Mean over the whole mix, waits included; predicted, not simulated. ± is one standard error.",
+        )
+        _tile(
+            "Gap to the certified bound",
+            gap_text(report),
+            bound_text(report),
+            "(predicted mean − bound) / predicted mean. The bound is certified for the formula, at its "
+            "optimum's server wait.",
+        )
+        by = "sampled jobs" if is_sampled(report) else "formula"
+        hint = f"Local keeps every query on one server, spread splits all that can be split; all by {by}."
+        _tile("Against local", _short(data, "local"), _others(data), hint)
+    _busy(report)
+
+
+def _tile(label: str, value: str, line: str, hint: str) -> None:
+    with st.container(border=True, gap="xsmall"):
+        st.metric(label, value, help=hint)
+        st.caption(plain(line))
+
+
+def _short(data: Report, name: str) -> str:
+    """``25 % below`` or in words; the tile's label names the other."""
+    text = against(data, name).removeprefix(f"{name} ").removesuffix(f" {name}")
+    return {"as fast as": "as fast", "overloads executors": "no steady state"}.get(text, text)
+
+
+def _others(data: Report) -> str:
+    local, spread = objective_of(data["local"]), objective_of(data["spread"])
+    told = "local overloads executors" if local is None else f"local {time_text(local)}"
+    return f"{told}, {against(data, 'spread') if spread is None else f'spread {time_text(spread)}'}"
+
+
+def _busy(report: Report) -> None:
+    p = report["predicted"]
+    with st.grid(3, min_column_width=125):
+        st.metric(
+            "Link busy",
+            percent_text(p["network_utilization"]),
+            help="Background included; by formula a message waits "
+            f"{time_text(p['network_wait_s'])} on average.",
+        )
+        st.metric(
+            "Executors busy",
+            percent_text(p["compute_utilization"]),
+            help=f"Background included; by formula a visit waits {time_text(p['server_wait_s'])} on average. "
+            "Any placement has the same load.",
+        )
+        st.metric("Solved in", format_time(report["seconds"]), help=f"Solver: {report['solver']}.")
+
+
+def verdict(data: Report) -> str:
+    """Which models are split, how often, and where the placement comes from."""
+    return f"{split_text(data['nona'])} {origin_text(data['nona'])}".strip()
+
+
+def split_text(report: Report) -> str:
+    """Which models are split: a share is the mean over the model's sub-graphs that can be split."""
+    shares = {}
+    for name, model in report["models"].items():
+        own = [split_of(s) for s in model["subgraphs"] if has_interior(s)]
+        shares[name] = sum(own) / len(own) if own else 0.0
+    split = [
+        f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
+        for name, share in shares.items()
+        if share >= LEAST
+    ]
+    if not split:
+        return "Every query stays on one server."
+    others = "" if len(split) == len(shares) else "; the others stay on one server"
+    return f"Split: {', '.join(split)}{others}."
+
+
+def certificate_notes(report: Report) -> None:
+    """The formula's own figures, and how far the certificate goes, in plain words behind a line to open."""
+    line = formula_line(report)
+    if line:
+        st.caption(plain(line))
+    with st.expander("How far the certificate goes", icon=":material/verified:"):
+        st.markdown(plain(certificate_words(report)))
+        for note in plain_notes(report["notes"]):
+            st.markdown(f"- {plain(note)}")
+        guide_link("certificate", "What a certificate is")

@@ -1,0 +1,120 @@
+"""The question's controls in one band: SLO, load, sharing, policies, size; the platform below, folded."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.serverless.policies.registry import get_policy, policy_names
+from nona.ui.pages.serverless.form.platform import platform_controls
+from nona.ui.pages.serverless.form.policy_options import policy_options
+from nona.ui.pages.serverless.form.presets import load_preset, slo_preset
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, count, number, plain, quantity
+
+PART = "serverless"
+MODES = {
+    "MIG, vGPUs counted": "mig-counter",
+    "MIG, slices placed": "mig-geometry",
+    "MIG, fixed slices": "mig-fixed",
+    "MPS": "mps",
+    "time slicing": "time-slicing",
+}
+MODE_HELP = (
+    "How functions share a GPU. Counted: any free vGPUs will do, as ESG sees them. Placed: a batch needs a "
+    "MIG slice of 1, 2, 3, 4 or 7 at a legal place, made in some time. Fixed: only the slices of the Cluster "
+    "page. MPS: shares of the threads, which slow each other down. Time slicing: turns on the whole GPU."
+)
+
+
+def controls(state: AppState) -> None:
+    """All controls; what they say is the scenario's, so the file and the shell know it too."""
+    with st.container(border=True, key="serverless-controls"):
+        with st.container(horizontal=True, gap="medium"):
+            with st.container(width="content"):
+                slo_preset(state)
+            with st.container(width="content"):
+                load_preset(state)
+        _policies(state)
+        with st.grid(3, min_column_width=200):
+            with st.container():
+                choice(state, "GPU sharing", (PART, "sharing", "mode"), MODES, MODE_HELP)
+            _mode_fields(state)
+        _size(state)
+        with st.container(horizontal=True):
+            policy_options(state)
+            _about(state)
+        platform_controls(state)
+
+
+def _mode_fields(state: AppState) -> None:
+    """What the chosen way of sharing needs to know."""
+    spec = state.scenario.serverless
+    mode = spec.sharing.mode if spec else ""
+    path = (PART, "sharing")
+    if mode == "mig-geometry":
+        with st.container():
+            hint = "Seconds to make a slice of another size, while its place is idle. Assumed."
+            quantity(state, "Time to make a slice", (*path, "reconfiguration"), hint)
+    elif mode == "mps":
+        with st.container():
+            hint = "How many times the GPU's threads may be handed out: 1 is none too many."
+            number(state, "Oversubscription", (*path, "oversubscription"), 1.0, 48.0, 0.1, hint)
+        with st.container():
+            hint = (
+                "Factor on the clients' demand when they slow each other down; 1: as for equal networks on "
+                "an A100. Between different networks assumed."
+            )
+            number(state, "Interference", (*path, "interference"), 1.0, 100.0, 0.05, hint)
+    elif mode == "mig-fixed":
+        with st.container():
+            st.caption("The slices are those of the servers on the Cluster page.")
+            st.page_link("pages/4_cluster.py", label="Change the slices", icon=":material/dns:")
+
+
+def _policies(state: AppState) -> None:
+    """The choice of policies; the options that they have stay."""
+    spec = state.scenario.serverless
+    entries = spec.policies if spec else ()
+    chosen = [p.name for p in entries]
+    options = [*dict.fromkeys([*policy_names(), *chosen])]
+    key, path = f"policies-{state.revision}", (PART, "policies")
+
+    def choose() -> None:
+        own = {p.name: p.options for p in entries}
+        state.edit(path, [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
+
+    hint = "Who chooses the configurations. All of them see the same calls and the same noise."
+    st.multiselect("Policies", options, chosen, key=key, on_change=choose, help=hint)
+    draft = state.drafts.get(path)
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _size(state: AppState) -> None:
+    with st.grid(4, min_column_width=150):
+        with st.container():
+            hint = "Calls whose times count, all workflows together, in each run, after a warm-up of a fifth."
+            count(state, "Calls measured per run", ("simulation", "jobs"), 1, 100_000_000, hint)
+        with st.container():
+            hint = "Independent runs of each policy; 2 or more give intervals."
+            count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
+        with st.container():
+            count(state, "Seed", ("seed",), 0, 2**53 - 1, "The same seed gives the same result, bit for bit.")
+        with st.container():
+            hint = "Worker nodes of the cluster's first group; each has its vCPUs and GPUs."
+            count(state, "Nodes", ("cluster", "servers", 0, "count"), 1, 100_000, hint)
+
+
+def _about(state: AppState) -> None:
+    """What each chosen policy does, where it is from, and what was adapted."""
+    about = st.popover(
+        "What these policies are", icon=":material/menu_book:", on_change="rerun", key="policy-notes"
+    )
+    if not about.open:
+        return
+    with about:
+        for entry in state.scenario.serverless.policies if state.scenario.serverless else ():
+            if entry.name in policy_names():
+                p = get_policy(entry.name)
+                st.markdown(f"**{plain(p.title)}** {plain(p.summary)}")
+                st.caption(plain(f"Source: {p.source}. {p.adaptation}".strip()))

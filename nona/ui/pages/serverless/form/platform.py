@@ -1,0 +1,135 @@
+"""The platform's own settings, folded away: nodes, prices, noise, containers, dispatch, configurations."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.scenario.serverless import ServerlessSpec
+from nona.ui.pages.serverless.form.provenance import provenance_panel
+from nona.ui.pages.serverless.form.size_lists import size_list
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, count, number, quantity
+
+PART = "serverless"
+WALK_HELP = (
+    "Home: OpenWhisk's invoker for the function. Predecessor: where the stage before ran, so that its output "
+    "is local. Warm: where a container of it idles. Walk: from home by steps prime to the number of nodes."
+)
+
+
+def platform_controls(state: AppState) -> None:
+    """Everything else that the simulated platform does, each with its default and where that is from."""
+    with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
+        _nodes(state)
+        _containers(state)
+        _dispatch(state)
+        _configurations(state)
+    provenance_panel(state)
+
+
+def _nodes(state: AppState) -> None:
+    st.markdown("**Nodes, prices, noise**")
+    server = ("cluster", "servers", 0)
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            count(
+                state, "vCPUs per node", (*server, "vcpus"), 1, 4096, "vCPUs that batches can get on a node."
+            )
+        with st.container():
+            hint = "GPUs of a node; each is 7 vGPUs, or as many as its MIG board has slices."
+            count(state, "GPUs per node", (*server, "gpus"), 1, 64, hint)
+        with st.container():
+            hint = "Standard deviation of the factor on every time (Gaussian: recollected; 0.1: assumed)."
+            number(state, "Noise", (PART, "noise"), 0.0, 1.0, 0.01, hint)
+        with st.container():
+            hint = "US dollars for a vCPU held an hour. Recollected from the ESG paper, not confirmed."
+            number(state, "vCPU-hour, US$", (PART, "prices", "vcpu_hour"), 0.0, 1e6, 0.001, hint, "%.4f")
+        with st.container():
+            hint = "US dollars for a vGPU (a seventh of a GPU) held an hour. Recollected, not confirmed."
+            number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
+        with st.container():
+            hint = "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s."
+            quantity(state, "Remote fetch", (PART, "transfer", "remote_bandwidth"), hint)
+
+
+def _containers(state: AppState) -> None:
+    spec = state.scenario.serverless or ServerlessSpec()
+    path = (PART, "containers")
+    st.markdown("**Cold starts**")
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            hint = "Idle containers of every function on every node at the start; 0: everything starts cold."
+            count(state, "Warm at the start", (*path, "warm"), 0, 48, hint)
+        with st.container():
+            kinds = {"none": "none", "keep a spare one": "spare", "by predicted gaps (EWMA)": "ewma"}
+            hint = (
+                "Spare: start one more when too few idle. EWMA: start one in time for the next call as "
+                "predicted from past gaps (recollected of ESG)."
+            )
+            choice(state, "Pre-warming", (*path, "prewarm"), kinds, hint)
+        with st.container():
+            hint = "An idle container is kept that long. 10 minutes: recollected of ESG."
+            quantity(state, "Keep alive", (*path, "keep_alive"), hint)
+        if spec.containers.prewarm == "spare":
+            with st.container():
+                count(state, "Spare containers", (*path, "spare"), 1, 48, "Idle ones to keep of a function.")
+        elif spec.containers.prewarm == "ewma":
+            with st.container():
+                hint = "Weight of the latest gap in the mean: higher follows changes faster."
+                number(state, "EWMA weight", (*path, "ewma_weight"), 0.01, 1.0, 0.05, hint)
+
+
+def _dispatch(state: AppState) -> None:
+    path = (PART, "dispatch")
+    st.markdown("**Dispatch**")
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            orders = {
+                "home, warm, walk, most free": ["home", "warm", "walk", "most-free"],
+                "home, walk": ["home", "walk"],
+                "warm, most free": ["warm", "most-free"],
+                "most free": ["most-free"],
+            }
+            hint = f"Where a workflow's first function is tried, in order. {WALK_HELP}"
+            choice(state, "First function to", (*path, "first"), orders, hint)
+        with st.container():
+            later = {
+                "predecessor, warm, walk, most free": ["predecessor", "warm", "walk", "most-free"],
+                "home, warm, walk, most free": ["home", "warm", "walk", "most-free"],
+                "warm, most free": ["warm", "most-free"],
+                "most free": ["most-free"],
+            }
+            hint = f"Where the functions after it are tried, in order. {WALK_HELP}"
+            choice(state, "Later functions to", (*path, "later"), later, hint)
+        with st.container():
+            orders_of = {"round robin": "round-robin", "least slack first": "least-slack"}
+            hint = "Which queue is served first when several may be (the paper is silent)."
+            choice(state, "Queues in", (*path, "order"), orders_of, hint)
+        with st.container():
+            hint = "After so many tries without room the smallest configuration is forced. Assumed."
+            count(state, "Rechecks", (*path, "rechecks"), 1, 1_000_000, hint)
+        with st.container():
+            kinds = {"of its queue only": False, "of the whole controller": True}
+            hint = "Whose time a search takes: with the whole controller, other queues wait for it too."
+            choice(state, "A search takes time", (*path, "blocking"), kinds, hint)
+        with st.container():
+            kinds = {"left out": False, "run as they are": True}
+            hint = "Configurations with a batch larger than the queue: skip them, or run them part full."
+            choice(state, "Batches too large are", (*path, "partial"), kinds, hint)
+
+
+def _configurations(state: AppState) -> None:
+    st.markdown("**Configurations**")
+    path = (PART, "configurations")
+    with st.grid(3, min_column_width=180):
+        with st.container():
+            size_list(state, "Batch sizes", (*path, "batch"), "Jobs that a batch may hold.")
+        with st.container():
+            size_list(state, "vCPUs", (*path, "vcpus"), "vCPUs that a batch may get.")
+        with st.container():
+            size_list(state, "vGPUs", (*path, "vgpus"), "vGPUs that a batch may get; MIG has 1, 2, 3, 4, 7.")
+    spec = state.scenario.serverless
+    if spec:
+        c = spec.configurations
+        n = len(c.batch) * len(c.vcpus) * len(c.vgpus)
+        st.caption(f"{n} configurations per function; the grid is assumed, the paper says 256.")

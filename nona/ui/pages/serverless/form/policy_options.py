@@ -1,0 +1,99 @@
+"""The options of the chosen policies: one field for each, by the kind of its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.scenario.serverless import PolicySpec
+from nona.serverless.policies.registry import get_policy, policy_names
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+PATH = ("serverless", "policies")
+
+
+def policy_options(state: AppState) -> None:
+    """A popover with the options of every chosen policy that has some."""
+    popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key="policy-options")
+    if not popover.open:
+        return
+    with popover:
+        for place, entry in enumerate(
+            state.scenario.serverless.policies if state.scenario.serverless else ()
+        ):
+            defaults = get_policy(entry.name).defaults if entry.name in policy_names() else {}
+            if not defaults:
+                continue
+            st.markdown(f"**{plain(entry.name)}**")
+            with st.grid(2, min_column_width=180):
+                for name, default in defaults.items():
+                    _field(state, place, entry, name, default)
+
+
+def _field(state: AppState, place: int, entry: PolicySpec, name: str, default: Any) -> None:
+    about = get_policy(entry.name).option_help.get(name, "")
+    hint = f"{plain(about)} Default: {plain(_text(default))}."
+    key = f"option:{state.revision}:{place}:{name}"
+    value = entry.options.get(name, default)
+
+    def commit() -> None:
+        state.edit(PATH, changed(state, place, name, st.session_state[key], default))
+
+    told: Mapping[str, Any] = {"key": key, "help": hint, "on_change": commit}
+    with st.container():
+        if isinstance(default, bool):
+            st.toggle(_label(name), bool(value), **told)
+        elif isinstance(default, int) and isinstance(value, int):
+            st.number_input(_label(name), 0, 2**31, value, 1, **told)
+        elif isinstance(default, int | float) and isinstance(value, int | float):
+            st.number_input(_label(name), value=float(value), format="%g", **told)
+        else:
+            st.text_input(_label(name), _text(value), **told)
+
+
+def _label(name: str) -> str:
+    """The option's name for people.
+
+    >>> _label("group_size"), _label("cutoff_s")
+    ('Group size', 'Cutoff, s')
+    """
+    unit = ", s" if name.endswith("_s") else ""
+    return name.removesuffix("_s").replace("_", " ").capitalize() + unit
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def changed(state: AppState, place: int, name: str, value: Any, default: Any) -> list[dict[str, Any]]:
+    """The scenario's policies with one option set; one at its default is left out."""
+    entries = state.scenario.serverless.policies if state.scenario.serverless else ()
+    own = {**entries[place].options, name: _parsed(value, default)}
+    if own[name] == default:
+        del own[name]
+    return [
+        {"name": e.name, "options": own if i == place else dict(e.options)} for i, e in enumerate(entries)
+    ]
+
+
+def _parsed(value: Any, default: Any) -> Any:
+    """What was typed where the default is no number: a number where it reads as one, none for nothing.
+
+    >>> _parsed("4", None), _parsed("none", 3), _parsed("warm", "cold"), _parsed(2, 1)
+    (4, None, 'warm', 2)
+    """
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() in ("", "none"):
+        return None
+    if isinstance(default, str):
+        return value.strip()
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value.strip()

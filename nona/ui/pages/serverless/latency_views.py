@@ -1,0 +1,69 @@
+"""Latencies of every application against its SLO, and what the searches took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.serverless.figures.policies import latency_figure, search_figure
+from nona.report.serverless.titles import latency_title, search_title
+from nona.report.serverless.words import dollars
+from nona.report.text import or_dash, share_text
+from nona.ui.pages.serverless.layout_views import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.widgets.charts import chart
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+ALL = "all, each over its SLO"
+
+
+def latency_tab(state: AppState, data: Report) -> None:
+    """Boxes of the latencies with the SLO as a line, a table, and the times of the searches."""
+    report = data["report"]
+    names = list(next(iter(report["policies"].values()))["applications"])
+    hint = "Whose latencies are drawn: one application's in milliseconds, or all as shares of their SLOs."
+    chosen = choose_one("Application", [ALL, *names], "application", hint)
+    one = None if chosen == ALL else chosen
+    chart(
+        latency_figure(report, one),
+        latency_title(report, one),
+        "serverless-latency",
+        "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
+        "95th, the SLO as a dashed line",
+    )
+    table(pd.DataFrame(latency_rows(report)), "serverless-latencies", "Latencies of every application")
+    searches = {name: p["search_s"] for name, p in report["policies"].items()}
+    chart(
+        search_figure(searches),
+        search_title(searches),
+        "serverless-searches",
+        "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
+        "as a dashed line",
+    )
+    st.caption("A search's time is modelled by what it looked at, and the jobs of its queue wait for it.")
+
+
+def latency_rows(report: Report) -> list[dict[str, Any]]:
+    """A row for each policy and application, times in milliseconds."""
+    rows = []
+    for name, policy in report["policies"].items():
+        for app, r in policy["applications"].items():
+            latency = {
+                f"{key}, ms": None if r["latency_s"][key] is None else round(1e3 * r["latency_s"][key], 3)
+                for key in ("mean", "p5", "p50", "p95", "p99")
+            }
+            rows.append(
+                {
+                    "policy": name,
+                    "application": app,
+                    "SLO, ms": round(1e3 * r["slo_s"], 3),
+                    "SLOs kept": or_dash(r["slo_hit_rate"], lambda share: share_text(share, 1)),
+                    **latency,
+                    "$ per 1,000 calls": dollars(r["cost_per_call_usd"]),
+                }
+            )
+    return rows

@@ -1,0 +1,82 @@
+"""GPU layouts: what the GPUs of one invoker held over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.report.serverless.figures.layouts import layouts_figure
+from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
+from nona.ui.session.state import AppState
+from nona.ui.widgets.charts import chart
+
+Report = Mapping[str, Any]
+
+
+def layouts_tab(state: AppState, data: Report) -> None:
+    """Choose a policy and an invoker; a rectangle for every batch, stranded slices hatched."""
+    layouts = data["layouts"]
+    left, right = st.columns(2)
+    with left:
+        policy = choose_one("Policy", list(layouts["rows"]), "policy", "Whose run is drawn.")
+    rows = layouts["rows"][policy]
+    with right:
+        used = sorted({r["invoker"] for r in rows}) or [0]
+        number = choose_one(
+            "Invoker", [f"node {k}" for k in used], "invoker", "Which worker node's GPUs are drawn."
+        )
+    invoker = int(number.removeprefix("node "))
+    node, mode = layouts["nodes"][invoker], layouts["mode"]
+    seconds = st.slider(
+        "Seconds shown",
+        1,
+        60,
+        8,
+        key="serverless-shown-seconds",
+        help="From the start of the measured window; what runs longer is cut.",
+    )
+    for gpu in range(node["gpus"]):
+        own = [r for r in rows if r["invoker"] == invoker and r["gpu"] == gpu]
+        _gpu(clipped(placed(own), seconds), node, mode, gpu, policy, layouts["applications"], seconds)
+    st.caption(
+        "Hatched at the left of a batch: its slice is made, its container starts, its input is fetched. "
+        + (
+            "Crossed: free memory slices that no MIG profile could cover beside those held."
+            if mode == "mig-geometry"
+            else "Slices have legal places, and can be stranded, with sharing by “MIG, slices placed”."
+        )
+    )
+
+
+def _gpu(
+    rows: list[dict[str, Any]],
+    node: Report,
+    mode: str,
+    gpu: int,
+    policy: str,
+    applications: list[str],
+    seconds: float,
+) -> None:
+    sliced = mode in ("mig-geometry", "mig-fixed")
+    cells = max([node["memory"] if sliced else node["vgpus"], *(r["high"] for r in rows)])
+    until_s = max((r["to_s"] for r in rows), default=0.0)
+    lost = stranded_spans(rows, node["board"], until_s) if mode == "mig-geometry" else []
+    title = layouts_title(rows, lost, cells)
+    unit = "memory slice" if sliced else "vGPU"
+    alt = (
+        f"Batches on GPU {gpu} of the node over its first {seconds} seconds under {policy}, by application; "
+        f"{unit}s from 0 to {cells - 1}"
+    )
+    name = f"GPU {gpu}: {title}" if node["gpus"] > 1 else title
+    chart(layouts_figure(rows, lost, cells, applications, unit), name, f"layout-{gpu}", alt)
+
+
+def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
+    """A choice that is kept over pages and reloads; the first where what was kept is none any more."""
+    key = f"serverless-shown-{name}"
+    if options and st.session_state.get(key) not in options:
+        st.session_state.pop(key, None)
+    chosen = st.selectbox(label, options, key=key, persist_state="session", help=hint)
+    return str(chosen) if chosen in options else options[0]

@@ -1,0 +1,80 @@
+"""How many nodes keep a target, and what they cost an hour: the question, the answer, all that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.serverless.figures.nodes import nodes_figure
+from nona.report.serverless.nodes import nodes_finding, nodes_rows
+from nona.ui.pages.serverless.layout_views import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import job_panel
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+KIND = "serverless-nodes"
+TARGETS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.9 %": 0.999}
+EVERY = "every policy of the scenario"
+
+
+def nodes_tab(state: AppState, data: Report | None) -> None:
+    """Target, policy and size; then the fewest nodes that are sure to keep the target."""
+    names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        target = st.segmented_control(
+            "SLOs to keep",
+            list(TARGETS),
+            default="99 %",
+            required=True,
+            key="serverless-shown-target",
+            help="The share of all calls that must be done within their SLO, its whole interval included.",
+        )
+    with right:
+        who = choose_one("Under", [EVERY, *names], "node-policy", "Every policy takes a search of its own.")
+    with st.grid(2, min_column_width=170):
+        with st.container():
+            hint = "Of each run; 4 to 16 runs per count, as many as it takes to tell."
+            calls = st.number_input(
+                "Calls of a run", 50, 20_000, 600, 50, key="serverless-shown-node-calls", help=hint
+            )
+        with st.container():
+            hint = "Counts beyond are not tried."
+            most = st.number_input(
+                "Nodes at most", 1, 256, 64, 1, key="serverless-shown-most-nodes", help=hint
+            )
+    share = TARGETS[str(target or "99 %")]
+    chosen = names if who == EVERY else [who]
+    options = {"target": share, "policies": chosen, "calls": int(calls), "most": int(most)}
+    mark = f"{state.fingerprint(KIND)} {options}"
+    job_panel(state, KIND, "Find the fewest nodes", "search for nodes", options=options, fingerprint=mark)
+    held = state.results.get(KIND)
+    if held is None:
+        st.caption(
+            "Doubles the first group of nodes until the target holds, then halves towards the fewest, and "
+            "looks at the counts beside it; each by simulation with the same random numbers."
+        )
+    else:
+        if held.fingerprint != mark:
+            st.caption("This answer is of other settings than those above; search again.")
+        _answer(held.data)
+    equivalent(state, "serverless", "--nodes-for", f"{100 * share:g}%", "--most", str(most), key=KIND)
+
+
+def _answer(report: Report) -> None:
+    finding = nodes_finding(report)
+    st.subheader(plain(finding), anchor=False)
+    alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"
+    picture(nodes_figure(report), "serverless-nodes-figure", alt)
+    table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
+    st.caption(
+        "“not told apart”: the interval still holds the target after all runs, which counts as not kept. A "
+        "cluster is paid for whether it is used or not; of it held: what batches held of it."
+    )

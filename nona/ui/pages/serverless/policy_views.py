@@ -1,0 +1,142 @@
+"""The result's first tab: tiles, hit rate against cost, every policy in a table, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.serverless.figures.policies import pareto_figure
+from nona.report.serverless.nearest import oracle_title
+from nona.report.serverless.words import PER, dollars, overloaded, ranked
+from nona.report.text import share_text
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import duration
+from nona.ui.widgets.charts import chart
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+from nona.ui.widgets.tiles import tiles
+from nona.units import format_time
+
+Report = Mapping[str, Any]
+
+
+def policies_tab(state: AppState, data: Report) -> None:
+    """Who keeps the SLOs, and at what cost."""
+    report = data["report"]
+    _overloads(report)
+    tiles(_tiles(report))
+    chart(
+        pareto_figure(report),
+        oracle_title(report),
+        "serverless-pareto",
+        "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
+        "oracle's cost as a dashed line. Up and to the left is better.",
+    )
+    rows = pd.DataFrame(policy_rows(report))
+    table(rows, "serverless-policies", "Every policy: hits, costs, latencies, misses, cold starts, searches")
+    oracle = report.get("oracle")
+    if oracle:
+        least = dollars(oracle["cost_per_call_usd"])
+        st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {oracle['how']}."))
+    if report["checks"]:
+        _checks(report)
+
+
+def _overloads(report: Report) -> None:
+    names = overloaded(report["policies"])
+    if names:
+        st.warning(
+            f"{plain(', '.join(names))}: queues grow all the time, so that the figures depend on the length "
+            "of the run. Fewer calls a second, more nodes or smaller batches would help.",
+            icon=":material/trending_up:",
+        )
+
+
+def _tiles(report: Report) -> list[tuple[str, str, str]]:
+    policies, made = report["policies"], []
+    hits, costs = ranked(policies, "slo_hit_rate", highest=True), ranked(policies, "cost_per_call_usd")
+    if hits:
+        best = policies[hits[0]]["slo_hit_rate"]["mean"]
+        made.append(("Most SLOs kept", share_text(best, 1), f"By {hits[0]}."))
+    if costs:
+        least = policies[costs[0]]["cost_per_call_usd"]["mean"]
+        made.append((f"Least per {PER:,} calls", dollars(least), f"By {costs[0]}."))
+    paid = ranked(policies, "cost_per_hit_usd")
+    if paid:
+        least = policies[paid[0]]["cost_per_hit_usd"]["mean"]
+        made.append((f"Least per {PER:,} hits", dollars(least), f"By {paid[0]}: cost over SLOs kept."))
+    oracle = (report.get("oracle") or {}).get("cost_per_call_usd")
+    if oracle is not None:
+        made.append(
+            ("Oracle", dollars(oracle), f"No policy that keeps its SLOs pays less per {PER:,} calls.")
+        )
+    if report["checks"]:
+        failed = [n for n, ok in report["checks"].items() if not ok]
+        hint = ", ".join(failed) or f"All {len(report['checks'])} checks of every run held."
+        made.append(("Self-checks", "failed" if failed else "passed", hint))
+    return made
+
+
+def policy_rows(report: Report) -> list[dict[str, Any]]:
+    """A row for each policy, in the order of the scenario."""
+    return [_row(name, p) for name, p in report["policies"].items()]
+
+
+def _row(name: str, p: Report) -> dict[str, Any]:
+    search, miss = p["search_s"], p["configuration_miss_rate"]
+    return {
+        "policy": name,
+        "state": p["state"],
+        "SLOs kept": _plus_minus(p["slo_hit_rate"], lambda v: share_text(v, 1)),
+        f"$ per {PER:,} calls": _plus_minus(p["cost_per_call_usd"], dollars),
+        f"$ per {PER:,} hits": _plus_minus(p["cost_per_hit_usd"], dollars),
+        "mean latency": _time(p["latency_s"]["mean"]),
+        "p95": _time(p["latency_s"]["p95"]),
+        "p99": _time(p["latency_s"]["p99"]),
+        "configuration misses": "–" if miss is None else _share(miss["mean"]),
+        "cold starts": _share(p["cold_start_rate"]),
+        "local inputs": _share(p["locality"]),
+        "mean search": _time(search["mean"]),
+        "search p99": _time(search["p99"]),
+        "mean batch": "–" if p["mean_batch"] is None else f"{p['mean_batch']:.3g}",
+        "vCPUs held": _share(p["utilization"]["vcpu"]),
+        "vGPUs held": _share(p["utilization"]["vgpu"]),
+        "forced": p["forced"],
+        "rechecks": p["rechecks"],
+        "in flight": p["calls"]["in_flight"],
+    }
+
+
+def _plus_minus(known: Report, shown: Any) -> str:
+    if known["mean"] is None:
+        return "–"
+    if known.get("ci95") is None:
+        return str(shown(known["mean"]))
+    low, high = known["ci95"]
+    return f"{shown(known['mean'])} ± {shown((high - low) / 2).lstrip('$')}"
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else format_time(seconds)
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else share_text(share, 1)
+
+
+def _checks(report: Report) -> None:
+    checks = report["checks"]
+    failed = [name for name, ok in checks.items() if not ok]
+    if failed:
+        st.error(f"Self-checks failed: {plain(', '.join(failed))}.", icon=":material/error:")
+        return
+    setting = report["setting"]
+    for note in setting.get("notes", ()):
+        st.caption(plain(note))
+    st.caption(
+        f"{setting['replications']} runs of {setting['calls']:,} calls under each policy, simulated in "
+        f"{duration(report['seconds'])}; {len(checks)} self-checks of the records passed."
+    )

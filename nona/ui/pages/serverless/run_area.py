@@ -1,0 +1,83 @@
+"""Run, cancel, the platform while it runs, and the finding afterwards: one place that stays where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.report.serverless.titles import pareto_title
+from nona.simulation.sizes import auto_warmup
+from nona.ui.pages.serverless.platform.platform import platform_data, platform_view
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, result_of
+from nona.ui.widgets.fields import plain
+
+KIND = "serverless"
+POLL_S = 0.2
+MANY_CALLS = 100_000  # in all runs of all policies
+QUICK_CALLS, QUICK_RUNS = 1000, 3
+
+
+def run_area(state: AppState) -> Mapping[str, Any] | None:
+    """Buttons, the platform live, then the finding; the result to show below, if there is one."""
+    running = job_buttons(state, KIND, "Run the policies", "run")
+    if not running:
+        _size(state)
+    with st.container():
+        data = None if running else result_of(state, KIND, "run")
+    with st.container(key="serverless-area"):
+        st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+    held = state.results.get(KIND)
+    return data if held is None else held.data
+
+
+def _size(state: AppState) -> None:
+    """How much the run is, and a way to a first look where that is much."""
+    spec, size = state.scenario.serverless, state.scenario.simulation
+    calls = (size.jobs + auto_warmup(size.jobs)) * size.replications * (len(spec.policies) if spec else 0)
+    if calls <= MANY_CALLS:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{calls:,} calls in all runs take minutes.")
+        st.button(
+            f"Take {QUICK_CALLS:,} calls and {QUICK_RUNS} runs for a first look",
+            icon=":material/bolt:",
+            type="tertiary",
+            key="quick-look",
+            on_click=quick,
+            args=(state,),
+            help="Sets the two fields above; Undo brings them back. Intervals become wider.",
+        )
+
+
+def quick(state: AppState) -> None:
+    """Make the runs small."""
+    state.edit(("simulation", "jobs"), QUICK_CALLS)
+    state.edit(("simulation", "replications"), QUICK_RUNS)
+    state.revision += 1  # so that the fields above show it
+
+
+def _area(state: AppState, was_running: bool) -> None:
+    job, held = current_job(state, KIND), state.results.get(KIND)
+    if job is not None:
+        job.touch()
+    if job is not None and job.running:
+        if job.live:
+            platform_view("platform", platform_data(job.live, job.fraction, progress_text(job)))
+        else:
+            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+        return
+    if was_running:
+        st.rerun()
+    ended_note(job, "The run", "Fewer calls, replications or policies end sooner.")
+    if held is not None:
+        finding = pareto_title(held.data["report"])
+        st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+    elif job is None:
+        st.caption(
+            "Every policy sees the same calls, the same noise, the same platform. Run it to see, while it "
+            "goes on, who keeps the SLOs and at what cost, how queues grow, and what every node has handed "
+            "out. The tabs below with the search, the ways of sharing and the nodes need no run."
+        )

@@ -1,0 +1,112 @@
+"""ESG's search explained: a queue of one's own choice, its search step by step, why, and where it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.serverless.search_steps import PER, search_data
+from nona.scenario.file import scenario_hash
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask
+from nona.serverless.policies.esg.explain import Explanation, explain
+from nona.serverless.policies.esg.policy import EsgPlanner, prepare
+from nona.study.serverless import prepare_serverless
+from nona.ui.pages.serverless.layout_views import choose_one
+from nona.ui.pages.serverless.searchview.searchview import search_view
+from nona.ui.pages.serverless.story_views import stories
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+LONGEST_QUEUE = 64
+
+
+def search_tab(state: AppState, data: Report | None) -> None:
+    """Choose a queue and what is left of its SLO; see what ESG looks at and why it answers as it does."""
+    st.markdown(
+        "What does ESG do when this queue may be served? Its search takes the cheapest open path first; the "
+        "**time blade** cuts what cannot keep the limit, the **cost blade** what cannot be among the best."
+    )
+    try:
+        system, planner = _planner(state)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    ask = _ask(system)
+    found = explain(planner, ask)
+    _why(system, ask, found)
+    if found.trace.steps:
+        search_view("search-view", search_data(found, system.space))
+    _best(system, found)
+    stories(data)
+
+
+def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
+    """System and planner of the scenario as it is; kept until it changes."""
+    mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
+    held = state.choices.get("serverless-planner")
+    if held is None or held[0] != mark:
+        spec = state.scenario.serverless
+        options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
+        system = prepare_serverless(state.scenario, state.uploads.sources)
+        state.choices["serverless-planner"] = held = (mark, system, prepare(system, options))
+    return held[1], held[2]
+
+
+def _ask(system: ServerlessSystem) -> Ask:
+    names = [a.name for a in system.applications]
+    with st.grid(4, min_column_width=165):
+        with st.container():
+            hint = "Whose queue is served."
+            application = names.index(choose_one("Application ", names, "search-application", hint))
+        app = system.applications[application]
+        with st.container():
+            hint = "The function whose queue it is; what comes after it in its group is searched with it."
+            stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
+        with st.container():
+            hint = "Jobs that wait in the queue; no batch may be larger."
+            length = st.number_input(
+                "Jobs in the queue", 1, LONGEST_QUEUE, 1, 1, key="serverless-shown-length", help=hint
+            )
+        with st.container():
+            left = st.slider(
+                "Left of the SLO",
+                5,
+                150,
+                100,
+                5,
+                format="%d %%",
+                key="serverless-shown-slack",
+                help="What is left when the stage is served, in per cent of the application's SLO: less if "
+                "calls have waited, been cold or slow.",
+            )
+    return Ask(application, stage, int(length), app.slo_s * left / 100)
+
+
+def _why(system: ServerlessSystem, ask: Ask, found: Explanation) -> None:
+    first = system.space[found.ranked[0]].text
+    st.subheader(f"Why {plain(first)}?", anchor=False)
+    st.markdown("\n".join(f"* {plain(line)}" for line in found.lines))
+
+
+def _best(system: ServerlessSystem, found: Explanation) -> None:
+    rows = [
+        {
+            "rank": k,
+            **{f"{name}": system.space[n].text for name, n in zip(found.functions, path, strict=True)},
+            "time, ms": round(1e3 * time, 3),
+            f"$ per {PER:,} calls": round(PER * cost, 5),
+        }
+        for k, (path, cost, time) in enumerate(
+            zip(found.trace.paths, found.trace.cost_usd, found.trace.time_s, strict=True), start=1
+        )
+    ]
+    if rows:
+        alt = "The best paths of the search with the configuration of every function, time and cost"
+        table(pd.DataFrame(rows), "search-best", alt)

@@ -1,0 +1,98 @@
+"""The slides' evaluation, run anew: what was found, claim by claim, and what the result hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.serverless.figures.study import (
+    cutoff_figure,
+    misses_figure,
+    sensitivity_figure,
+    settings_figure,
+    sharing_figure,
+)
+from nona.report.serverless.study_rows import (
+    claim_rows,
+    cutoff_rows,
+    miss_rows,
+    search_rows,
+    sensitivity_rows,
+    setting_rows,
+    sharing_rows,
+)
+from nona.report.serverless.study_text import (
+    OURS,
+    RULES,
+    cutoff_title,
+    findings,
+    miss_title,
+    provenance,
+    title,
+)
+from nona.study.serverless import stored
+from nona.ui.pages.serverless.layout_views import choose_one
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+from nona.ui.widgets.charts import chart, picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+
+
+def slides_tab(state: AppState, data: Report | None) -> None:
+    """The shipped study; where it is missing, how to make it."""
+    if not stored.STORED.is_file():
+        st.caption("The study's results did not come with this copy. The command below makes them.")
+        equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
+        return
+    _study(stored.stored_serverless())
+    equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
+
+
+def _study(data: Report) -> None:
+    st.subheader(plain(title(data)), anchor=False)
+    st.info(plain(OURS), icon=":material/info:")
+    alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
+    picture(settings_figure(data), "study-settings", f"{alt}. {title(data)}")
+    with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
+        st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
+    st.markdown("**Against the slides, claim by claim**")
+    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides beside what was found")
+    st.caption(plain(RULES))
+    table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
+    with st.grid(2, min_column_width=360):
+        with st.container():
+            alt = "Configuration misses of Orion and Aquatope beside those of the slides"
+            chart(misses_figure(data), miss_title(data), "study-misses", alt)
+        with st.container():
+            alt = "Orion's share of SLOs kept by the cut-off of its search"
+            chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
+    _sensitivity(data)
+    with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
+        table(pd.DataFrame(miss_rows(data)), "study-miss-rows", "Configuration misses beside the slides'")
+        table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
+        table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
+        alt = "SLOs kept under each way of sharing the GPUs"
+        picture(sharing_figure(data), "study-ways", alt)
+        table(pd.DataFrame(sharing_rows(data)), "study-sharing", "Every policy under each way of sharing")
+    st.caption(plain(provenance(data)))
+
+
+def _sensitivity(data: Report) -> None:
+    st.markdown("**What the result hangs on**: one default changed at a time, for all policies alike")
+    left, right = st.columns(2)
+    with left:
+        hint = "In which of the slides' settings the defaults are changed."
+        setting = choose_one("Setting", list(data["settings"]), "study-setting", hint)
+    with right:
+        kinds = {"SLOs kept": "hits", "cost": "costs"}
+        kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
+    alt = f"{kind} of every policy under each changed default in {setting}, a row each; the first as it is"
+    picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
+    rows = pd.DataFrame(sensitivity_rows(data, setting))
+    table(rows, "study-alternatives", "Rankings of the policies under each changed default")

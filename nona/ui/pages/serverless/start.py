@@ -1,0 +1,152 @@
+"""Where the page begins when the scenario has no serverless part: demos, or the scenario's own workflows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
+from nona.sources.samples import scenario_names
+from nona.study.serverless import prepare_serverless
+from nona.ui.pages.overview.demos import open_scenario
+from nona.ui.session.kept import choose
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.guide_link import guide_link
+
+SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
+
+    name: str
+    title: str
+    about: str
+    icon: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+DEMOS = (
+    Demo(
+        "strict_light",
+        "Strict SLO, light load",
+        "Little time and much room: who finds a fast configuration soon enough?",
+        ":material/speed:",
+    ),
+    Demo(
+        "moderate_normal",
+        "Moderate SLO, normal load",
+        "Queues begin to form: plans made in advance start to miss.",
+        ":material/balance:",
+    ),
+    Demo(
+        "relaxed_heavy",
+        "Relaxed SLO, heavy load",
+        "Much time and little room: who batches well, and what does a hit cost?",
+        ":material/stacked_bar_chart:",
+    ),
+    Demo(
+        "mig_or_mps",
+        "MIG or MPS?",
+        "The same workload on slices, on MPS and in turns: isolation against flexibility.",
+        ":material/view_week:",
+        (("serverless-tabs", "Sharing"),),
+    ),
+    Demo(
+        "serverless_nodes",
+        "How many nodes for 99 % at the least cost?",
+        "Each policy on one node more or less, until the target holds.",
+        ":material/dns:",
+        (("serverless-tabs", "Nodes"),),
+    ),
+)
+
+
+def start_screen(state: AppState) -> None:
+    """What the page can do, five ways to begin, and one with the scenario that is open."""
+    st.markdown(
+        "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
+        "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
+        "*configurations* while calls come in; the platform queues, dispatches, warms and shares."
+    )
+    with st.grid(3, min_column_width=260):
+        for demo in DEMOS:
+            if demo.name in scenario_names():
+                _card(state, demo)
+        _own(state)
+    if state.choices.get("demo-error"):
+        st.error(plain(state.choices["demo-error"]), icon=":material/error:")
+    guide_link("serverless", "What is simulated here, and what is assumed")
+
+
+def _card(state: AppState, demo: Demo) -> None:
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{demo.title}**")
+        st.caption(demo.about)
+        st.button(
+            "Open this demo",
+            icon=demo.icon,
+            key=f"open-serverless-{demo.name}",
+            width="stretch",
+            on_click=open_serverless,
+            args=(state, demo),
+            help=f"Makes “{demo.title}” the scenario; the one that is open can be had back with Undo.",
+        )
+
+
+def _own(state: AppState) -> None:
+    reason = why_not(state)
+    names = ", ".join(map(plain, state.scenario.labels[:4]))
+    with st.container(border=True, height="stretch"):
+        st.markdown("**My own workflows**")
+        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the cluster as it is.")
+        st.button(
+            "Make this scenario's workflows serverless",
+            icon=":material/bolt:",
+            type="primary" if not reason else "secondary",
+            key="make-serverless",
+            width="stretch",
+            disabled=bool(reason),
+            on_click=make_serverless,
+            args=(state,),
+            help="Adds the key serverless to the scenario, with its defaults; everything else stays.",
+        )
+
+
+def open_serverless(state: AppState, demo: Demo) -> None:
+    """Open a demo and the tab that answers its question."""
+    if open_scenario(state, demo.name):
+        for key, value in demo.choices:
+            choose(state, key, value)
+
+
+def make_serverless(state: AppState) -> None:
+    """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
+    state.edit(("serverless",), _part(state))
+
+
+def _part(state: AppState) -> dict[str, float]:
+    missing = any(row.slo is None for row in state.scenario.workload)
+    return {"slo_factor": SLO_FACTOR} if missing else {}
+
+
+def why_not(state: AppState) -> str:
+    """Why the scenario's models cannot be serverless applications as they stand; empty if they can."""
+    mark = scenario_hash(state.scenario, "workload", "models", "cluster")
+    known = state.choices.get("serverless-why-not")
+    if known is None or known[0] != mark:
+        state.choices["serverless-why-not"] = known = (mark, _reason(state))
+    return str(known[1])
+
+
+def _reason(state: AppState) -> str:
+    data = {**scenario_to_mapping(state.scenario), "serverless": _part(state)}
+    try:
+        prepare_serverless(scenario_from_mapping(data), state.uploads.sources)
+    except NonaError as error:
+        return str(error)
+    return ""

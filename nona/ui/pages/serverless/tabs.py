@@ -1,0 +1,58 @@
+"""The tabs of the Serverless page; only the open one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from nona.ui.pages.serverless.latency_views import latency_tab
+from nona.ui.pages.serverless.layout_views import layouts_tab
+from nona.ui.pages.serverless.node_views import nodes_tab
+from nona.ui.pages.serverless.policy_views import policies_tab
+from nona.ui.pages.serverless.scheduler_views import schedulers_tab
+from nona.ui.pages.serverless.search_views import search_tab
+from nona.ui.pages.serverless.sharing_views import sharing_tab
+from nona.ui.pages.serverless.slides_views import slides_tab
+from nona.ui.session.state import AppState
+from nona.ui.shell.equivalents import equivalent
+
+Report = Mapping[str, Any]
+Tab = Callable[[AppState, Report | None], None]
+
+
+def serverless_tabs(state: AppState, data: Report | None) -> None:
+    """All that the page tells beyond its finding."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
+    for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
+        if tab.open:
+            with tab:
+                draw(state, data)
+                if name not in OWN_COMMAND:
+                    equivalent(state, "serverless", key="serverless")
+
+
+def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
+    """A tab that shows the result of a run, or says that there is none."""
+
+    def drawn(state: AppState, data: Report | None) -> None:
+        if data is None:
+            st.caption("Nothing has been run yet: run the policies above.")
+        else:
+            draw(state, data)
+
+    return drawn
+
+
+OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with a shell line of their own
+TABS: Mapping[str, Tab] = {
+    "Policies": _of_run(policies_tab),
+    "Latency": _of_run(latency_tab),
+    "Search": search_tab,
+    "Sharing": sharing_tab,
+    "GPU layouts": _of_run(layouts_tab),
+    "Nodes": nodes_tab,
+    "DAG schedulers": schedulers_tab,
+    "The slides": slides_tab,
+}

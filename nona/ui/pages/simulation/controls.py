@@ -1,0 +1,105 @@
+"""The question's controls on the Simulation page, in one band: schedulers, size, seed; the rest folded."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.ui.pages.simulation.expert_views import expert_table
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, count, plain, quantity
+
+MOST_JOBS = 100_000_000
+VIEWS = ("Run", "What if", "Sweep")
+
+
+def controls(state: AppState) -> None:
+    """All controls; what they say is the scenario's, so the other pages and the file know it too."""
+    with st.container(border=True, key="simulation-controls"):
+        pick_schedulers(state)
+        with st.grid(3, min_column_width=150):
+            with st.container():
+                hint = "Jobs whose times count, all models together, in each run. More: narrower intervals."
+                count(state, "Jobs measured per run", ("simulation", "jobs"), 1, MOST_JOBS, hint)
+            with st.container():
+                hint = "Independent runs of each scheduler; 2 or more give intervals."
+                count(state, "Replications", ("simulation", "replications"), 1, 1000, hint)
+            with st.container():
+                hint = "The same seed gives the same result, bit for bit."
+                count(state, "Seed", ("seed",), 0, 2**53 - 1, hint)
+        with st.container(horizontal=True):
+            _precision(state)
+            _notes(state)
+        expert_table(state)
+
+
+def pick_schedulers(state: AppState) -> None:
+    """The choice of schedulers; the options that a scenario file gave them stay."""
+    chosen = [s.name for s in state.scenario.schedulers]
+    options = [*dict.fromkeys([*scheduler_names(), *chosen])]
+    key = f"schedulers-{state.revision}"
+
+    def choose() -> None:
+        own = {s.name: s.options for s in state.scenario.schedulers}
+        state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
+
+    hint = "All of them see the same jobs: same arrivals, same service draws."
+    st.multiselect("Schedulers", options, chosen, key=key, on_change=choose, help=hint)
+    draft = state.drafts.get(("schedulers",))
+    if draft:
+        st.error(plain(draft.error), icon=":material/error:")
+
+
+def _precision(state: AppState) -> None:
+    """Warm-up and stopping rule of the simulation."""
+    with st.popover("Warm-up and precision", icon=":material/straighten:"):
+        choice(
+            state,
+            "Warm-up",
+            ("simulation", "warmup"),
+            {"automatic": "auto", "MSER-5, on pilot runs": "mser"},
+            "Jobs left out at the start, the same for all schedulers. Automatic: a fifth of the jobs, at "
+            "least 1,000; MSER-5 looks where the start-up ends, on five pilot runs of each scheduler.",
+        )
+        quantity(
+            state,
+            "Precision of the means",
+            ("simulation", "precision"),
+            "Go on until every mean JCT is known to this share of itself, as 2 %. Empty: as many "
+            "replications as stated.",
+            optional=True,
+        )
+        hint = "With a precision: where it ends in any case."
+        count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
+
+
+def _notes(state: AppState) -> None:
+    """What each chosen scheduler does, where it comes from, and what was adapted."""
+    about = st.popover(
+        "What these schedulers are", icon=":material/menu_book:", on_change="rerun", key="scheduler-notes"
+    )
+    if not about.open:
+        return
+    with about:
+        for entry in state.scenario.schedulers:
+            if entry.name in scheduler_names():
+                s = get_scheduler(entry.name)
+                sees = f"Sees of the network: {s.network_view.name}. Source: {s.source}"
+                st.markdown(f"**{plain(s.name)}** {plain(s.summary)}")
+                st.caption(plain(f"{sees} {s.adaptation}".strip()))
+
+
+def view_switch() -> str:
+    """Which of the three ways to ask is open."""
+    chosen = st.segmented_control(
+        "Ask by",
+        VIEWS,
+        default=VIEWS[0],
+        required=True,
+        label_visibility="collapsed",
+        key="simulation-view",
+        persist_state="session",
+        help="Run: a full simulation. What if: quick answers while you move sliders. Sweep: one number, "
+        "many values.",
+    )
+    return str(chosen)

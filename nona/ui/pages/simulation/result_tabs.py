@@ -1,0 +1,134 @@
+"""The result of a simulation in tabs, of which only the open one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.figures.compare import dots_figure
+from nona.report.simulations.figures.gantt import gantt_figure, gantt_title
+from nona.report.simulations.figures.parts import parts_figure
+from nona.report.simulations.figures.simulation import (
+    ecdf_figure,
+    executor_figure,
+    jct_over_time_figure,
+    utilisation_figure,
+)
+from nona.report.simulations.titles import (
+    ecdf_title,
+    executors_title,
+    hit_dots,
+    hits_title,
+    jct_dots,
+    jct_title,
+    over_time_title,
+    parts_title,
+    percentile_rows,
+    utilisation_title,
+)
+from nona.ui.pages.cluster.link_views import busiest_links_panel
+from nona.ui.pages.simulation.downloads import run_downloads
+from nona.ui.pages.simulation.statistics_views import differences_panel, sure_tab, warmup_panel
+from nona.ui.pages.simulation.views import checks_panel
+from nona.ui.session.state import AppState
+from nona.ui.widgets.charts import chart
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+
+
+def result_tabs(state: AppState, data: Report) -> None:
+    """All that a simulation gives beyond its headline."""
+    tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(state, data)
+
+
+def _compare(state: AppState, data: Report) -> None:
+    found = data["report"]["schedulers"]
+    with st.grid(2, min_column_width=330):
+        with st.container():
+            figure = dots_figure(jct_dots(found), "mean JCT, ms")
+            chart(figure, jct_title(found), "jct", "Mean JCT of each scheduler with its 95 % interval")
+        with st.container():
+            figure = dots_figure(hit_dots(found), "SLO hits, %", most=100.0)
+            chart(figure, hits_title(found), "hits", "SLO hit rate of each scheduler with its 95 % interval")
+    differences_panel(data["differences"])
+
+
+def _model(data: Report) -> str:
+    """The model whose jobs are looked at; all together where there are several."""
+    models = [*(["all"] if len(data["slo_s"]) > 1 else []), *data["slo_s"]]
+    hint = "Whose jobs are drawn: those of one model, or all together."
+    chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)
+    return str(chosen) if chosen in models else models[0]
+
+
+def _distribution(state: AppState, data: Report) -> None:
+    found, model = data["report"]["schedulers"], _model(data)
+    states = {name: s["state"] for name, s in found.items()}
+    figure = ecdf_figure(data["ecdf"], model, data["slo_s"], states)
+    chart(figure, ecdf_title(found, model), "ecdf", "Share of jobs done within a time, for each scheduler")
+    rows = pd.DataFrame(percentile_rows(found, model))
+    table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
+
+
+def _parts(state: AppState, data: Report) -> None:
+    found, model = data["report"]["schedulers"], _model(data)
+    figure = parts_figure(found, model)
+    chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
+    figure = utilisation_figure(found)
+    chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
+    one = _scheduler(list(data["load"]))
+    load = data["load"][one]
+    alt = f"Utilisation of every executor under {one}"
+    chart(executor_figure(load), executors_title(load["executors"]), "executors", alt)
+    busiest_links_panel(load["links"])
+
+
+def _over_time(state: AppState, data: Report) -> None:
+    found = data["report"]["schedulers"]
+    figure = jct_over_time_figure(data["over_time"], {n: s["state"] for n, s in found.items()})
+    chart(figure, over_time_title(found), "over-time", "Mean JCT over arrival time, for each scheduler")
+    warmup_panel(data["warmup"])
+
+
+def _first_jobs(state: AppState, data: Report) -> None:
+    if not data["gantt"]:
+        st.caption("No intervals were recorded: run the simulation again.")
+        return
+    rows = data["gantt"][_scheduler(list(data["gantt"]))]
+    alt = "Tasks on executors and hatched messages on the link, one colour per job"
+    chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
+    st.caption(
+        "Hatched: messages. Drag to move; the tool bar zooms. Where jobs are rare the first six are drawn, "
+        "each from its own start."
+    )
+
+
+def _scheduler(names: list[str]) -> str:
+    one = st.selectbox(
+        "Scheduler", names, key="result-scheduler", persist_state="session", help="Whose run is drawn."
+    )
+    return one if one in names else names[0]
+
+
+def _checks(state: AppState, data: Report) -> None:
+    run_downloads(state)
+    checks_panel(data["report"])
+
+
+TABS: Mapping[str, Callable[[AppState, Report], None]] = {
+    "Compare": _compare,
+    "Distribution": _distribution,
+    "Where time goes": _parts,
+    "Over time": _over_time,
+    "First jobs": _first_jobs,
+    "How sure": sure_tab,
+    "Checks and downloads": _checks,
+}

@@ -1,0 +1,90 @@
+"""The runs of this session: show one again, restore its scenario, pin one as the baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from nona.scenario.file import scenario_from_mapping
+from nona.ui.session.runs import Kept
+from nona.ui.session.state import AppState, Result
+
+KIND = "simulate"
+
+
+def shown_run(state: AppState) -> Kept | None:
+    """The run whose result is on the page, while it is kept."""
+    held = state.results.get(KIND)
+    return None if held is None else state.runs.of_job(held.job_id)
+
+
+def show_run(state: AppState, number: int | None) -> None:
+    """Put a kept run's result on the page."""
+    run = state.runs.find(number)
+    if run is not None:
+        state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
+
+
+def restore_scenario(state: AppState, number: int) -> None:
+    """Make a kept run's scenario the scenario."""
+    run = state.runs.find(number)
+    if run is not None:
+        state.adopt(scenario_from_mapping(dict(run.data["scenario"])))
+
+
+def pin_run(state: AppState, number: int | None) -> None:
+    """Compare later runs with this one; ``None``: with none."""
+    state.runs.pinned = number
+
+
+def runs_bar(state: AppState) -> None:
+    """Which run is shown, and what can be done with it."""
+    shown = shown_run(state)
+    if shown is None:
+        return
+    runs = {run.number: run for run in reversed(state.runs.kept)}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
+        if len(runs) > 1:
+            _choose(state, runs, shown)
+        pinned = state.runs.pinned == shown.number
+        st.button(
+            "Unpin the baseline" if pinned else "Pin as baseline",
+            icon=":material/keep_off:" if pinned else ":material/keep:",
+            help="Later runs are shown beside this one, with the differences and their intervals.",
+            on_click=pin_run,
+            args=(state, None if pinned else shown.number),
+            key="pin-run",
+        )
+        if state.is_stale(KIND):
+            st.button(
+                "Restore its scenario",
+                icon=":material/settings_backup_restore:",
+                help="Set every page back to the scenario that this run belongs to.",
+                on_click=restore_scenario,
+                args=(state, shown.number),
+                key="restore-run",
+            )
+
+
+def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
+    numbers = list(runs)
+    key = f"run-shown-{numbers[0]}-{shown.number}"  # anew with every run, so that it says what is shown
+
+    def title(number: Any) -> str:
+        mark = " (baseline)" if number == state.runs.pinned else ""
+        return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
+
+    def choose() -> None:
+        show_run(state, st.session_state[key])
+
+    st.selectbox(
+        "Run shown",
+        numbers,
+        numbers.index(shown.number),
+        format_func=title,
+        key=key,
+        on_change=choose,
+        width=420,
+        help="The last runs of this session, named by what changed against the run before.",
+    )

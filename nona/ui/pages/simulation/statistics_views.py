@@ -1,0 +1,79 @@
+"""How sure the answers are: formula, simulation and theory side by side, differences, warm-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.figures.compare import dots_figure
+from nona.report.simulations.figures.sureness import forest_figure
+from nona.report.simulations.figures.warmup import warmup_figure
+from nona.report.simulations.sureness import sureness_headline, sureness_rows
+from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
+from nona.report.simulations.text import difference_row
+from nona.report.simulations.titles import difference_dots, differences_title
+from nona.ui.session.state import AppState
+from nona.ui.widgets.charts import chart
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Report = Mapping[str, Any]
+
+
+def differences_panel(differences: Mapping[str, Report]) -> None:
+    """Paired differences from a baseline that can be chosen, as a chart and as a table."""
+    if len(differences) < 2:
+        return
+    baseline = st.selectbox(
+        "Less what of",
+        list(differences),
+        key="difference-baseline",
+        persist_state="session",
+        help="Each scheduler's mean JCT less that of this one, on the same jobs.",
+    )
+    if baseline not in differences:
+        return
+    rows = differences[baseline]
+    axis = f"mean JCT less that of {baseline}, ms"
+    chart(
+        dots_figure(difference_dots(rows), axis, zero=True),
+        differences_title(baseline, rows),
+        "differences-chart",
+        "Paired difference of each scheduler's mean JCT with its 95 % interval",
+    )
+    frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
+    table(frame, "differences", f"Paired differences from {baseline}", f"differences_from_{baseline}")
+    st.caption(
+        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times as "
+        "many replications schedulers with random numbers of their own would need for the same interval."
+    )
+
+
+def sure_tab(state: AppState, data: Report) -> None:
+    """Prediction, simulation, theory and intervals side by side, and what each of them means."""
+    rows = sureness_rows(data["report"], data["predicted"], data["idle_s"])
+    chart(
+        forest_figure(rows),
+        sureness_headline(rows),
+        "forest",
+        "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
+    )
+    table(pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure")
+    st.markdown("**What the columns mean**")
+    st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
+    st.markdown("**Where the task times come from**")
+    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data["models"])))
+
+
+def warmup_panel(series: Report | None) -> None:
+    """The plot of the warm-up, where pilot runs were made for it."""
+    if series:
+        chart(
+            warmup_figure(series),
+            f"Warm-up: {series['jobs']:,} jobs by MSER-5",
+            "warmup",
+            "Start-up of pilot runs",
+        )

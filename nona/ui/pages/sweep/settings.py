@@ -1,0 +1,127 @@
+"""What the sweep's controls say: kept in the session, read into settings, and named by a fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nona.errors import NonaError
+from nona.report.sweeps.values import parse_value, spaced
+from nona.scenario.file import scenario_hash
+from nona.scenario.schema import Scenario
+from nona.study import Number, number_named, numbers_of
+from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
+from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
+from nona.ui.session.state import SIMULATION_PARTS, AppState
+from nona.ui.tasks.sweep import from_plain, to_plain
+from nona.units import quantity_text
+
+JOBS, REPLICATIONS = 4000, 4
+_CHOICE = "sweep"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The controls as they stand; ``low`` and ``high`` as typed, ``schedulers`` ``None``: the scenario's."""
+
+    key: str
+    low: str
+    high: str
+    count: int
+    schedulers: tuple[str, ...] | None
+    jobs: int
+    replications: int
+
+
+def form_of(state: AppState) -> Form:
+    """The controls of this session; those of a number that has not been chosen yet have fitting ends."""
+    held: dict[str, Any] = state.choices.setdefault(_CHOICE, {})
+    keys = [n.key for n in numbers_of(state.scenario)]
+    key = str(held["key"]) if held.get("key") in keys else keys[0]
+    low, high, count = held.get("ends", {}).get(key) or _ends(state.scenario, key)
+    simulation = state.scenario.simulation
+    return Form(
+        key=key,
+        low=low,
+        high=high,
+        count=count,
+        schedulers=held.get("schedulers"),
+        jobs=held.get("jobs") or min(simulation.jobs, JOBS),
+        replications=held.get("replications") or min(max(simulation.replications, 2), REPLICATIONS),
+    )
+
+
+def change(state: AppState, **fields: Any) -> None:
+    """Set controls; a choice of another number brings its own ends."""
+    if "key" in fields:
+        state.choices.setdefault(_CHOICE, {})["key"] = fields.pop("key")
+    form = replace(form_of(state), **fields)
+    held = state.choices[_CHOICE]
+    if {"low", "high", "count"} & fields.keys():
+        held.setdefault("ends", {})[form.key] = (form.low, form.high, form.count)
+    held |= {k: fields[k] for k in ("schedulers", "jobs", "replications") if k in fields}
+
+
+def settings_of(state: AppState) -> SweepSettings:
+    """What would be swept; raises :class:`~nona.errors.NonaError` naming the field that is wrong."""
+    form = form_of(state)
+    number = number_named(state.scenario, form.key)
+    low = parse_value(form.low, number.unit, "From")
+    high = parse_value(form.high, number.unit, "To")
+    low, high = min(low, high), max(low, high)
+    chosen = form.schedulers if form.schedulers is not None else scenario_schedulers(state.scenario)
+    settings = SweepSettings(
+        number, spaced(low, high, form.count, number.unit), chosen, form.jobs, form.replications
+    )
+    check_settings(state.scenario, settings)
+    return settings
+
+
+def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
+    """The schedulers of the scenario, each once."""
+    return tuple(dict.fromkeys(s.name for s in scenario.schedulers))
+
+
+def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
+    """What a sweep's result depends on: not on where the swept number stands in the scenario now."""
+    first = swept_scenario(scenario, settings, settings.values[0])
+    named = json.dumps(to_plain(settings), sort_keys=True)
+    whole = scenario_hash(first, *SIMULATION_PARTS) + named
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def is_stale(state: AppState, fingerprint: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
+    try:
+        return sweep_fingerprint(state.scenario, from_plain(state.scenario, settings)) != fingerprint
+    except NonaError:
+        return True
+
+
+def shell_arguments(settings: SweepSettings) -> list[str]:
+    """The arguments of ``nona sweep`` after the scenario's file."""
+    written = ",".join(f"{v:.12g}" for v in settings.values)
+    named = [word for n in settings.schedulers for word in ("--scheduler", n)]
+    size = ["--jobs", str(settings.jobs), "--replications", str(settings.replications)]
+    return ["--key", settings.number.key, "--values", written, *named, *size]
+
+
+def _ends(scenario: Scenario, key: str) -> tuple[str, str, int]:
+    if key in (LINK, COMPUTE):
+        return "0 %", "95 %", 11
+    if key == LOAD:
+        return "0.4", "2", 9
+    if key == CAPACITY:
+        here = scenario.cluster.network.capacity
+        low, high = (str(quantity_text(here * f, "bandwidth")) for f in (1 / 16, 4.0))
+        return low, high, 7
+    count = _count(scenario, number_named(scenario, key))
+    return str(max(1, count // 2)), str(2 * count), 9
+
+
+def _count(scenario: Scenario, number: Number) -> int:
+    index = int(number.key.partition("[")[2].partition("]")[0])
+    return scenario.cluster.servers[index].count

@@ -1,0 +1,54 @@
+"""The paper's evaluation on the Validation page: what was found, and where the ratio of 350 lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.paper.figures import growth_figure
+from nona.report.paper.rows import growth_rows, point_rows, summary_rows
+from nona.report.paper.text import OURS, findings, growth_title, provenance, ratio_title, title
+from nona.report.sweeps.figure import sweep_figure
+from nona.study.paper import stored_paper
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+Data = Mapping[str, Any]
+
+
+def paper_section() -> None:
+    """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
+    data = stored_paper()
+    st.markdown(f"**{plain(title(data))}.** {plain(OURS)}")
+    for name, column in zip(data["sweeps"], st.columns(len(data["sweeps"])), strict=True):
+        with column:
+            _ratios(name, data["sweeps"][name])
+    finding = growth_title(data)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        growth_figure(data),
+        key="paper-growth",
+        alt=f"Mean JCT over that of nona against the length of runs in overload. {finding}",
+    )
+    with st.expander("What was found", icon=":material/lightbulb:"):
+        for line in findings(data):
+            st.markdown(f"- {plain(line)}")
+    table(pd.DataFrame(summary_rows(data)), "paper", "Every scheduler's edges and its ratios to nona")
+    with st.expander("All points with their intervals", icon=":material/table:"):
+        table(pd.DataFrame(point_rows(data)), "paper-points", "Every simulated point of the study")
+        table(pd.DataFrame(growth_rows(data)), "paper-overload", "Every run in overload")
+    st.caption(plain(provenance(data)))
+
+
+def _ratios(name: str, report: Data) -> None:
+    finding = ratio_title(name, report)
+    st.markdown(f"**{plain(finding)}**")
+    picture(
+        sweep_figure(report, f"Ratio to {report['reference']}"),
+        key=f"paper-{name}",
+        alt=f"Mean JCT over that of nona against background {name}; crosses: edges of stability. {finding}",
+    )

@@ -1,0 +1,124 @@
+"""The tabs of the Validation page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from nona.cost.validation.latencies import validation_report
+from nona.cost.validation.text import WEAK_POINTS, reading
+from nona.report.checks.figures import validation_figure
+from nona.ui.pages.validation.check_views import check_section
+from nona.ui.pages.validation.decisions_views import decisions_section
+from nona.ui.pages.validation.paper_views import paper_section
+from nona.ui.pages.validation.prediction_views import prediction_section
+from nona.ui.pages.validation.theory_views import theory_section
+from nona.ui.pages.validation.views import (
+    FORMATS,
+    latency_table,
+    slice_table,
+    summary_table,
+    validation_finding,
+    validation_tiles,
+)
+from nona.ui.session.state import AppState
+from nona.ui.widgets.charts import picture
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+
+def _times(state: AppState) -> None:
+    st.caption(
+        "Modelled times come from a formula whose constants were read off profiles of single operators. "
+        "Here they stand beside latencies of whole networks that others published; nothing is fitted to "
+        "those that count. Batch 1."
+    )
+    report = validation_report()
+    validation_tiles(report.overall)
+    st.markdown(reading())
+    left, right = st.columns([3, 2])
+    with left:
+        st.subheader("Predicted against published")
+        st.markdown(f"**{plain(finding := validation_finding(report.overall))}**")
+        picture(
+            validation_figure(report.rows),
+            key="validation",
+            alt=f"Predicted over published latency, logarithmic, with the line of equality. {finding}",
+        )
+    with right:
+        st.subheader("Where it is weak")
+        st.markdown(WEAK_POINTS)
+    st.subheader("Every latency, with its source")
+    table(
+        latency_table(report),
+        "latencies",
+        "Every published latency beside the predicted one, with its source",
+        "validation",
+        column_config=FORMATS,
+        height=480,
+    )
+    st.caption(
+        "counted: in the figures on top. in-sample: a constant was read off this very row, so it proves "
+        "little. shown: not comparable, for the reason in its note."
+    )
+    st.subheader("By group")
+    table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
+    st.subheader("MIG slices")
+    st.caption("How many times slower a slice is than its whole device.")
+    table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
+
+
+def _prediction(state: AppState) -> None:
+    st.subheader("Prediction against simulation")
+    st.markdown(
+        "Every shipped scenario from all local to all spread, its servers and its link loaded up to 85 %, "
+        "predicted and simulated. For your own scenario the results table of the Simulation page has the "
+        "column *predicted* beside the simulated mean."
+    )
+    prediction_section()
+    st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
+
+
+def _decisions(state: AppState) -> None:
+    st.subheader("Decisions, simulated")
+    st.markdown(
+        "Does the placement win when it is simulated? Every sample, and networks made by rule that were not "
+        "looked at when the solver was built, over speeds of the link, background on it and load."
+    )
+    decisions_section()
+
+
+def _theory(state: AppState) -> None:
+    st.subheader("Theory against simulation")
+    st.markdown(
+        "Completion times come from a simulator. Here it runs systems whose mean completion time queueing "
+        "theory knows: single queues, priorities, networks of queues, fork-join, the power of choices, the "
+        "link in both disciplines. Each interval should meet theory, and be narrow enough to rule out its "
+        "neighbours."
+    )
+    theory_section(state)
+
+
+def _checks(state: AppState) -> None:
+    st.subheader("Self-checks")
+    st.markdown(
+        "What must hold on any machine is tried on this one: the two engines agree bit for bit, nothing is "
+        "lost, the same seed gives the same bytes, a placement keeps to its bound."
+    )
+    check_section(state)
+
+
+def _paper(state: AppState) -> None:
+    st.subheader("The paper's evaluation, run anew")
+    paper_section()
+
+
+TABS: Mapping[str, Callable[[AppState], None]] = {
+    "Modelled times": _times,
+    "Prediction": _prediction,
+    "Decisions": _decisions,
+    "Theory": _theory,
+    "Self-checks": _checks,
+    "The paper": _paper,
+}

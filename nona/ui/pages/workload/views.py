@@ -1,0 +1,186 @@
+"""The Workload page: load of the whole mix, a card for each row with what is possible of its SLO."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.report.inputs.offered import Offered, slo_text
+from nona.ui.loaded.loading import model_names
+from nona.ui.pages.workload.edits import remove_entry
+from nona.ui.pages.workload.facts import fastest, sample_of
+from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
+from nona.ui.pages.workload.trace_views import traces
+from nona.ui.session.state import AppState
+from nona.ui.widgets.drawing.drawing import draw, el
+from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+
+PROCESSES = {
+    "Poisson": "poisson",
+    "Gamma (bursty or regular)": "gamma",
+    "Deterministic": "deterministic",
+    "Markov-modulated (bursts)": "mmpp",
+}
+_SHOW = {"never": st.error, "split": st.warning}
+_ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
+
+
+def load_gauges(state: AppState, load: Offered | None) -> None:
+    """How full executors and link are, and what would fill them."""
+    background = state.scenario.background
+    placed = state.results.get("place")
+    fresh = placed is not None and not state.is_stale("place")
+    busy = placed.data["nona"]["predicted"]["network_utilization"] if placed is not None and fresh else None
+    own = None if busy is None else max(0.0, busy - background.network.utilization)
+    wait = "What the queries send depends on the placement; solve it on the Placement page to see."
+    bad = "A model or the cluster is not as it must be yet; see below."
+    draw(
+        "load",
+        el(
+            "div",
+            "gauges",
+            gauge(
+                "Executors", "executors", background.compute.utilization, load.queries if load else None, bad
+            ),
+            gauge("Link", "link", background.network.utilization, own, wait),
+        ),
+    )
+    if load is not None and load.total >= 1:
+        st.error(
+            "No placement and no scheduler can keep up: queues grow without end. Add servers on the Cluster "
+            "page, or lower the rates.",
+            icon=":material/error:",
+        )
+
+
+def row_editor(state: AppState, index: int, load: Offered | None) -> None:
+    """A card for one row of the workload."""
+    place = ("workload", index)
+    with st.container(border=True, key=f"row-{index}"):
+        with st.grid(5, min_column_width=125, vertical_alignment="bottom") as grid:
+            choice(state, "Model", (*place, "model"), model_names(state), "What these queries run.")
+            quantity(
+                state,
+                "Rate",
+                (*place, "rate"),
+                "Mean queries per second, such as 300/s; more load, longer waits.",
+            )
+            quantity(
+                state,
+                "SLO",
+                (*place, "slo"),
+                "Latest time to be done, such as 40 ms; empty: none. Hits are counted against it.",
+                optional=True,
+            )
+            _process(state, index)
+            with grid.cell():
+                st.button(
+                    "Remove",
+                    icon=":material/delete:",
+                    key=f"remove-row-{state.revision}-{index}",
+                    help="Takes this row out of the mix; the last one stays.",
+                    disabled=len(state.scenario.workload) == 1,
+                    on_click=remove_entry,
+                    args=(state, ("workload",), index),
+                )
+        _pictures(state, index, load)
+        with st.expander(f"More on {plain(state.scenario.labels[index])}"):
+            _details(state, index, state.scenario.workload[index].arrivals.process)
+
+
+def _pictures(state: AppState, index: int, load: Offered | None) -> None:
+    row = state.scenario.workload[index]
+    rates = sum(r.rate for r in state.scenario.workload)
+    try:
+        cost, sample = fastest(state, index), sample_of(state, index)
+    except NonaError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    share = load.shares[index] if load else None
+    draw(
+        f"row-picture-{index}",
+        shares_picture(row.rate / rates if rates > 0 else 0.0, share, index),
+        arrivals_picture(sample, index),
+    )
+    kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)
+    if kind in _SHOW:
+        _SHOW[kind](plain(text), icon=_ICONS[kind])
+    else:
+        st.caption(plain(text))
+
+
+def _process(state: AppState, index: int) -> None:
+    arrivals = state.scenario.workload[index].arrivals
+    options: dict[str, str] = {**PROCESSES, **{f"Trace {name}": name for name in traces(state)}}
+    shown = arrivals.trace or arrivals.process
+    if shown not in options.values():
+        options[f"Trace {shown}"] = shown
+    key = f"process-{state.revision}-{index}-{len(options)}"
+
+    def choose() -> None:
+        value = options[st.session_state[key]]
+        known = value in PROCESSES.values()
+        spec = dict(state.value(("workload", index, "arrivals")))
+        spec |= {"process": value if known else "trace", "trace": None if known else value}
+        state.edit(("workload", index, "arrivals"), spec)
+
+    with st.container():
+        st.selectbox(
+            "Arrivals",
+            list(options),
+            list(options.values()).index(shown),
+            key=key,
+            on_change=choose,
+            help="How queries come: at random, in bursts, evenly, or as a trace has them.",
+        )
+        draft = state.drafts.get(("workload", index, "arrivals"))
+        if draft:
+            st.error(plain(draft.error), icon=":material/error:")
+
+
+def _details(state: AppState, index: int, process: str) -> None:
+    place = ("workload", index)
+    with st.grid(3, min_column_width=130):
+        number(
+            state,
+            "SCV of service times",
+            (*place, "service_scv"),
+            0.0,
+            1000.0,
+            0.1,
+            "0: every task takes its modelled time; 1: exponential; else gamma. More means longer waits.",
+        )
+        count(state, "Batch", (*place, "batch"), 1, 4096, "Queries computed together as one.")
+        if process == "gamma":
+            number(
+                state,
+                "CV of the gaps",
+                (*place, "arrivals", "cv"),
+                0.05,
+                100.0,
+                0.5,
+                "1 is Poisson, more: bursts.",
+            )
+        elif process == "mmpp":
+            arrivals = (*place, "arrivals")
+            number(
+                state,
+                "Burst factor",
+                (*arrivals, "burst_factor"),
+                1.1,
+                1000.0,
+                0.5,
+                "Rate during a burst over the mean rate.",
+            )
+            percent(
+                state, "Share of time in bursts", (*arrivals, "burst_fraction"), "The rest has a lower rate."
+            )
+            quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "Such as 10 s.")
+        elif process == "trace":
+            choice(
+                state,
+                "Speed of the trace",
+                (*place, "arrivals", "scale_to_rate"),
+                {"stretched to the rate": True, "as recorded": False},
+                "As recorded, the trace's own rate counts, not that of the row.",
+            )

@@ -1,0 +1,147 @@
+"""Quick answers while a person changes numbers: ask, supersede, take in, put together.
+
+An answer is asked for by the fingerprint of the scenario. When that changes, what runs is superseded
+and the new question goes to a worker that waits; the former answer stays until the new one is there.
+Schedulers that need a placement, and those that need none, are asked in two processes where the
+machine has room, so that these simulate while the placement is solved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nona.errors import JobError
+from nona.scenario.file import scenario_to_mapping
+from nona.scenario.schema import Scenario
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.ui.jobs.job import Job
+from nona.ui.jobs.registry import JobRegistry
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer with the fingerprint of the scenario that it belongs to."""
+
+    fingerprint: str
+    data: Data
+
+
+@dataclass
+class Live:
+    """What a session asks for, and what it last heard.
+
+    ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
+    ``before`` is the last answer for another scenario than that of ``answer``.
+    """
+
+    on: bool = False
+    asked: str = ""
+    parts: tuple[str, ...] = ()
+    answer: Shown | None = None
+    before: Shown | None = None
+    errors: tuple[str, ...] = field(default=())
+
+    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+        """Ask for ``fingerprint`` if that has not been done yet, and take in what there is."""
+        if self._lost(registry) or self.asked != fingerprint:
+            self.stop(registry)
+            self._ask(registry, fingerprint, scenario, uploads)
+        jobs = self._jobs(registry)
+        for job in jobs:
+            job.touch()
+        if not self.asked:
+            return
+        told = [job.live for job in jobs if job.live.get("report")]
+        self.errors = tuple(job.error for job in jobs if job.status == "failed")
+        waiting = any(job.running and not job.live.get("report") for job in jobs)
+        if told and not waiting:
+            self._take(Shown(self.asked, merged(told, [s.name for s in scenario.schedulers])))
+
+    def busy(self, registry: JobRegistry) -> bool:
+        """Whether the answer is still to come, or is getting better."""
+        return not self.asked or any(job.running for job in self._jobs(registry))
+
+    def stop(self, registry: JobRegistry) -> None:
+        """Give up what is being asked; the answer so far stays."""
+        for job_id in self.parts:
+            registry.supersede(job_id)
+        self.asked, self.parts, self.errors = "", (), ()
+
+    def _jobs(self, registry: JobRegistry) -> list[Job]:
+        return [job for job in map(registry.get, self.parts) if job is not None]
+
+    def _lost(self, registry: JobRegistry) -> bool:
+        """Whether the jobs are gone before they told anything (nobody watched, or they were discarded)."""
+        if self.answer is not None and self.answer.fingerprint == self.asked:
+            return False
+        jobs = self._jobs(registry)
+        return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
+
+    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+        started: list[str] = []
+        base = scenario_to_mapping(scenario)
+        own = {s.name: s.options for s in scenario.schedulers}
+        for names in _split(scenario, min(registry.free, os.cpu_count() or 1)):
+            chosen = [{"name": n, "options": own[n]} for n in names]
+            spec = {"scenario": {**base, "schedulers": chosen}, "uploads": str(uploads.folder)}
+            try:
+                started.append(registry.start("answer", spec, fingerprint, keep=uploads).id)
+            except JobError:  # somebody else was quicker: ask again at the next look
+                for job_id in started:
+                    registry.supersede(job_id)
+                return
+        if started:
+            self.asked, self.parts = fingerprint, tuple(started)
+
+    def _take(self, shown: Shown) -> None:
+        if self.answer is not None and self.answer.fingerprint != shown.fingerprint:
+            self.before = self.answer
+        self.answer = shown
+
+
+def _split(scenario: Scenario, processes: int) -> list[list[str]]:
+    """The schedulers in as many lists as may run at once: none, one, or two."""
+    names = list(dict.fromkeys(s.name for s in scenario.schedulers))
+    placed = [n for n in names if n in scheduler_names() and get_scheduler(n).needs_placement]
+    others = [n for n in names if n not in placed]
+    if processes < 1:
+        return []
+    return [placed, others] if placed and others and processes > 1 else [names]
+
+
+def merged(told: Sequence[Data], order: Sequence[str]) -> dict[str, Any]:
+    """The parts of an answer as one, schedulers in ``order``.
+
+    >>> report = lambda name, n: {"schedulers": {name: {}}, "engine": "simpy", "checks": {"x": n > 1},
+    ...     "failed_checks": [], "seconds": n}
+    >>> part = lambda name, n: {"report": report(name, n), "predicted": {}, "failed": {},
+    ...     "replications": n, "jobs": 4, "engine": "simpy"}
+    >>> both = merged([part("b", 2), part("a", 1)], ["a", "b"])
+    >>> list(both["report"]["schedulers"]), both["replications"], both["report"]["checks"]
+    (['a', 'b'], 1, {'x': False})
+    """
+    reports = [t["report"] for t in told]
+    found = {name: row for r in reports for name, row in r["schedulers"].items()}
+    checks: dict[str, bool] = {}
+    for report in reports:
+        for name, ok in report["checks"].items():
+            checks[name] = checks.get(name, True) and ok
+    return {
+        "report": {
+            "schedulers": {name: found[name] for name in order if name in found},
+            "engine": ", ".join(sorted({r["engine"] for r in reports})),
+            "seconds": max(r["seconds"] for r in reports),
+            "checks": checks,
+            "failed_checks": [line for r in reports for line in r["failed_checks"]],
+        },
+        "predicted": {name: value for t in told for name, value in t["predicted"].items()},
+        "failed": {name: why for t in told for name, why in t["failed"].items()},
+        "replications": min(t["replications"] for t in told),
+        "jobs": min(t["jobs"] for t in told),
+        "engine": ", ".join(sorted({t["engine"] for t in told})),
+    }

@@ -1,0 +1,73 @@
+"""The simulations of a session, the latest last: named by what changed, one of them pinned as baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nona.report.simulations.compared.scenario_diff import change_text
+
+MOST = 8
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished simulation: ``data`` is the job's result; ``number`` counts from 1."""
+
+    number: int
+    name: str
+    fingerprint: str
+    job_id: str
+    data: Data
+
+    @property
+    def title(self) -> str:
+        """Number and name in a line."""
+        return f"{self.number} · {self.name}"
+
+    @property
+    def made(self) -> str:
+        """When it was made, as text."""
+        return str(self.data["about"]["made"])
+
+
+@dataclass
+class Runs:
+    """At most ``most`` runs; the oldest go first, but never the one that is pinned."""
+
+    most: int = MOST
+    kept: list[Kept] = field(default_factory=list)
+    pinned: int | None = None
+    _made: int = 0
+
+    def add(self, fingerprint: str, job_id: str, data: Data) -> Kept:
+        """Keep a run, named after the scenario, or after what changed since the run before."""
+        last = self.kept[-1] if self.kept else None
+        self._made += 1
+        run = Kept(self._made, _name(last, data), fingerprint, job_id, data)
+        self.kept.append(run)
+        while len(self.kept) > self.most:
+            self.kept.remove(next(k for k in self.kept if k.number != self.pinned))
+        return run
+
+    def find(self, number: int | None) -> Kept | None:
+        """The run of that number, while it is kept."""
+        return next((k for k in self.kept if k.number == number), None)
+
+    def of_job(self, job_id: str) -> Kept | None:
+        """The run that a job made."""
+        return next((k for k in self.kept if k.job_id == job_id), None)
+
+    @property
+    def baseline(self) -> Kept | None:
+        """The run that is pinned."""
+        return self.find(self.pinned)
+
+
+def _name(last: Kept | None, data: Data) -> str:
+    name = str(data["about"]["name"])
+    if last is None or last.data["about"]["name"] != name:
+        return name
+    return change_text(last.data["scenario"], data["scenario"]) or "the same again"

@@ -1,0 +1,187 @@
+"""Start, watch and cancel a long job on a page; results land in the session's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import streamlit as st
+
+from nona.errors import JobError
+from nona.scenario.file import scenario_to_mapping
+from nona.ui.jobs.job import Job
+from nona.ui.session.state import AppState, Result
+from nona.ui.session.workspace import jobs
+from nona.ui.widgets.fields import plain
+
+Live = Callable[[Mapping[str, Any]], None]
+POLL_S = 0.6
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+def start(
+    state: AppState, kind: str, options: Mapping[str, Any] = _NO_OPTIONS, fingerprint: str = ""
+) -> None:
+    """Start a job on the scenario as it is now; a refusal becomes the session's notice.
+
+    ``fingerprint`` names what the result depends on; by default it is that of the scenario's parts.
+    """
+    spec = {
+        "scenario": scenario_to_mapping(state.scenario),
+        "uploads": str(state.uploads.folder),
+        **options,
+    }
+    mark = fingerprint or state.fingerprint(kind)
+    old = state.jobs.get(kind)
+    state.live.stop(jobs())  # a quick answer makes room for what was asked for by a button
+    try:
+        job = jobs().start(kind, spec, mark, keep=state.uploads)
+    except JobError as error:
+        state.notice = str(error)
+        return
+    if old and state.taken.get(kind) != old:
+        jobs().discard(old)
+    state.jobs[kind], state.notice = job.id, ""
+
+
+def collect(state: AppState) -> bool:
+    """Take in the results of jobs that are done, or that left one when cancelled; whether any is new."""
+    fresh = False
+    for kind, job_id in state.jobs.items():
+        job, before = jobs().get(job_id), state.taken.get(kind)
+        if job is None:
+            continue
+        job.touch()
+        if not job.running and job.result is not None and before != job_id:
+            jobs().discard(before)
+            state.results[kind] = Result(job.fingerprint, job.result, job_id)
+            state.taken[kind] = job_id
+            if kind == "simulate":
+                state.runs.add(job.fingerprint, job_id, job.result)
+            fresh = True
+    return fresh
+
+
+def current_job(state: AppState, kind: str) -> Job | None:
+    """The latest job of that kind, while it is known."""
+    return jobs().get(state.jobs.get(kind))
+
+
+def job_panel(
+    state: AppState,
+    kind: str,
+    run_label: str,
+    noun: str,
+    live: Live | None = None,
+    options: Mapping[str, Any] = _NO_OPTIONS,
+    fingerprint: str = "",
+    needs_scenario: bool = True,
+    done: str = "",
+) -> None:
+    """The buttons and the progress of one kind of job; ``options`` and ``fingerprint`` are for :func:`start`.
+
+    Work that does not need the scenario starts whatever is wrong with it; ``done`` says that it need not be
+    started, and why.
+    """
+    running = job_buttons(state, kind, run_label, noun, options, fingerprint, needs_scenario, done)
+    with st.container(key=f"progress-{kind}"):  # a place of its own: what follows must not move with it
+        st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+
+
+def job_buttons(
+    state: AppState,
+    kind: str,
+    run_label: str,
+    noun: str,
+    options: Mapping[str, Any] = _NO_OPTIONS,
+    fingerprint: str = "",
+    needs_scenario: bool = True,
+    done: str = "",
+) -> bool:
+    """The buttons that start and cancel one kind of job, and what stands in its way; whether it runs."""
+    job = current_job(state, kind)
+    running = job is not None and job.running
+    problem = state.problem() if needs_scenario else ""
+    with st.container(horizontal=True):
+        st.button(
+            run_label,
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=running or bool(problem) or bool(done),
+            help=done or None,
+            on_click=start,
+            args=(state, kind, options, fingerprint),
+            key=f"run-{kind}",
+        )
+        if job is not None and running:
+            st.button(
+                f"Cancel {noun}", icon=":material/stop_circle:", on_click=job.cancel, key=f"cancel-{kind}"
+            )
+    if problem:
+        st.warning(plain(problem), icon=":material/edit_note:")
+    if state.notice:
+        st.warning(plain(state.notice), icon=":material/hourglass_top:")
+    return running
+
+
+def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Live | None) -> None:
+    job = current_job(state, kind)
+    if job is None:
+        return
+    job.touch()
+    if job.running:
+        left = "" if job.remaining_s is None else f" · about {duration(job.remaining_s)} left"
+        st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}{left}")
+        if live is not None and job.live:
+            live(job.live)
+    elif was_running:
+        st.rerun()
+    elif job.status == "failed":
+        st.error(plain(job.error), icon=":material/error:")
+    elif job.status == "cancelled" and job.result is None:
+        st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
+
+
+def ended_note(job: Job | None, what: str, advice: str) -> None:
+    """How a job ended, if not well, and what to do; ``what`` names it, ``advice`` makes it shorter."""
+    if job is None or job.status == "done":
+        return
+    if job.status == "failed":
+        st.error(plain(job.error), icon=":material/error:")
+        st.caption("Nothing was lost: change what the line above names, and run again.")
+    elif job.status == "cancelled":
+        st.info(f"{what} was cancelled after {duration(job.elapsed_s)}. {advice}", icon=":material/cancel:")
+
+
+def progress_text(job: Job, *counts: str) -> str:
+    """How far it is: what runs, ``counts``, how long it may still take."""
+    parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
+    if job.remaining_s is not None:
+        parts.append(f"about {duration(job.remaining_s)} left")
+    return " · ".join(p for p in parts if p)
+
+
+def duration(seconds: float) -> str:
+    """A wall-clock time for people, without false precision.
+
+    >>> duration(0.4), duration(75), duration(4000)
+    ('0.4 s', '75 s', '67 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None:
+    """The result to show, with a clear mark when it belongs to an earlier scenario."""
+    result = state.results.get(kind)
+    if result is None:
+        return None
+    if state.is_stale(kind):
+        st.warning(
+            f"This {noun} belongs to an earlier version of the scenario (fingerprint {result.fingerprint}); "
+            "run it again to see the scenario as it is now.",
+            icon=":material/history:",
+        )
+    return result.data

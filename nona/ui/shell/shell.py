@@ -1,0 +1,95 @@
+"""What stands around every page: the page list, the side bar with the scenario's file and its jobs."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from nona import app_root
+from nona.ui.session.kept import remember, restore
+from nona.ui.session.state import AppState
+from nona.ui.session.workspace import session_state
+from nona.ui.shell.job_panel import collect, current_job
+from nona.ui.shell.scenario_bar import scenario_bar
+from nona.ui.shell.share_views import link_notice, take_link
+from nona.ui.widgets.fields import plain
+
+NOUNS = {
+    "place": "placement",
+    "congestion": "prediction",
+    "simulate": "simulation",
+    "sweep": "sweep",
+    "validate": "validation",
+    "count": "count of configurations",
+    "story": "example",
+    "serverless": "serverless run",
+    "serverless-sharing": "comparison of sharing",
+    "serverless-nodes": "search for nodes",
+    "serverless-schedulers": "run of schedulers",
+}
+
+
+# Streamlit only moves a collapsed side bar out of sight: its links would still take the focus.
+_CLOSED = "[data-testid=stSidebar][data-collapsed=true]"
+STYLE = f"<style>{_CLOSED}, {_CLOSED} * {{ visibility: hidden !important; transition: none }}</style>"
+
+
+def open_session() -> AppState:
+    """The session's state, with a link and the results of finished jobs taken in."""
+    state = session_state()
+    remember(state)
+    restore(state)
+    take_link(state)
+    collect(state)
+    return state
+
+
+def follow(state: AppState) -> None:
+    """Go where a button's callback sends the reader; a callback itself cannot."""
+    if state.go_to:
+        page, state.go_to = state.go_to, ""
+        st.switch_page(page)
+
+
+def hidden_home(home: StreamlitPage) -> StreamlitPage:
+    """The first page under its own name: its path is empty, so that ``/overview`` would not be found."""
+
+    def overview() -> None:
+        st.switch_page(home)
+
+    return st.Page(overview, title="Overview", url_path="overview", visibility="hidden")
+
+
+def icon_path() -> str:
+    """The page icon, a local file: a symbol would be fetched from elsewhere."""
+    return str(app_root() / "static" / "nona.png")
+
+
+def side_bar(state: AppState) -> None:
+    """The scenario with its file and its link, and what is running; above the page what a link brought."""
+    st.html(STYLE)
+    with st.sidebar:
+        scenario_bar(state)
+        running = [kind for kind in NOUNS if _running(state, kind)]
+        st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
+    link_notice(state)
+
+
+def _running(state: AppState, kind: str) -> bool:
+    job = current_job(state, kind)
+    return job is not None and job.running
+
+
+def _jobs(state: AppState, before: list[str]) -> None:
+    """What runs, each with its end: a job goes on while its reader looks at another page."""
+    for kind, noun in NOUNS.items():
+        job = current_job(state, kind)
+        if job is None or not job.running:
+            continue
+        job.touch()
+        with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
+            st.progress(job.fraction, text=f"{noun.capitalize()} running")
+            st.caption(plain(job.text))
+            st.button(f"Cancel the {noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
+    if before and not any(_running(state, kind) for kind in before):
+        st.rerun()  # its result is taken in, and the polling ends

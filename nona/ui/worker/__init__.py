@@ -1,0 +1,1 @@
+"""The worker process: it runs the tasks of one session after another."""
