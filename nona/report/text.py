@@ -27,6 +27,15 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     )
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "sub-graph"), counted(1200, "sub-graph")
+    ('1 sub-graph', '1,200 sub-graphs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def inspection_text(report: Row) -> str:
     """What ``nona inspect`` prints."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report["provenance"].items())
@@ -50,7 +59,7 @@ def contraction_text(report: Row) -> str:
     """What ``nona contract`` prints."""
     lines = [
         f"{report['model']}: {report['summary']}",
-        f"{len(report['subgraphs'])} sub-graphs to place",
+        f"{counted(len(report['subgraphs']), 'sub-graph')} to place",
         f"{report['coarsening']['summary']}",
     ]
     rows = [

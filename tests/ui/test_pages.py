@@ -126,7 +126,7 @@ def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     assert not at.warning
     state_of(at).edit(("workload", 0, "rate"), "0.2/s")
     at.run()
-    assert "earlier version of the scenario" in at.warning[0].value
+    assert "scenario has changed" in at.warning[0].value
     state_of(at).edit(("name",), "renamed")  # a name changes no placement
     state_of(at).edit(("workload", 0, "rate"), wanted_rate())
     at.run()

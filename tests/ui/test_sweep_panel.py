@@ -114,11 +114,11 @@ def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open
     state = state_of(at)
     state.edit(("background", "network", "utilization"), 0.35)
     at.run()
-    assert not [w for w in at.warning if "earlier version" in w.value]
+    assert not [w for w in at.warning if "scenario has changed" in w.value]
     assert at.button(key="run-sweep").disabled
     state.edit(("seed",), 99)
     at.run()
-    assert [w for w in at.warning if "earlier version" in w.value]
+    assert [w for w in at.warning if "scenario has changed" in w.value]
     assert not at.button(key="run-sweep").disabled
 
 

@@ -15,7 +15,7 @@ from nona.report.placements.certificate_text import (
 )
 from nona.report.placements.sampled import missed_finding
 from nona.report.plain import plain
-from nona.report.text import percent_text, time_text
+from nona.report.text import counted, percent_text, time_text
 from nona.units import format_bandwidth, format_size, format_time
 
 Row = Mapping[str, Any]
@@ -42,7 +42,8 @@ def placement_text(report: Row) -> str:
         *_classes_text(report),
     ]
     for name, model in report["models"].items():
-        lines.append(f"{name}: {time_text(model['jct_s'])} by formula, {len(model['subgraphs'])} sub-graphs")
+        subgraphs = counted(len(model["subgraphs"]), "sub-graph")
+        lines.append(f"{name}: {time_text(model['jct_s'])} by formula, {subgraphs}")
         lines += [f"  {_mix(s)}" for s in model["subgraphs"] if not _all_local(s)]
     lines += [f"note: {n}" for n in report["notes"]]
     return "\n".join(lines)

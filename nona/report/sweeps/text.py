@@ -7,7 +7,7 @@ from typing import Any
 
 from nona.report.sweeps.stability import listed, stability_finding, stability_text, verb
 from nona.report.sweeps.values import value_text
-from nona.report.text import interval_text, or_dash, table
+from nona.report.text import counted, interval_text, or_dash, table
 from nona.units import format_time
 
 Report = Mapping[str, Any]
@@ -141,15 +141,11 @@ def _formula(point: Report) -> str:
     return "unstable" if point["predicted_s"] is None else format_time(point["predicted_s"])
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def sweep_text(report: Report) -> str:
     """What ``nona sweep`` prints."""
     lines = [
-        f"{report['label']} ({report['key']}): {_many(len(report['values']), 'value')}, "
-        f"{_many(report['replications'], 'replication')} of {report['jobs']:,} jobs "
+        f"{report['label']} ({report['key']}): {counted(len(report['values']), 'value')}, "
+        f"{counted(report['replications'], 'replication')} of {report['jobs']:,} jobs "
         f"({report['engine']}, {report['seconds']:.1f} s)",
         stability_finding(report),
     ]

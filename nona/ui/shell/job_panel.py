@@ -180,8 +180,8 @@ def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None
         return None
     if state.is_stale(kind):
         st.warning(
-            f"This {noun} belongs to an earlier version of the scenario (fingerprint {result.fingerprint}); "
-            "run it again to see the scenario as it is now.",
+            f"The scenario has changed since this {noun} was made; run it again to see the scenario as it "
+            "is now.",
             icon=":material/history:",
         )
     return result.data

@@ -16,6 +16,7 @@ from nona.report.placements.certificate_text import (
     measure_text,
     origin_text,
 )
+from nona.report.placements.sampled import value_text
 from nona.report.placements.text import against, objective_of, plain_notes
 from nona.report.text import percent_text, time_text
 from nona.ui.pages.placement.shares import LEAST, has_interior, split_of
@@ -28,6 +29,41 @@ Report = Mapping[str, Any]
 
 def result_tiles(data: Report) -> None:
     """Three tiles with one line each, and how busy everything is below them."""
+    report = data["nona"]
+    if report["objective"] == "slo" and report.get("sampled"):
+        _missed_tiles(data)
+    else:
+        _mean_tiles(data)
+    _busy(data)
+
+
+def _missed_tiles(data: Report) -> None:
+    found = data["nona"]["sampled"]
+    value, error, formula = (value_text("slo", found[k]) for k in ("value", "error", "formula_value"))
+    with st.grid(3, min_column_width=260):
+        _tile(
+            "Predicted missed SLOs",
+            value,
+            f"± {error}, by sampled jobs",
+            "Share of the jobs that end after their SLO, over the mix; predicted, not simulated. ± is one "
+            "standard error.",
+        )
+        _tile(
+            "Certified bound",
+            value_text("slo", found["bound"]),
+            "no placement misses a smaller share",
+            "The share of jobs whose longest chain of tasks alone takes longer than the SLO.",
+        )
+        fewer = 100 * (found["gain"] or 0.0)
+        _tile(
+            "Against the formula's optimum",
+            f"{fewer:.2g} points fewer" if fewer else "the same",
+            f"the formula's optimum misses {formula}",
+            "The optimum has the least mean JCT by formula; both shares are by the same sampled jobs.",
+        )
+
+
+def _mean_tiles(data: Report) -> None:
     report = data["nona"]
     with st.grid(3, min_column_width=260):
         _tile(
@@ -46,7 +82,6 @@ def result_tiles(data: Report) -> None:
         by = "sampled jobs" if is_sampled(report) else "formula"
         hint = f"Local keeps every query on one server, spread splits all that can be split; all by {by}."
         _tile("Against local", _short(data, "local"), _others(data), hint)
-    _busy(report)
 
 
 def _tile(label: str, value: str, line: str, hint: str) -> None:
@@ -67,7 +102,8 @@ def _others(data: Report) -> str:
     return f"{told}, {against(data, 'spread') if spread is None else f'spread {time_text(spread)}'}"
 
 
-def _busy(report: Report) -> None:
+def _busy(data: Report) -> None:
+    report, early_s = data["nona"], data.get("ended_early_s")
     p = report["predicted"]
     with st.grid(3, min_column_width=125):
         st.metric(
@@ -82,7 +118,8 @@ def _busy(report: Report) -> None:
             help=f"Background included; by formula a visit waits {time_text(p['server_wait_s'])} on average. "
             "Any placement has the same load.",
         )
-        st.metric("Solved in", format_time(report["seconds"]), help=f"Solver: {report['solver']}.")
+        label, seconds = ("Solved in", report["seconds"]) if early_s is None else ("Cancelled after", early_s)
+        st.metric(label, format_time(seconds), help=f"Solver: {report['solver']}.")
 
 
 def verdict(data: Report) -> str:

@@ -88,8 +88,7 @@ def _result(state: AppState) -> None:
 def _show(state: AppState, report: Report, fingerprint: str) -> None:
     if is_stale(state, fingerprint, report["settings"]):
         st.warning(
-            "This sweep belongs to an earlier version of the scenario; run it again to see the scenario as "
-            "it is now.",
+            "The scenario has changed since this sweep was made; run it again for the scenario as it is now.",
             icon=":material/history:",
         )
     with st.container(key="sweep-reading"):
