@@ -20,11 +20,13 @@ from nona.report.decisions.verdicts import (
     GAIN,
     GOAL,
     QUESTIONS,
+    Sides,
     compared,
     counts,
     gained,
     prediction_error,
     promising,
+    sides,
     unsteady,
     verdict,
 )
@@ -245,13 +247,14 @@ def test_what_has_no_steady_state_meets_no_goal() -> None:
     lost["schedulers"]["nona"] = {"reason": "offered to the link: 1.3"}
     data = {**DATA, "cells": [*DATA["cells"], lost]}
     assert unsteady(data, "blind") == [lost]
-    assert title(data).endswith("in 2 of 5 cells")
+    assert sides(data, "blind") == Sides(faster=1, equal=1, slower=3, margin=0.01)
+    assert title(data).startswith("Of 5 cells")
     assert "without a steady state in 1 more" in findings(data)[0]
     assert network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
 
 
 def test_words_rows_and_figures_say_what_the_data_say() -> None:
-    assert title(DATA).endswith("in 2 of 4 cells")
+    assert title(DATA).endswith("in 1, within 1 % in 1, slower in 2")
     assert heat_title(DATA) == "The largest ratio is 2: net, 25 Gbit/s, background 30 %, load 50 %"
     assert title(DATA, "live") == "nona-live was not simulated"
     lines = findings(DATA)
@@ -268,7 +271,7 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
     assert list(figure.data[0].y) == [0.9, 1.005, 1.02, 2.0]
     (heat,) = heat_figure(DATA, "blind").data
     assert heat.z[0][0] == pytest.approx((1.005 + 1.02) / 2)
-    assert heat.text[0][0] == "1.01<br>largest 2.00 of 4"
+    assert heat.text[0][0] == "1.01<br>to 2.00"
 
 
 def test_the_stored_study_is_told_in_full() -> None:

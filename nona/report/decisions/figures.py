@@ -88,7 +88,9 @@ def heat_figure(data: Data, key: str) -> go.Figure:
         colorscale=[(0.0, "#14a394"), (0.5, "#8390a6"), (1.0, "#e25555")],
         text=[[_cell_text(found) for found in row] for row in ratios],
         texttemplate="%{text}",
-        hovertemplate="%{x}, background %{y}<br>%{text}<extra></extra>",
+        textfont={"size": 13},
+        customdata=[[_hover_text(found) for found in row] for row in ratios],
+        hovertemplate="%{x}, background %{y}<br>%{customdata}<extra></extra>",
         hoverongaps=False,
         xgap=2,
         ygap=2,
@@ -100,9 +102,18 @@ def heat_figure(data: Data, key: str) -> go.Figure:
 
 
 def _cell_text(found: list[float]) -> str:
-    """Median, largest, and of how many.
+    """The median, and the largest below it.
 
     >>> _cell_text([0.5, 1.0, 1.2])
-    '1.00<br>largest 1.20 of 3'
+    '1.00<br>to 1.20'
     """
-    return f"{median(found):.2f}<br>largest {max(found):.2f} of {len(found)}" if found else ""
+    return f"{median(found):.2f}<br>to {max(found):.2f}" if found else ""
+
+
+def _hover_text(found: list[float]) -> str:
+    """The same in words.
+
+    >>> _hover_text([0.5, 1.0, 1.2])
+    'median 1.00, largest 1.20, of 3 cells'
+    """
+    return f"median {median(found):.2f}, largest {max(found):.2f}, of {len(found)} cells" if found else ""

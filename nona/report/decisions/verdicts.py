@@ -72,6 +72,39 @@ def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """In how many cells a scheduler is faster than its best rival, within ``margin`` of it, or slower.
+
+    Cells in which it has no steady state count as slower.
+    """
+
+    faster: int
+    equal: int
+    slower: int
+    margin: float
+
+    @property
+    def cells(self) -> int:
+        """All of them."""
+        return self.faster + self.equal + self.slower
+
+
+def sides(data: Data, key: str) -> Sides:
+    """Count the cells of a question by the goal's margin.
+
+    >>> cells = [{"link": 25, "blind": {"ratio": r}} for r in (0.8, 1.005, 1.2)]
+    >>> sides({"cells": cells}, "blind")
+    Sides(faster=1, equal=1, slower=1, margin=0.01)
+    """
+    margin = round(QUESTIONS[key].goal - 1, 6)
+    ratios = [c[key]["ratio"] for c in compared(data, key)]
+    faster = sum(r < 1 - margin for r in ratios)
+    slower = sum(r > 1 + margin for r in ratios)
+    lost = len(unsteady(data, key))
+    return Sides(faster, len(ratios) - faster - slower, slower + lost, margin)
+
+
 def promising(data: Data) -> list[Data]:
     """Cells in which the bound leaves, surely, more than :data:`GAIN` to be gained over the best other."""
     return [
