@@ -29,8 +29,8 @@ from nona.units import format_time
 Data = Mapping[str, Any]
 HOW = (
     "Each network, alone or in a mix, is placed and simulated on 16 A100 servers, with the same jobs for all "
-    "schedulers. A ratio is a mean completion time over that of the best rival, with the 95 % interval of the "
-    "paired runs. The best rival is chosen in the same runs, which favours it a little."
+    "schedulers. A ratio is a mean completion time over that of the best rival, with the 95 % interval of "
+    "the paired runs. The best rival is chosen in the same runs, which favours it a little."
 )
 
 
