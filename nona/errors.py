@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class NonaError(ValueError):
-    """Base of all errors that stem from what a person gave us."""
+    """Base of all errors caused by what a person gave us."""
 
 
 class GraphError(NonaError):

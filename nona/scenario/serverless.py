@@ -1,6 +1,6 @@
 """The part of a scenario that makes its workflows serverless: functions, sharing, prices, policies.
 
-All of it has defaults. Where a default stems from, and how sure that is, stands in
+All of it has defaults. Where a default comes from, and how sure that is, stands in
 :mod:`nona.serverless.provenance`.
 """
 
@@ -94,7 +94,7 @@ class SharingSpec(Part):
     """How a GPU is shared.
 
     ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
-    made anew in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
+    created in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
     changed; ``mps``: caps on threads, which may add up to ``oversubscription`` of the GPU, and slow each
     other down by ``interference`` times their demand; ``time-slicing``: turns in proportion to vGPUs.
     """

@@ -40,7 +40,7 @@ from nona.serverless.sharing.times import least_gpu_seconds
 Floats = NDArray[np.float64]
 HOW = (
     "unlimited resources, no waiting, transfers, cold starts or set-up, full batches, noise known in "
-    "advance, configurations mixed at will"
+    "advance, configurations mixed freely"
 )
 DRAWS = 4096
 

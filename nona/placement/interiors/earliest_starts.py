@@ -1,4 +1,4 @@
-"""Earliest starts on any number of servers, with tasks repeated at will: a bound on every configuration.
+"""Earliest starts on any number of servers, with tasks repeated freely: a bound on every configuration.
 
 Let e(v) bound the start of v from below, and consider a start at t. An ancestor u whose result cannot
 be at another server by t must have run on v's own. Its result is there only after some edge of every

@@ -59,7 +59,7 @@ class SharesObjective:
 
     @cached_property
     def weights(self) -> Floats:
-        """(J,) Weights in the mean; classes without arrivals count so little that they too are placed."""
+        """(J,) Weights of the classes; those without arrivals count so little that they too are placed."""
         return np.maximum(self.model.weights, _LEAST_WEIGHT)
 
     @cached_property

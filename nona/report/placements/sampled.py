@@ -1,4 +1,4 @@
-"""Report on a search by sampled completion times: what was made small, how far, and how sure that is."""
+"""Report on a search by sampled completion times: the objective, its value and its error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the slides on ESG say that a simulation can be held against, each judged from numbers.
 
 A claim has an *order* (who is better, what grows) and mostly a *size* (by how much). Each is a function of
-the cells of a study, setting → policy → cell, so that it can be judged anew under every alternative.
+the cells of a study, setting → policy → cell, so that it can be judged again under every alternative.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "search below 10 ms",
-        "ESG searches for less than 10 ms in the mean",
+        "ESG searches for less than 10 ms on average",
         lambda cells: all(s < SEARCH_S for s in _searches(cells).values()),
         _no_size,
         _searches_told,

@@ -151,7 +151,7 @@ def _searches(data: Row) -> str:
     told = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
     every = max(f["every_path_s"] for f in data["searches"].values())
     return (
-        f"ESG's search takes {told} in the mean on the machine of the study; all paths without pruning take "
+        f"ESG's search takes {told} on average on the machine of the study; all paths without pruning take "
         f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
     )
 

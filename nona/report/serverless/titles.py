@@ -84,7 +84,7 @@ def search_title(searches: Mapping[str, Row], limit_s: float = 0.010) -> str:
     if len(below) == len(known):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "None"
-    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} in the mean; {longest}"
+    return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
 
 
 def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
@@ -97,7 +97,7 @@ def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str
     row = system.applications[application]
     return (
         f"At most {int(lengths.max())} jobs wait in one queue: {row.stage_names[stage]} of {row.name}, after "
-        f"{format_time(snapshots[int(at)].time_s)}; {lengths.sum(axis=1).mean():.3g} wait in all in the mean"
+        f"{format_time(snapshots[int(at)].time_s)}; {lengths.sum(axis=1).mean():.3g} wait on average"
     )
 
 
@@ -111,7 +111,7 @@ def use_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
     stranded = float(np.mean([sum(s.stranded) for s in snapshots])) / vgpus
     lead = "vGPUs are the scarcer" if gpu >= cpu else "vCPUs are the scarcer"
     return (
-        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are held in the mean, "
+        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are held on average, "
         f"{share_text(stranded, 1)} of the vGPUs lie stranded"
     )
 

@@ -1,4 +1,4 @@
-"""The waits that ``nona-live`` reckons with: what stands in the queues, and who may come in between."""
+"""The waits that ``nona-live`` expects: what stands in the queues, and who may come in between."""
 
 from __future__ import annotations
 

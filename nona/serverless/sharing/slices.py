@@ -1,4 +1,4 @@
-"""MIG slices: made anew at legal places as batches ask for them, or fixed beforehand.
+"""MIG slices: created at legal places as batches ask for them, or fixed beforehand.
 
 Rules and choice of places: :mod:`nona.serverless.sharing.board_states`.
 """

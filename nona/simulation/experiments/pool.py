@@ -44,7 +44,7 @@ class Listener(Protocol):
         """A run is so far."""
 
     def repeat(self, key: Key) -> None:
-        """A run's worker was lost: its reports begin anew."""
+        """A run's worker was lost: its reports begin again."""
 
 
 class Pool(Protocol):

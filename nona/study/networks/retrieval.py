@@ -45,5 +45,5 @@ def retrieval_tree(shards: int) -> dict[str, Any]:
 
 
 def _merged(graph: TaskGraphBuilder, name: str, group: list[str]) -> str:
-    work = RERANKER * KEPT * PASSAGE / 2  # a quarter of the passages is scored anew, side by side
+    work = RERANKER * KEPT * PASSAGE / 2  # a quarter of the passages is scored again, side by side
     return graph.task(name, work, KEPT * PASSAGE * 2, *group, weights=RERANKER)

@@ -217,7 +217,7 @@ def cluster_usd_hour(system: ServerlessSystem) -> float:
 
 
 def held_usd_hour(summary: ServerlessSummary, system: ServerlessSystem) -> float:
-    """US dollars an hour of the vCPUs and vGPUs that batches held in the mean."""
+    """US dollars an hour of the vCPUs and vGPUs that batches held on average."""
     vcpus = sum(node.vcpus for node in system.invokers) * summary.vcpu_utilization.mean
     vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * summary.vgpu_utilization.mean
     return float(vcpus * system.prices.vcpu_hour + vgpus * system.prices.vgpu_hour)

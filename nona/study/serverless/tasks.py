@@ -73,7 +73,7 @@ class _Heard:
         self._on_progress(sum(d * n for d, n in zip(self._done, self._of, strict=True)) / sum(self._of))
 
     def repeat(self, key: Key) -> None:
-        """A task's process was lost; it begins anew."""
+        """A task's process was lost; it begins again."""
 
 
 def run_tasks(

@@ -16,7 +16,7 @@ MOST_QUEUES = 10
 
 
 def queues_figure(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> go.Figure:
-    """Jobs waiting in each AFW queue over time; of many queues, those that are longest in the mean."""
+    """Jobs waiting in each AFW queue over time; of many queues, those that are longest on average."""
     made = figure(320)
     if not snapshots:
         return made

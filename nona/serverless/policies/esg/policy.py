@@ -2,7 +2,7 @@
 
 The search (:mod:`~nona.serverless.policies.esg.search`) gives the k cheapest paths of configurations for the
 stage and what follows it in its group; the first configurations of these paths are the configuration priority
-queue. Only the stage at hand takes its configuration from it: the next one searches anew, with what is
+queue. Only the stage at hand takes its configuration from it: the next one searches again, with what is
 then left of the SLO. Without ``replan`` all stages keep what was planned at the first.
 """
 

@@ -1,7 +1,7 @@
 """The search as the slides describe it: stage by stage, every partial path by every configuration.
 
 Configurations are taken in order of cost; the time blade skips one, the cost blade ends the row, since all
-that follow are dearer. The k best known completions start anew at every stage: kept across stages, one
+that follow are dearer. The k best known completions start again at every stage: kept across stages, one
 full path would be counted once per stage, the k-th bound would become too tight, and paths get lost.
 """
 

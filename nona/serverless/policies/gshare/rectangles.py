@@ -101,7 +101,7 @@ Rectangle(x=50, y=0, width=50, height=7)))
         return pod
 
     def release(self, pod: Rectangle) -> None:
-        """Take a pod away and find the free rectangles anew.
+        """Take a pod away and find the free rectangles again.
 
         Raises
         ------

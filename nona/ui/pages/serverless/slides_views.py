@@ -1,4 +1,4 @@
-"""The slides' evaluation, run anew: what was found, claim by claim, and what the result hangs on."""
+"""The slides' evaluation, repeated: what was found, claim by claim, and what the result hangs on."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def runs_bar(state: AppState) -> None:
 
 def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
     numbers = list(runs)
-    key = f"run-shown-{numbers[0]}-{shown.number}"  # anew with every run, so that it says what is shown
+    key = f"run-shown-{numbers[0]}-{shown.number}"  # a new key with every run, so that it says what is shown
 
     def title(number: Any) -> str:
         mark = " (baseline)" if number == state.runs.pinned else ""

@@ -45,7 +45,7 @@ def what_if(state: AppState) -> None:
                 key=key,
                 on_change=_switch,
                 args=(state, key),
-                help="Every change asks all schedulers anew: a quick run, which further replications refine.",
+                help="Every change simulates all schedulers again: a quick run that replications refine.",
             )
         if problem := state.problem():
             st.warning(plain(problem), icon=":material/edit_note:")
@@ -166,7 +166,7 @@ def _status(live: Live, old: bool) -> str:
     if live.answer is None:
         return "Asking all schedulers." if live.asked else "Waiting for a free worker."
     if old:
-        return "Asking anew. The former answer is below."
+        return "Computing again. The former answer is below."
     data = live.answer.data
     count = data["replications"]
     many = f"{count} replication{'s' if count > 1 else ''}"

@@ -147,7 +147,7 @@ def _slider(state: AppState, report: Report, values: list[float]) -> float:
         format_func=lambda v: value_text(v, report["unit"]),
         key=key,
         on_change=moved,
-        help="Reads the sweep at this value; nothing is computed anew.",
+        help="Reads the sweep at this value; nothing is computed again.",
     )
     return found
 

@@ -46,7 +46,7 @@ def _result(data: Mapping[str, Any]) -> None:
         text = (
             f"{len(failed)} of {len(rows)} checks fail ({when}): {', '.join(failed)}. Do not trust results "
         )
-        text += "of this installation; install it anew, and report this table."
+        text += "of this installation; install it again, and report this table."
         st.error(plain(text), icon=":material/error:")
     else:
         held = sum(r["ok"] is True for r in rows)

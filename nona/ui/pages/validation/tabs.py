@@ -110,7 +110,7 @@ def _checks(state: AppState) -> None:
 
 
 def _paper(state: AppState) -> None:
-    st.subheader("The paper's evaluation, run anew")
+    st.subheader("The paper's evaluation, repeated")
     paper_section()
 
 

@@ -75,7 +75,7 @@ def _containers(state: AppState) -> None:
                 count(state, "Spare containers", (*path, "spare"), 1, 48, "Idle ones to keep of a function.")
         elif spec.containers.prewarm == "ewma":
             with st.container():
-                hint = "Weight of the latest gap in the mean: higher follows changes faster."
+                hint = "Weight of the latest gap in the average: higher follows changes faster."
                 number(state, "EWMA weight", (*path, "ewma_weight"), 0.01, 1.0, 0.05, hint)
 
 
