@@ -20,6 +20,7 @@ LAYERS = (
     ("nona.system",),
     ("nona.placement",),
     ("nona.schedulers",),
+    ("nona.experiments",),
     ("nona.simulation",),
     ("nona.serverless",),
     ("nona.report",),

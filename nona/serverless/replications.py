@@ -6,18 +6,18 @@ the same whatever the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
-from nona.errors import SimulationError
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key, check_runs
+from nona.experiments.progress import Shares
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy
 from nona.serverless.records.run import ServerlessRecords
-from nona.simulation.experiments.pool import Key
-from nona.simulation.experiments.workers import ProcessPool
 
 DEFAULT = RunOptions()
 
@@ -70,35 +70,24 @@ def run_policies(
     SimulationError
         For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
     """
-    _check(policies, replications, workers)
+    check_runs("policy", [policy.name for policy, _ in policies], replications, workers)
     sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
     work = ServerlessWork(system, sent, run, on_progress is not None)
     keys = [(p, run.replication + r) for r in range(replications) for p in range(len(policies))]
-    merged = _Merged(len(keys), on_progress)
-    if workers == 1 or len(keys) == 1:
-        found = {key: work.run(key, merged.listener(key)) for key in keys}
-    else:
-        with ProcessPool(min(workers, len(keys))) as processes:  # it asks of a work what ours has
-            found = cast(Any, processes).run(work, keys, merged)
+    found = run_work(work, keys, _Merged(keys, on_progress), workers)
     return {p.name: tuple(found[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
 class _Merged:
-    """Adds up how far all runs are; a run that is repeated does not fall back."""
+    """Passes progress on, with the share of all runs that is done."""
 
-    def __init__(self, runs: int, on_progress: OnProgress | None) -> None:
-        self._runs, self._on_progress = runs, on_progress
-        self._done: dict[Key, float] = {}
-
-    def listener(self, key: Key) -> Callable[[ServerlessProgress], None] | None:
-        """Hears of one run."""
-        return None if self._on_progress is None else lambda progress: self.report(key, progress)
+    def __init__(self, keys: Sequence[Key], on_progress: OnProgress | None) -> None:
+        self._shares, self._on_progress = Shares(dict.fromkeys(keys, 1.0)), on_progress
 
     def report(self, key: Key, progress: ServerlessProgress) -> None:
-        """A run is so far."""
+        """A run has come so far."""
         if self._on_progress is not None:
-            self._done[key] = max(progress.fraction, self._done.get(key, 0.0))
-            fraction = sum(self._done[k] for k in sorted(self._done)) / self._runs
+            fraction = self._shares.add(key, progress.fraction)
             self._on_progress(replace(progress, fraction=fraction, own=progress.fraction))
 
     def repeat(self, key: Key) -> None:
@@ -108,15 +97,3 @@ class _Merged:
 def _sendable(policy: Policy) -> Policy:
     """The same with plain dictionaries, for read-only ones cannot be sent to a process."""
     return replace(policy, defaults=dict(policy.defaults), option_help=dict(policy.option_help))
-
-
-def _check(policies: Sequence[tuple[Policy, Mapping[str, Any]]], replications: int, workers: int) -> None:
-    for name, value in (("replications", replications), ("workers", workers)):
-        if value < 1:
-            raise SimulationError(f"Replications: {name}={value} must be at least 1; give a larger number.")
-    names = [policy.name for policy, _ in policies]
-    if not names:
-        raise SimulationError("Replications: there is no policy; name at least one.")
-    twice = next((n for n in names if names.count(n) > 1), None)
-    if twice is not None:
-        raise SimulationError(f"Replications: policy {twice!r} is given twice; name each once.")

@@ -11,10 +11,10 @@ from mortal_scheduler import mortal, total_jobs
 from record_equality import same
 
 from nona.errors import SimulationError
+from nona.experiments.pool import RETRIES, ThisProcess
+from nona.experiments.workers import ProcessPool
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.experiments.pool import RETRIES, ThisProcess
 from nona.simulation.experiments.replications import run_replications
-from nona.simulation.experiments.workers import ProcessPool
 from nona.simulation.known.bound import bind_to
 from nona.simulation.known.parts import one_task_query, system_of
 from nona.simulation.run import Cancelled, RunOptions

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
+from nona.experiments.pool import ThisProcess
 from nona.report.sweeps.report import Curves, sweep_report
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.experiments.pool import ThisProcess
 from nona.simulation.run import Cancelled
 from nona.study import number_named, prepare, simulate
 from nona.study.sweeps.curves import curves

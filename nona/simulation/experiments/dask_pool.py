@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.simulation.experiments.pool import RETRIES, Key, Listener, Work, pickled
+from nona.experiments.pool import RETRIES, Key, Listener, Work, pickled
 from nona.simulation.records.run import Records
 from nona.simulation.run import Cancelled, Progress
 
@@ -44,8 +44,10 @@ class DaskPool:
         self.address, self.timeout_s = address, timeout_s
         self._distributed = _import()
 
-    def run(self, work: Work, keys: Sequence[Key], listener: Listener) -> dict[Key, Records]:
-        """See :class:`~nona.simulation.experiments.pool.Pool`."""
+    def run(
+        self, work: Work[Progress, Records], keys: Sequence[Key], listener: Listener[Progress]
+    ) -> dict[Key, Records]:
+        """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
         found: dict[Key, Records] = {}
         with self._connected() as client:
@@ -81,7 +83,12 @@ class DaskPool:
             yield client
 
     def _attempt(
-        self, client: Any, payload: bytes, keys: Sequence[Key], listener: Listener, found: dict[Key, Records]
+        self,
+        client: Any,
+        payload: bytes,
+        keys: Sequence[Key],
+        listener: Listener[Progress],
+        found: dict[Key, Records],
     ) -> None:
         """Run ``keys`` and fill in what is found; not found is what was lost with the work itself."""
         study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
@@ -142,7 +149,7 @@ def run_on_worker(payload: bytes, key: Key, study: str) -> Records:
     worker = _import().get_worker()
     name = worker.get_current_task()
     try:
-        work: Work = pickle.loads(payload)
+        work: Work[Progress, Records] = pickle.loads(payload)
     except Exception as error:  # whatever an import may raise is for the study to show
         raise SimulationError(
             f"Dask: worker {worker.address} cannot read the work ({_line(error)}); install the same "

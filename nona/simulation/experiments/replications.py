@@ -10,13 +10,30 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.errors import SimulationError
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key, Pool, check_runs
+from nona.experiments.progress import Shares
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.experiments.pool import Key, Pool, ThisProcess, Work
-from nona.simulation.experiments.workers import ProcessPool
 from nona.simulation.records.run import Records
-from nona.simulation.run import Progress, RunOptions
+from nona.simulation.run import Progress, RunOptions, simulate_run
 from nona.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What every worker gets once; ``reporting``: whether progress is wanted."""
+
+    system: System
+    schedulers: tuple[tuple[Scheduler, Prepared], ...]
+    options: RunOptions
+    reporting: bool
+
+    def run(self, key: Key, on_progress: Callable[[Progress], None] | None) -> Records:
+        """The run of one scheduler in one replication."""
+        scheduler, prepared = self.schedulers[key[0]]
+        return simulate_run(
+            self.system, scheduler, prepared, replace(self.options, replication=key[1]), on_progress
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +52,7 @@ class ReplicationProgress:
 
 DEFAULT = RunOptions()
 OnReplicationProgress = Callable[[ReplicationProgress], None]
+RunPool = Pool[Progress, Records]
 
 
 def run_replications(
@@ -44,7 +62,7 @@ def run_replications(
     replications: int = 5,
     workers: int = 1,
     on_progress: OnReplicationProgress | None = None,
-    pool: Pool | None = None,
+    pool: RunPool | None = None,
 ) -> dict[str, tuple[Records, ...]]:
     """Simulate every scheduler in every replication.
 
@@ -76,30 +94,27 @@ def run_replications(
         For a number below 1, two schedulers of one name, one that cannot be sent to a worker, or a run
         whose worker is lost again and again.
     """
-    _check(schedulers, replications, workers)
+    names = [s.name for s, _ in schedulers]
+    check_runs("scheduler", names, replications, workers)
     keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
-    merged = _Merged([s.name for s, _ in schedulers], len(keys), on_progress)
-    work = Work(system, tuple(schedulers), options, on_progress is not None)
-    if pool is not None:
-        found = pool.run(work, keys, merged)
-    elif workers == 1 or len(keys) == 1:
-        found = ThisProcess().run(work, keys, merged)
-    else:
-        with ProcessPool(min(workers, len(keys))) as processes:
-            found = processes.run(work, keys, merged)
+    merged = _Merged(names, keys, on_progress)
+    runs = Runs(system, tuple(schedulers), options, on_progress is not None)
+    found = run_work(runs, keys, merged, workers, pool)
     return {s.name: tuple(found[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
 
 
 class _Merged:
-    """Adds up the progress of all runs; what a repeated run has told before is not told again.
+    """Adds up the progress of all runs; jobs that a repeated run has reported before are left out.
 
-    ``_done``: the largest fraction of each run; ``_told`` and ``_again``: measured jobs that were passed
-    on, and how many of them the run has still to repeat. Runs complete their jobs in the same order.
+    ``_told`` and ``_again``: measured jobs that were passed on, and how many of them the run has still to
+    repeat. Runs complete their jobs in the same order.
     """
 
-    def __init__(self, names: Sequence[str], runs: int, on_progress: OnReplicationProgress | None) -> None:
-        self._names, self._runs, self._on_progress = names, runs, on_progress
-        self._done: dict[Key, float] = {}
+    def __init__(
+        self, names: Sequence[str], keys: Sequence[Key], on_progress: OnReplicationProgress | None
+    ) -> None:
+        self._names, self._on_progress = names, on_progress
+        self._shares = Shares(dict.fromkeys(keys, 1.0))
         self._told, self._again = Counter[Key](), Counter[Key]()
 
     def report(self, key: Key, progress: Progress) -> None:
@@ -108,8 +123,7 @@ class _Merged:
         fresh = _without(progress, self._again[key])
         self._again[key] -= len(progress.query) - len(fresh.query)
         self._told[key] += len(fresh.query)
-        self._done[key] = max(progress.fraction, self._done.get(key, 0.0))
-        fraction = sum(self._done[k] for k in sorted(self._done)) / self._runs
+        fraction = self._shares.add(key, progress.fraction)
         self._on_progress(ReplicationProgress(self._names[key[0]], key[1], fraction, fresh))
 
     def repeat(self, key: Key) -> None:
@@ -126,13 +140,3 @@ def _without(progress: Progress, first: int) -> Progress:
         arrival_s=progress.arrival_s[first:],
         completion_s=progress.completion_s[first:],
     )
-
-
-def _check(schedulers: Sequence[tuple[Scheduler, Prepared]], replications: int, workers: int) -> None:
-    for name, value in (("replications", replications), ("workers", workers)):
-        if value < 1:
-            raise SimulationError(f"Replications: {name}={value} must be at least 1; give a larger number.")
-    names = [s.name for s, _ in schedulers]
-    twice = next((n for n in names if names.count(n) > 1), None)
-    if twice is not None:
-        raise SimulationError(f"Replications: scheduler {twice!r} is given twice; name each once.")

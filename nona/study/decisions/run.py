@@ -10,6 +10,7 @@ from typing import Any
 
 from nona import __version__
 from nona.errors import SimulationError
+from nona.experiments.pieces import run_pieces
 from nona.schedulers.registry import scheduler_names
 from nona.study.decisions.cells import LINKS, all_cells, fraction, loads_only
 from nona.study.decisions.measure import AWARE, BLIND, Size
@@ -17,7 +18,6 @@ from nona.study.decisions.tasks import Cells, Task
 from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
 from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
-from nona.study.simulating.parallel import run_pieces
 
 DIGITS = 5
 TWINS = frozenset(  # another network of the same family is run

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from nona.simulation.experiments.pool import Key
+from nona.experiments.pool import Key
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.measure import Size, measure
 from nona.study.decisions.workloads import workload_table

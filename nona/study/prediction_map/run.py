@@ -10,13 +10,13 @@ from typing import Any
 
 from nona import __version__
 from nona.errors import SimulationError
+from nona.experiments.pieces import run_pieces
+from nona.experiments.pool import Key
 from nona.report.plain import plain
-from nona.simulation.experiments.pool import Key
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import LOADS, names_of, point
 from nona.study.prediction_map.systems import SYSTEMS, map_system
 from nona.study.provenance import now_text
-from nona.study.simulating.parallel import run_pieces
 
 _DIGITS = 5
 

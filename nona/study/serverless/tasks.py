@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key
+from nona.experiments.progress import Shares
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.measured import RunMeasures, measure
 from nona.serverless.records.metrics import ServerlessSummary, summarise
-from nona.simulation.experiments.pool import Key
-from nona.simulation.experiments.workers import ProcessPool
 from nona.study.serverless.preparation import prepare_serverless
 
 
@@ -60,20 +61,18 @@ class Tasks:
 
 
 class _Heard:
-    """Counts the replications that are done, and tells the share of all."""
+    """Passes on the share of all calls that is done."""
 
     def __init__(self, tasks: Sequence[Task], on_progress: Callable[[float], None]) -> None:
-        self._of = [t.replications * (t.run.first + t.run.calls) for t in tasks]
-        self._done = [0.0] * len(tasks)
-        self._on_progress = on_progress
+        calls = {(n, 0): float(t.replications * (t.run.first + t.run.calls)) for n, t in enumerate(tasks)}
+        self._shares, self._on_progress = Shares(calls), on_progress
 
     def report(self, key: Key, progress: ServerlessProgress) -> None:
         """A replication of a task is done."""
-        self._done[key[0]] = max(self._done[key[0]], progress.fraction)
-        self._on_progress(sum(d * n for d, n in zip(self._done, self._of, strict=True)) / sum(self._of))
+        self._on_progress(self._shares.add(key, progress.fraction))
 
     def repeat(self, key: Key) -> None:
-        """A task's process was lost; it begins again."""
+        """A task's process was lost; it starts again."""
 
 
 def run_tasks(
@@ -83,13 +82,6 @@ def run_tasks(
 
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """
-    work, heard = Tasks(tuple(tasks)), _Heard(tasks, on_progress)
     keys = [(number, 0) for number in range(len(tasks))]
-    if workers == 1 or len(tasks) < 2:
-        return [
-            work.run(key, lambda progress, key=key: heard.report(key, progress))  # type: ignore[misc]
-            for key in keys
-        ]
-    with ProcessPool(min(workers, len(keys))) as processes:  # it asks of a work what ours has
-        found = cast(Any, processes).run(work, keys, heard)
+    found = run_work(Tasks(tuple(tasks)), keys, _Heard(tasks, on_progress), workers)
     return [found[key] for key in keys]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.experiments.pool import Pool
 from nona.simulation.experiments.precision import Precision, run_to_precision
 from nona.simulation.experiments.replications import (
     OnReplicationProgress,
     ReplicationProgress,
+    RunPool,
     run_replications,
 )
 from nona.simulation.records.run import Records
@@ -30,7 +30,7 @@ class Runner:
     system: System
     chosen: Sequence[tuple[Scheduler, Prepared]]
     workers: int
-    pool: Pool | None
+    pool: RunPool | None
     on_progress: OnReplicationProgress | None
 
     def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:

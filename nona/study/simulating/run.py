@@ -9,16 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from nona.errors import PlacementError
+from nona.experiments.workers import ProcessPool
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import Improved, by_response
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.experiments.dask_pool import DaskPool
-from nona.simulation.experiments.pool import Pool
 from nona.simulation.experiments.precision import Precision
-from nona.simulation.experiments.replications import ReplicationProgress
-from nona.simulation.experiments.workers import ProcessPool
+from nona.simulation.experiments.replications import ReplicationProgress, RunPool
 from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics.summary import SchedulerSummary, summarize
@@ -177,7 +176,7 @@ def simulate(
 
 
 @contextmanager
-def _opened(workers: int, dask: str | None) -> Iterator[Pool | None]:
+def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
     """Where the runs run; ``None`` leaves it to the number of workers."""
     if dask:
         yield DaskPool(dask)

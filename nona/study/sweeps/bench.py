@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Self
 
 from nona.errors import PlacementError
+from nona.experiments.workers import ProcessPool
 from nona.placement.capacity.stability import check_feasible
 from nona.placement.result.placement import Placement
 from nona.report.sweeps.report import CurvePoint, Curves
@@ -16,7 +17,6 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.experiments.replications import ReplicationProgress, run_replications
-from nona.simulation.experiments.workers import ProcessPool
 from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics.measured import Measured

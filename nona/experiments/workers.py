@@ -17,9 +17,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from nona.errors import SimulationError
-from nona.simulation.experiments.pool import RETRIES, Key, Listener, Work, pickled
-from nona.simulation.records.run import Records
-from nona.simulation.run import Progress
+from nona.experiments.pool import RETRIES, Key, Listener, P, R, Work, pickled
 
 
 class ProcessPool:
@@ -31,7 +29,7 @@ class ProcessPool:
     ------
     SimulationError
         For a size below 1; from :meth:`run` when the work cannot be sent to a process, or a run's
-        worker is lost more often than :data:`~nona.simulation.experiments.pool.RETRIES` times.
+        worker is lost more often than :data:`~nona.experiments.pool.RETRIES` times.
     """
 
     def __init__(self, size: int) -> None:
@@ -53,11 +51,11 @@ class ProcessPool:
         _end(self._idle)
         self._idle.clear()
 
-    def run(self, work: Work, keys: Sequence[Key], listener: Listener) -> dict[Key, Records]:
-        """See :class:`~nona.simulation.experiments.pool.Pool`."""
+    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> dict[Key, R]:
+        """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
         left, lost = deque(keys), Counter[Key]()
-        found: dict[Key, Records] = {}
+        found: dict[Key, R] = {}
         busy: dict[Connection, _Worker] = {}
         try:
             while left or busy:
@@ -137,9 +135,9 @@ def _end(workers: Sequence[_Worker]) -> None:
 
 def serve(connection: Connection) -> None:
     """The worker: run what comes through the pipe until it ends."""
-    work: Work | None = None
+    work: Work[Any, Any] | None = None
 
-    def report(progress: Progress) -> None:
+    def report(progress: Any) -> None:
         connection.send(("progress", progress))
 
     while True:
@@ -152,8 +150,8 @@ def serve(connection: Connection) -> None:
                 work = None
                 work = pickle.loads(content)
             elif work is not None:
-                records = work.run(content, report if work.reporting else None)
-                connection.send(("records", records))
+                result = work.run(content, report if work.reporting else None)
+                connection.send(("result", result))
         except Exception as error:  # the parent raises it again, and ends this process
             if kind == "work":  # whatever an import may raise
                 error = SimulationError(f"Replications: a worker cannot start: {error}.")

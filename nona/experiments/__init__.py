@@ -1,0 +1,1 @@
+"""Experiments: many independent runs, in this process or in several, with one interface."""
