@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from placement_helpers import query, system
@@ -21,14 +20,10 @@ from nona.placement.sampled.choose import choose_placement
 from nona.placement.sampled.judge import rows
 from nona.placement.sampled.starts import starts
 from nona.placement.solve import solve
-from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.statistics.paired import paired_difference
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_names, scenario_path
-from nona.study import prepare
 from nona.study.placing.place import place_system
 from nona.study.placing.referee import decide
 from nona.system import Stream, System
@@ -93,17 +88,10 @@ def forks(draw: st.DrawFn) -> System:
     return replace(made, background_network=Stream(busy * 1e9 / 1e6, 1e6, 1.0))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(forks())
 def test_simulated_it_is_never_clearly_slower_than_a_placement_by_hand(built: System) -> None:
     assert_not_slower(built, place_system(built))
-
-
-@pytest.mark.parametrize("name", scenario_names())
-def test_on_no_shipped_scenario_is_it_clearly_slower(name: str) -> None:
-    path = scenario_path(name)
-    study = prepare(load_scenario(path), Sources(path.parent))
-    assert_not_slower(study.system, place_system(study.system), 3000)
 
 
 def joined(ways: int, steps: int, load: float) -> System:

@@ -1,14 +1,18 @@
 """The shipped scenarios: valid, stable, solved with a small gap, and what they promise."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
+from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import by_response
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
+from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_description, scenario_names, scenario_path
 
@@ -33,6 +37,13 @@ NAMES = sorted(PROMISED)
 
 def _load(name: str) -> Scenario:
     return load_scenario(scenario_path(name))
+
+
+@cache
+def _placed(name: str) -> tuple[study.Study, Placement]:
+    """The scenario as it ships with its placement: solved once for all tests of this file."""
+    prepared = _prepare(name)
+    return prepared, study.place(prepared)
 
 
 def _prepare(name: str, schedulers: tuple[str, ...] = (), **simulation: int) -> study.Study:
@@ -65,8 +76,7 @@ def test_an_unknown_scenario_names_those_there_are() -> None:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> None:
-    prepared = _prepare(name)
-    placement = study.place(prepared)
+    prepared, placement = _placed(name)
     assert placement.formula is not None
     assert placement.formula.gap <= 1e-3
     assert 0 <= placement.gap < 0.6  # to the formula's bound, which knows neither joins nor bursts
@@ -93,11 +103,28 @@ def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untype
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> None:
-    result = study.simulate(_prepare(name, jobs=300, replications=1, warmup=50))
+    short = _prepare(name, jobs=300, replications=1, warmup=50)
+    result = study.simulate(short, placement=_placed(name)[1])
     for scheduler, summary in result.summaries.items():
         failed = [f"{scheduler}: {c.name}: {c.detail}" for c in summary.checks if not c.ok]
         assert failed == []
         assert summary.arrived == summary.completed + summary.in_flight
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name: str) -> None:
+    """By no more than the interval of paired runs, and 1 %."""
+    schedulers = ("nona", "local", "spread", "expert")
+    longer = _prepare(name, schedulers, jobs=3000, replications=5, warmup=750)
+    result = study.simulate(longer, placement=_placed(name)[1])
+    mean_s = {
+        n: np.array([r.completion_time_s.mean() for r in records])
+        for n, records in result.records.items()
+        if all(r.state != "overloaded" for r in records)
+    }
+    for other_s in (mean_s[n] for n in schedulers[1:] if n in mean_s):
+        slower = paired_difference(mean_s["nona"], other_s).difference
+        assert slower.low <= 0.01 * float(other_s.mean())
 
 
 def test_the_slides_example_takes_22_32_and_14_milliseconds() -> None:
@@ -115,8 +142,7 @@ def test_the_slides_example_takes_22_32_and_14_milliseconds() -> None:
 
 
 def test_the_solver_finds_the_placement_of_the_slides() -> None:
-    prepared = _prepare("slides_example")
-    placement = study.place(prepared)
+    prepared, placement = _placed("slides_example")
     (part,) = placement.queries[0]
     ids = prepared.system.queries[0].tasks.task_ids
     likely = part.configurations[int(np.argmax(part.probabilities))]
@@ -144,6 +170,6 @@ def test_slices_make_the_executors_of_the_mig_scenario() -> None:
 def test_bursts_make_the_prediction_too_good() -> None:
     """The placement assumes Poisson arrivals; with bursts the simulation must come out longer."""
     prepared = _prepare("ensemble_bursty", ("nona",), jobs=6000, replications=3)
-    placement = study.place(prepared)
+    placement = _placed("ensemble_bursty")[1]
     measured = study.simulate(prepared, placement=placement).summaries["nona"].jct.mean
     assert measured.mean > 1.2 * placement.prediction.jct_s
