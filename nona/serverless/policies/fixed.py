@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.serverless.model.configuration import Configuration
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
@@ -83,4 +84,5 @@ POLICY = Policy(
             "vgpus": "vGPUs of every batch; the smallest of the scenario if not given.",
         }
     ),
+    look=Look("#8390a6", "dash", "hexagon"),
 )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nona.contraction.contracted import ContractedGraph
-from nona.contraction.rules import contract
+from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.cost.costing import cost_graph, scaled_edges
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import operator_work
@@ -89,7 +89,7 @@ def network_stages(
     spec: ServerlessSpec,
     space: ConfigurationSpace,
     options: CostOptions,
-    rule: str = "poset",
+    rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
 ) -> NetworkStages:
     """A network's stages and functions, as ``spec.models`` asks.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
@@ -214,4 +215,5 @@ POLICY = Policy(
             "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
         }
     ),
+    look=Look("#6366f1", "solid", "circle"),
 )
