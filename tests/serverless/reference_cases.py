@@ -8,15 +8,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.registry import make_pool
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
-from nona.serverless.sharing.registry import make_pool
 from nona.system import Arrivals
 
 SHAPES = (

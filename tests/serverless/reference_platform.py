@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from reference_containers import ReferenceContainers
 
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.registry import make_pool
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch.home import home_invoker
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Plan, Policy
-from nona.serverless.sharing.pool import Lease
-from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 from nona.simulation.workload.arrivals import arrival_chunks
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.resources import Invoker
 from nona.hardware.catalogue import find_device
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.oracle import least_times
 from nona.serverless.policies.base import Ask, Planner
 from nona.serverless.policies.carried import CarriedPlans

@@ -8,14 +8,14 @@ import pytest
 from engine_cases import SMALLEST, function, latencies, one_application, run, told, trace
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import Function, TableTimes
-from nona.serverless.model.system import Invoker
 from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.records.checks import run_checks
 

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from sharing_cases import one_function
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Lease, Pool
+from nona.gpu_sharing.registry import WAYS, make_pool
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
-from nona.serverless.sharing.pool import Lease, Pool
-from nona.serverless.sharing.registry import MAKERS, make_pool
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.times import gpu_seconds
 
 LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
@@ -139,9 +140,9 @@ def test_without_a_free_vcpu_every_free_vgpu_is_stranded() -> None:
 @pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
 def test_slices_need_a_board_and_fixed_ones_a_layout(mode: str) -> None:
     with pytest.raises(SimulationError, match="no MIG"):
-        MAKERS[mode](Invoker(board=""), SharingSpec())
+        WAYS[mode].make(Invoker(board=""), SharingSpec())
     with pytest.raises(SimulationError, match="needs the slices"):
-        MAKERS["mig-fixed"](Invoker(layout=None), SharingSpec())
+        WAYS["mig-fixed"].make(Invoker(layout=None), SharingSpec())
 
 
 def test_a_slice_is_made_once_and_then_used_again() -> None:

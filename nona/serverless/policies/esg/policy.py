@@ -25,7 +25,7 @@ from nona.serverless.policies.choices import profile_s, profiled
 from nona.serverless.policies.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.policies.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.options import known_options, number, whole
-from nona.serverless.sharing.registry import holdable
+from nona.serverless.sharing.pools import holdable
 
 #: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
 STEP_S, BASE_S = 5e-9, 2e-5
