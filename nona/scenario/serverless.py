@@ -93,7 +93,7 @@ class ConfigurationsSpec(Part):
 
 
 class SharingSpec(Part):
-    """How a GPU is shared.
+    """How a GPU is shared: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
 
     ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
     made anew in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never

@@ -19,10 +19,11 @@ from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.times import gpu_seconds
 
 LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
+OVER = [name for name, way in WAYS.items() if way.oversubscribes]
 SPECS = [
-    *(SharingSpec(mode=mode) for mode in ("mig-counter", "mig-geometry", "mig-fixed")),
-    SharingSpec(mode="mps", oversubscription=1.5, clients=3),
-    SharingSpec(mode="time-slicing", oversubscription=2.0, clients=4),
+    *(SharingSpec(mode=name) for name, way in WAYS.items() if not way.oversubscribes),
+    *(SharingSpec(mode=name, oversubscription=1.5, clients=3) for name in OVER),
+    *(SharingSpec(mode=name, oversubscription=2.0, clients=4) for name in OVER),
 ]
 REQUESTS = st.lists(
     st.tuples(st.booleans(), st.integers(0, 30), st.integers(1, 6), st.integers(1, 7)), max_size=40
