@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.registry import make_pool
+from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
@@ -158,7 +158,7 @@ def containers(draw: st.DrawFn) -> ContainersSpec:
     )
 
 
-MODES = ("mig-counter", "mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing")
+MODES = ("mig-counter", *WAYS)  # the plain way twice as often
 LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
@@ -176,7 +176,7 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
     node = Invoker(
         vcpus=draw(st.sampled_from((4, 8))),
         gpus=draw(st.sampled_from((1, 1, 2))),
-        layout=LAYOUT if mode == "mig-fixed" else None,
+        layout=LAYOUT if WAYS[mode].fixed_layout else None,
     )
     return ServerlessSystem(
         space=draw(spaces()),
