@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from nona.contraction.rules import RULES
+from nona.contraction.rules import COST_AWARE, RULES, rule_choices
 from nona.placement.coarsening.steps import CONDITION, base_rule
-from nona.placement.coarsening.steps import NAME as COST_AWARE
 from nona.ui.graphs.tabs import contraction_player, task_graph
 from nona.ui.pages.models.coarsening_views import link_words, shown_steps, stays_together
 from nona.ui.pages.models.count_views import subgraphs_with_counts
@@ -21,8 +20,7 @@ columns = st.columns(3)
 with columns[0]:
     pick_model(state)
 with columns[1]:
-    rules = (*RULES, COST_AWARE)
-    choice(state, "Rule", ("contraction",), rules, "When two operators may become one task.")
+    choice(state, "Rule", ("contraction",), rule_choices(), "When two operators may become one task.")
 with columns[2]:
     device = pick_device(state)
 rule = RULES[base_rule(state.scenario.contraction)]

@@ -16,6 +16,7 @@ from nona.cli import capacity as capacity_command
 from nona.cli import contract as contract_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
+from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.errors import NonaError, ScenarioError
 from nona.hardware.executor import executor_class
@@ -73,8 +74,7 @@ def contract(arguments: argparse.Namespace) -> None:
 
 def place(arguments: argparse.Namespace) -> None:
     """Solve the placement of a scenario."""
-    if arguments.solver not in SOLVERS:
-        raise NonaError(f"Solver {arguments.solver!r} is not known; choose from {', '.join(SOLVERS)}.")
+    SOLVERS.find(arguments.solver)
     check_places(arguments.html)
     scenario, sources = _scenario(arguments.scenario)
     if arguments.objective:
@@ -162,7 +162,7 @@ class _Progress:
             print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
 
 
-def _prepare_model(arguments: argparse.Namespace, rule: str = "poset") -> study.PreparedModel:
+def _prepare_model(arguments: argparse.Namespace, rule: str = DEFAULT_RULE) -> study.PreparedModel:
     graph = Sources(Path()).model(arguments.model, _symbols(arguments))
     options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
     return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)

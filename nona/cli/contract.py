@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from nona import study
-from nona.contraction.rules import DEFAULT_RULE
+from nona.contraction.rules import COST_AWARE, DEFAULT_RULE, RULES
 from nona.errors import NonaError
 from nona.hardware.network import Network
 from nona.placement.spans.messages import Link
@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule",
         default=DEFAULT_RULE,
         metavar="RULE",
-        help="direct, poset, size-aware, or cost-aware: poset, and what stays together is printed with why",
+        help=f"{', '.join(RULES)}, or {COST_AWARE}: {DEFAULT_RULE}, and what stays together is printed with "
+        "why",
     )
     parser.add_argument(
         "--capacity",

@@ -20,6 +20,7 @@ from nona.cli import serverless as serverless_command
 from nona.cli import study as study_command
 from nona.cli import sweep as sweep_command
 from nona.errors import NonaError
+from nona.placement.solver.registry import SOLVERS
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -108,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _place(place: argparse.ArgumentParser) -> None:
     place.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
-    place.add_argument("--solver", default="parametric", help="parametric (default), slsqp or exhaustive")
+    place.add_argument("--solver", default="parametric", help=f"{', '.join(SOLVERS)} (default: parametric)")
     place.add_argument(
         "--objective",
         help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); in place "

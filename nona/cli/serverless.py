@@ -9,6 +9,7 @@ from typing import Any
 
 from nona.cli.values import share
 from nona.errors import NonaError
+from nona.gpu_sharing.registry import WAYS
 from nona.report.plain import plain
 from nona.report.serverless.nodes import nodes_report, nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sharing",
         action="append",
         metavar="MODE",
-        help="mig-counter, mig-geometry, mig-fixed, mps or time-slicing; repeat to compare several",
+        help=f"{', '.join(WAYS)}; repeat to compare several",
     )
     parser.add_argument(
         "--nodes-for",

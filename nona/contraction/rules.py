@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.direct import DIRECT
@@ -14,9 +13,22 @@ from nona.contraction.size_aware import SIZE_AWARE
 from nona.errors import GraphError
 from nona.graph.model import ModelGraph
 from nona.graph.text import quote
+from nona.registry import Registry
 
-RULES: Mapping[str, Rule] = MappingProxyType({r.name: r for r in (DIRECT, POSET, SIZE_AWARE)})
+RULES: Registry[Rule] = Registry("Contraction rule", (DIRECT, POSET, SIZE_AWARE), GraphError)
 DEFAULT_RULE = POSET.name
+#: Not a rule of its own: the default rule, and then what stays together at the cluster's link, which
+#: :mod:`nona.placement.coarsening` decides.
+COST_AWARE = "cost-aware"
+
+
+def rule_choices() -> tuple[str, ...]:
+    """What a scenario may name as its contraction: every rule, and the cost-aware one.
+
+    >>> rule_choices()
+    ('direct', 'poset', 'size-aware', 'cost-aware')
+    """
+    return (*RULES, COST_AWARE)
 
 
 def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:

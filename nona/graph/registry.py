@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from nona.errors import GraphError
 from nona.graph.text import one_line, quote
+from nona.registry import Registry
 
 Document = dict[str, Any]
 """A graph as node-link data: what every reader makes of its format; see :mod:`nona.graph.node_link`."""
@@ -65,14 +65,13 @@ class Reader:
         return document
 
 
-READERS: Mapping[str, Reader] = MappingProxyType(
-    {
-        r.name: r
-        for r in (
-            Reader("onnx", (".onnx",), True, "nona.graph.onnx.reader", "ONNX"),
-            Reader("json", (".json",), False, "nona.graph.node_link.reader", "node-link JSON"),
-            Reader("dot", (".dot", ".gv"), True, "nona.graph.markup.dot", "DOT", keeps_state=True),
-            Reader("graphml", (".graphml",), True, "nona.graph.markup.graphml", "GraphML"),
-        )
-    }
+READERS: Registry[Reader] = Registry(
+    "Reader",
+    (
+        Reader("onnx", (".onnx",), True, "nona.graph.onnx.reader", "ONNX"),
+        Reader("json", (".json",), False, "nona.graph.node_link.reader", "node-link JSON"),
+        Reader("dot", (".dot", ".gv"), True, "nona.graph.markup.dot", "DOT", keeps_state=True),
+        Reader("graphml", (".graphml",), True, "nona.graph.markup.graphml", "GraphML"),
+    ),
+    GraphError,
 )

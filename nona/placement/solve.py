@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.errors import PlacementError
 from nona.placement.capacity.class_loads import loads_of
 from nona.placement.capacity.memory import allowed_classes
 from nona.placement.capacity.stability import check_feasible
@@ -111,11 +110,10 @@ class _Task:
 
 
 def _task(system: System, solver: str, options: Mapping[str, Any]) -> _Task:
-    if solver not in SOLVERS:
-        raise PlacementError(f"Solver {solver!r} is unknown; choose one of {', '.join(SOLVERS)}.")
+    found = SOLVERS.find(solver)
     own = {"shares": "optimal", "enumerated": ENUMERATED, "time_s": 6.0}
     rest = {name: value for name, value in options.items() if name not in own}
-    return _Task(system, SOLVERS[solver], rest, **{name: options.get(name, own[name]) for name in own})
+    return _Task(system, found, rest, **{name: options.get(name, own[name]) for name in own})
 
 
 @dataclass(frozen=True, slots=True)

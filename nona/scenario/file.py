@@ -138,6 +138,7 @@ def _problem(error: Any) -> str:
         "less_than": f"{value} must be less than {context.get('lt')}; lower it",
         "less_than_equal": f"{value} must be at most {context.get('le')}; lower it",
         "literal_error": f"{value} must be {context.get('expected')}; choose one of these",
+        "choice": f"{value} must be {context.get('expected')}; choose one of these",
         "too_short": f"{value} must have at least {context.get('min_length')} entry; add one",
         "too_long": f"has more than {context.get('max_length')} entries; remove some",
         "finite_number": f"{value} must be finite; give a number",

@@ -14,6 +14,7 @@ from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.contraction.rules import DEFAULT_RULE, rule_choices
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.values import (
     Bandwidth,
@@ -29,6 +30,7 @@ from nona.scenario.values import (
     Warmup,
     named_entry,
     named_text,
+    one_of,
 )
 
 
@@ -209,7 +211,7 @@ class Scenario(Part):
     background: BackgroundSpec = BackgroundSpec()
     workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
     cost: CostSpec = CostSpec()
-    contraction: Literal["poset", "direct", "size-aware", "cost-aware"] = "poset"
+    contraction: Annotated[str, one_of(rule_choices)] = DEFAULT_RULE
     objective: Literal["mean-jct", "slo", "formula"] = "mean-jct"
     simulation: SimulationSpec = SimulationSpec()
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.gpu_sharing.registry import WAYS
 from nona.scenario.values import (
     Bandwidth,
     Bytes,
@@ -21,6 +22,7 @@ from nona.scenario.values import (
     Seconds,
     named_entry,
     named_text,
+    one_of,
 )
 
 MOST_CONFIGURATIONS = 4096
@@ -91,7 +93,7 @@ class ConfigurationsSpec(Part):
 
 
 class SharingSpec(Part):
-    """How a GPU is shared.
+    """How a GPU is shared: ``mode`` names one of :data:`nona.gpu_sharing.registry.WAYS`.
 
     ``mig-counter``: vGPUs are a number that is free; ``mig-geometry``: they are MIG slices at legal places,
     created in ``reconfiguration`` seconds; ``mig-fixed``: the slices of the servers' ``mig``, never
@@ -99,7 +101,7 @@ class SharingSpec(Part):
     other down by ``interference`` times their demand; ``time-slicing``: turns in proportion to vGPUs.
     """
 
-    mode: Literal["mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing"] = "mig-counter"
+    mode: Annotated[str, one_of(lambda: WAYS)] = "mig-counter"
     reconfiguration: Seconds = 2.0
     oversubscription: Annotated[float, Field(ge=1, le=48)] = 1.0
     interference: Annotated[float, Field(ge=1, le=100)] = 1.0

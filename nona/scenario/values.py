@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -31,6 +31,20 @@ def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise PydanticCustomError("name", "must have 1 to 200 printable characters; shorten or rename it")
     return value
+
+
+def one_of(known: Callable[[], Iterable[str]]) -> BeforeValidator:
+    """The value must be a name that ``known`` gives when it is read: what a registry holds then."""
+
+    def check(value: object) -> object:
+        names = tuple(known())
+        if value not in names:
+            *others, last = map(repr, names)
+            expected = f"{', '.join(others)} or {last}" if others else last
+            raise PydanticCustomError("choice", "must be {expected}", {"expected": expected})
+        return value
+
+    return BeforeValidator(check)
 
 
 Name = Annotated[str, AfterValidator(_name)]

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.system import System
 
@@ -124,6 +125,8 @@ class Scheduler:
         Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a
         third of the time. It must neither slice nor compute with whole arrays.
+    look
+        On charts; without one it gets a spare look.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Scheduler:
     reads_queues: bool = False
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
+    look: Look | None = None
 
 
 def as_lists(tables: Any) -> Any:

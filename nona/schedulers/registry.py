@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nona.errors import SimulationError
+from nona.registry import Registry
 from nona.schedulers.base import Scheduler
 from nona.schedulers.live import scheduler as nona_live
 from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo
@@ -27,7 +28,7 @@ _MODULES = (
     least_loaded,
     expert,
 )
-_registry: dict[str, Scheduler] = {m.SCHEDULER.name: m.SCHEDULER for m in _MODULES}
+SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", (m.SCHEDULER for m in _MODULES), SimulationError)
 
 #: Schedulers that people may look for and that are not here, with the reason.
 NOT_REIMPLEMENTED: Mapping[str, str] = MappingProxyType(
@@ -47,7 +48,7 @@ def scheduler_names() -> tuple[str, ...]:
     >>> "nona" in scheduler_names()
     True
     """
-    return tuple(_registry)
+    return tuple(SCHEDULERS)
 
 
 def get_scheduler(name: str) -> Scheduler:
@@ -58,25 +59,7 @@ def get_scheduler(name: str) -> Scheduler:
     SimulationError
         For an unknown name; the message lists the known ones.
     """
-    if name in _registry:
-        return _registry[name]
     why = NOT_REIMPLEMENTED.get(name.lower())
-    if why:
+    if why and name not in SCHEDULERS:
         raise SimulationError(f"Scheduler {name!r}: {why}")
-    raise SimulationError(f"Scheduler {name!r} is not known; choose from {', '.join(_registry)}.")
-
-
-def register(scheduler: Scheduler) -> Scheduler:
-    """Add a scheduler, for this process, under its own name; return it.
-
-    Raises
-    ------
-    SimulationError
-        When the name is taken.
-    """
-    if scheduler.name in _registry:
-        raise SimulationError(
-            f"Scheduler {scheduler.name!r}: the name is taken; give the new scheduler another one."
-        )
-    _registry[scheduler.name] = scheduler
-    return scheduler
+    return SCHEDULERS.find(name)

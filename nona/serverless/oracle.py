@@ -34,7 +34,7 @@ from nona.serverless.engine.options import RunOptions
 from nona.serverless.model.application import Application
 from nona.serverless.model.arrivals import LEAST_NOISE, calls, noise_factors
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.registry import holdable, kinds_of_pool
+from nona.serverless.sharing.pools import holdable, kinds_of_pool
 from nona.serverless.sharing.times import least_gpu_seconds
 
 Floats = NDArray[np.float64]

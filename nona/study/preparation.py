@@ -9,7 +9,7 @@ from pathlib import PurePath
 import numpy as np
 
 from nona.contraction.contracted import ContractedGraph
-from nona.contraction.rules import contract
+from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import CostedGraph
 from nona.cost.costing import CostOptions, cost_graph, scaled_edges
@@ -65,7 +65,7 @@ def prepare_model(
     graph: ModelGraph,
     classes: Sequence[ExecutorClass],
     options: CostOptions = _AS_IN_FILE,
-    rule: str = "poset",
+    rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.

@@ -13,6 +13,7 @@ from benchmarks.fuzz_readers import mutate, outcome, seeds
 from nona.errors import GraphError
 from nona.graph.guarded.guard import GuardedWorker, Limits
 from nona.graph.node_link.document import from_node_link
+from nona.graph.registry import READERS
 
 SETTINGS = settings(
     max_examples=60,
@@ -21,7 +22,7 @@ SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 SEEDS = seeds()
-SUFFIXES = [".onnx", ".json", ".dot", ".graphml"]
+SUFFIXES = [reader.suffixes[0] for reader in READERS.values()]
 
 
 @pytest.fixture(scope="module")

@@ -228,7 +228,7 @@ def test_spread_on_an_overloaded_link_is_shown_as_such() -> None:
 def test_unknown_solver_and_option() -> None:
     s = system(slides())
     with pytest.raises(
-        PlacementError, match="Solver 'magic' is unknown; choose one of parametric, slsqp, exhaustive"
+        PlacementError, match=f"Solver 'magic' is not known; choose from {', '.join(SOLVERS)}"
     ):
         solve(s, "magic")
     with pytest.raises(PlacementError, match="no such option"):

@@ -6,19 +6,18 @@ import itertools
 
 import numpy as np
 
+from nona.gpu_sharing.registry import WAYS
+from nona.look import Look
 from nona.report.figures.scheduler_styles import (
     OVERLOADED_DASH,
-    POLICY_STYLES,
-    SHARING_STYLES,
-    STYLES,
     UNSTABLE_SYMBOL,
-    Style,
     scheduler_style,
 )
-from nona.schedulers.registry import scheduler_names
-from nona.serverless.policies.registry import policy_names
+from nona.schedulers.registry import SCHEDULERS
+from nona.serverless.policies.registry import POLICIES
 
-CHARTS = (STYLES, POLICY_STYLES, SHARING_STYLES)  # never mixed on one chart
+# Never mixed on one chart.
+CHARTS = tuple({t.name: t.look for t in things.values()} for things in (SCHEDULERS, POLICIES, WAYS))
 BACKGROUNDS = ("#ffffff", "#0e1120")
 # Linear RGB as one without red-green vision sees it (Viénot, Brettel, Mollon 1999).
 DEUTERANOPIA = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
@@ -39,11 +38,17 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_every_registered_scheduler_has_a_look_of_its_own() -> None:
-    assert set(scheduler_names()) == set(STYLES)
-    assert set(policy_names()) <= set(POLICY_STYLES)
     for styles in CHARTS:
+        assert all(isinstance(look, Look) for look in styles.values())
         assert len({s.symbol for s in styles.values()}) == len(styles)
         assert all(s.dash != OVERLOADED_DASH and s.symbol != UNSTABLE_SYMBOL for s in styles.values())
+
+
+def test_the_look_of_a_chart_is_the_declared_one() -> None:
+    for name, declared in (*SCHEDULERS.items(), *POLICIES.items()):
+        assert scheduler_style(name) == declared.look
+    for way in WAYS.values():
+        assert scheduler_style(way.title) == way.look
 
 
 def test_colours_stand_out_on_both_themes() -> None:
@@ -52,7 +57,7 @@ def test_colours_stand_out_on_both_themes() -> None:
             assert contrast(style.colour, background) >= 3.0, (name, background)
 
 
-def apart(one: Style, other: Style) -> bool:
+def apart(one: Look, other: Look) -> bool:
     seen = [np.cbrt(np.clip(DEUTERANOPIA @ linear(s.colour), 0, 1)) for s in (one, other)]
     return bool(np.linalg.norm(seen[0] - seen[1]) > 0.08)
 
@@ -68,5 +73,5 @@ def test_like_hues_differ_in_dash_for_eyes_without_red_and_green() -> None:
 
 
 def test_a_scheduler_from_outside_has_a_look_too() -> None:
-    assert scheduler_style("mine") not in STYLES.values()
+    assert all(scheduler_style("mine") not in styles.values() for styles in CHARTS)
     assert contrast(scheduler_style("mine").colour, "#ffffff") >= 3.0

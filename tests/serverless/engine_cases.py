@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import ContainersSpec, TransferSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.records.run import ServerlessRecords
 from nona.system import Arrivals

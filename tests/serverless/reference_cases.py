@@ -8,15 +8,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.registry import WAYS, make_pool
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Planner, Policy
-from nona.serverless.sharing.registry import make_pool
 from nona.system import Arrivals
 
 SHAPES = (
@@ -157,7 +158,7 @@ def containers(draw: st.DrawFn) -> ContainersSpec:
     )
 
 
-MODES = ("mig-counter", "mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing")
+MODES = ("mig-counter", *WAYS)  # the plain way twice as often
 LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
@@ -175,7 +176,7 @@ def systems(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> ServerlessSystem
     node = Invoker(
         vcpus=draw(st.sampled_from((4, 8))),
         gpus=draw(st.sampled_from((1, 1, 2))),
-        layout=LAYOUT if mode == "mig-fixed" else None,
+        layout=LAYOUT if WAYS[mode].fixed_layout else None,
     )
     return ServerlessSystem(
         space=draw(spaces()),

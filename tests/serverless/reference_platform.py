@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from reference_containers import ReferenceContainers
 
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch.home import home_invoker
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Plan, Policy
-from nona.serverless.sharing.pool import Lease
-from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 from nona.simulation.workload.arrivals import arrival_chunks
 
@@ -283,7 +283,7 @@ class ReferencePlatform:
             return None if answer is None else (legal[answer[0]][0], answer[1])
         for place, n in legal:
             asked = [i for i in self.candidates(queue) if self.pools[i].fits(self.system.space[n])]
-            if self.rules.ready_first and self.system.sharing.mode == "mig-geometry":
+            if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
                 asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
             if asked:
                 return place, asked[0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.model.function import Function
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 
 
 def one_function(functions: Sequence[Function], space: ConfigurationSpace) -> ServerlessSystem:

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import DispatchSpec
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import Function, default_times
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.explain import explain
 from nona.serverless.policies.esg.policy import POLICY, EsgPlanner

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.resources import Invoker
 from nona.hardware.catalogue import find_device
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.oracle import least_times
 from nona.serverless.policies.base import Ask, Planner
 from nona.serverless.policies.carried import CarriedPlans
@@ -49,7 +50,7 @@ def asks(slo_s: float) -> st.SearchStrategy[Ask]:
     )
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "orion", "aquatope", "fixed"])
+@pytest.mark.parametrize("name", policy_names())
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_answers_are_legal_and_equal_for_equal_asks(name: str, data: st.DataObject) -> None:
@@ -104,7 +105,7 @@ def test_partial_batches_keep_a_carried_plan() -> None:
     assert (plan.ranked[0], plan.missed) == (largest, False)
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "orion", "aquatope", "fixed"])
+@pytest.mark.parametrize("name", policy_names())
 def test_only_what_fixed_slices_can_hold_is_named(name: str) -> None:
     """Seven slices of one vGPU: two vGPUs exist by their count and can never be had."""
     board = find_device("a100-40gb").mig
@@ -135,7 +136,3 @@ def test_a_gap_in_a_table_stays_closed_where_resources_are_free() -> None:
         assert named
         assert all(math.isfinite(seconds[n]) for n in named)
     assert np.isinf(least_times(free)[1][0, 2::3]).all()
-
-
-def test_all_policies_are_tried_here() -> None:
-    assert policy_names() == ("esg", "infless", "fast-gshare", "orion", "aquatope", "fixed")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.scenario.serverless import PricesSpec
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.gshare.policy import POLICY, WHOLE_TIME, FastGsharePlanner
 from nona.serverless.policies.gshare.rectangles import FreeRectangles, best_fit

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nona.gpu_sharing.registry import make_pool
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.hardware.geometry import board
 from nona.hardware.mig import legal_layouts, parse_layout
 from nona.report.serverless.layouts import layout_rows, placed
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Plan, Policy
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.measured import batch_cost
 from nona.serverless.records.run import ServerlessRecords
-from nona.serverless.sharing.registry import make_pool
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_gpu_seconds
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.gpu_sharing.resources import Invoker
 from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import profile_s
 from nona.serverless.policies.infless.candidates import candidates, listed, window

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference_cases import MODES, PLAIN, plain_options, systems
 
+from nona.gpu_sharing.registry import WAYS
 from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.configuration import grid
@@ -37,7 +38,7 @@ def held(records: ServerlessRecords) -> list[tuple[float, float, int]]:
 def check_resources(system: ServerlessSystem, records: ServerlessRecords) -> None:
     """At the dispatch of every batch: all that is held then, added up by invoker and by GPU."""
     of, space, spans = records.batches, system.space, held(records)
-    soft = system.sharing.mode in ("mps", "time-slicing")
+    soft = WAYS[system.sharing.mode].oversubscribes
     over = system.sharing.oversubscription if soft else 1.0
     for begin, _, number in spans:
         node = system.invokers[of.invoker[number]]
@@ -82,7 +83,9 @@ def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
     """Σ over batches of what they hold · price · how long = Σ over calls of their shares of batches."""
     calls, of, prices = records.calls, records.batches, system.prices
     vcpus, vgpus = system.space.vcpus[of.configuration], system.space.vgpus[of.configuration]
-    if system.sharing.mode == "mig-fixed":  # the whole slice is paid; a slice of this layout has as many bits
+    if WAYS[
+        system.sharing.mode
+    ].fixed_layout:  # the whole slice is paid; a slice of this layout has as many bits
         vgpus = np.array([int(bits).bit_count() for bits in of.slots], dtype=int)
     rate = vcpus * prices.vcpu_hour + vgpus * prices.vgpu_hour
     cost = (of.ended_s - of.dispatched_s) * rate / HOUR_S

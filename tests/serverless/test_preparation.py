@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from nona.errors import NonaError
+from nona.gpu_sharing.resources import Configuration
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, simulate_serverless
-from nona.serverless.model.configuration import Configuration
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.registry import get_policy
 from nona.sources.samples import load_sample, scenario_path

@@ -8,14 +8,15 @@ import pytest
 from engine_cases import SMALLEST, function, latencies, one_application, run, told, trace
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.registry import WAYS
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec, TransferSpec
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import Function, TableTimes
-from nona.serverless.model.system import Invoker
 from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.records.checks import run_checks
 
@@ -135,7 +136,7 @@ def test_batches_that_take_turns_share_the_gpu() -> None:
     assert latencies(records) == pytest.approx([0.5 + 7.0, 0.5 + 7.0])
 
 
-@pytest.mark.parametrize("mode", ["mig-counter", "mig-geometry", "mig-fixed", "mps", "time-slicing"])
+@pytest.mark.parametrize("mode", WAYS)
 def test_every_way_of_sharing_keeps_its_books(mode: str) -> None:
     layout = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", "a100-40gb")
     system = one_application(

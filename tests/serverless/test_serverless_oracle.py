@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.graph.dag import Dag
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.model.application import Application
-from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import Function, TableTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.oracle import Bound, application_bounds, oracle
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.esg.policy import POLICY as ESG

@@ -11,10 +11,11 @@ import pytest
 from engine_cases import SMALLEST, function, one_application, run, told, trace
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.resources import Invoker
 from nona.scenario.serverless import PricesSpec
 from nona.serverless.engine.run import Cancelled, RunOptions, ServerlessProgress
 from nona.serverless.model.configuration import grid
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Plan
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.checks import checks_of, run_checks

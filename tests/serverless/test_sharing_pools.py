@@ -8,20 +8,22 @@ from hypothesis import strategies as st
 from sharing_cases import one_function
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Lease, Pool
+from nona.gpu_sharing.registry import WAYS, make_pool
+from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.model.configuration import Configuration, grid
+from nona.serverless.model.configuration import grid
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes
-from nona.serverless.model.system import Invoker, ServerlessSystem
-from nona.serverless.sharing.pool import Lease, Pool
-from nona.serverless.sharing.registry import MAKERS, make_pool
+from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.sharing.times import gpu_seconds
 
 LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
+OVER = [name for name, way in WAYS.items() if way.oversubscribes]
 SPECS = [
-    *(SharingSpec(mode=mode) for mode in ("mig-counter", "mig-geometry", "mig-fixed")),
-    SharingSpec(mode="mps", oversubscription=1.5, clients=3),
-    SharingSpec(mode="time-slicing", oversubscription=2.0, clients=4),
+    *(SharingSpec(mode=name) for name, way in WAYS.items() if not way.oversubscribes),
+    *(SharingSpec(mode=name, oversubscription=1.5, clients=3) for name in OVER),
+    *(SharingSpec(mode=name, oversubscription=2.0, clients=4) for name in OVER),
 ]
 REQUESTS = st.lists(
     st.tuples(st.booleans(), st.integers(0, 30), st.integers(1, 6), st.integers(1, 7)), max_size=40
@@ -139,9 +141,9 @@ def test_without_a_free_vcpu_every_free_vgpu_is_stranded() -> None:
 @pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
 def test_slices_need_a_board_and_fixed_ones_a_layout(mode: str) -> None:
     with pytest.raises(SimulationError, match="no MIG"):
-        MAKERS[mode](Invoker(board=""), SharingSpec())
+        WAYS[mode].make(Invoker(board=""), SharingSpec())
     with pytest.raises(SimulationError, match="needs the slices"):
-        MAKERS["mig-fixed"](Invoker(layout=None), SharingSpec())
+        WAYS["mig-fixed"].make(Invoker(layout=None), SharingSpec())
 
 
 def test_a_slice_is_made_once_and_then_used_again() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from app_driver import Open, finish, go, metrics, new_session, tab
 
+from nona.gpu_sharing.registry import WAYS
 from nona.report.plain import plain
 from nona.report.serverless.layouts import placed
 from nona.report.serverless.nearest import oracle_title, over_oracle
@@ -28,6 +29,7 @@ from nona.serverless.provenance import TAGS, provenance
 from nona.sources.samples import scenario_path
 from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.serverless.sharing import ways_for
 from nona.study.serverless.stored import STORED, stored_serverless
 from nona.ui.pages.serverless.form.policy_options import changed
 from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
@@ -193,7 +195,8 @@ def test_ways_of_sharing_are_compared(ran: Any) -> None:
     at.button(key="run-serverless-sharing").click().run()
     finish(at, "serverless-sharing")
     reports = result_of(at, "serverless-sharing")["reports"]
-    assert list(reports) == ["mig-counter", "mig-geometry", "mps", "time-slicing", "mig-fixed"]
+    assert list(reports) == list(ways_for(state_of(at).scenario))
+    assert set(reports) == set(WAYS)
     assert {r["setting"]["sharing"] for r in reports.values()} == set(reports)
     assert ways_title(reports, "esg") in said(at.subheader)
     assert len(at.dataframe[0].value) == len(reports)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nona.contraction.contracted import ContractedGraph, Step
 from nona.contraction.merging import NAME_WIDTH
-from nona.contraction.rules import DEFAULT_RULE
+from nona.contraction.rules import COST_AWARE, DEFAULT_RULE
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import VIRTUAL, Decomposition, SubGraph
 from nona.graph.text import quote
@@ -21,7 +21,7 @@ from nona.placement.configurations.shape import shapes_of
 from nona.placement.spans.messages import Link
 from nona.units import format_time
 
-NAME = "cost-aware"
+NAME = COST_AWARE
 CONDITION = (
     "u → v is kept on one server when cutting it takes longer by itself than everything on one server; and "
     "a task whose compute is below what moving its cheapest tensor costs stays with its producer."

@@ -18,6 +18,7 @@ from nona.placement.solver.exhaustive import solve_exhaustive
 from nona.placement.solver.linearised import Solution
 from nona.placement.solver.parametric import solve_parametric
 from nona.placement.solver.slsqp import solve_slsqp
+from nona.registry import Registry
 
 Floats = NDArray[np.float64]
 Run = Callable[..., Solution]
@@ -43,16 +44,17 @@ def _parametric(model: Model, *, gap: float = GAP, max_cells: int = 4000) -> Sol
     return descend_from_starts(model, rough, inner)
 
 
-SOLVERS: Mapping[str, Solver] = {
-    s.name: s
-    for s in (
+SOLVERS: Registry[Solver] = Registry(
+    "Solver",
+    (
         Solver(
             "parametric", "Linear program parametrised by the link's wait; global, with a bound.", _parametric
         ),
         Solver("slsqp", "SLSQP from many starts, the server wait following the placement.", solve_slsqp),
         Solver("exhaustive", "Every placement of a tiny system; for tests.", solve_exhaustive),
-    )
-}
+    ),
+    PlacementError,
+)
 
 
 def run_solver(solver: Solver, model: Model, options: Mapping[str, Any]) -> Solution:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nona.gpu_sharing.registry import WAYS
 from nona.report.figures.compare import Dot, scaled
 from nona.report.serverless.words import PER, cost_text, dollars, rate_text
 from nona.report.text import or_dash, share_text, time_text
 
 Row = Mapping[str, Any]
-#: (way, name for people, what it is)
-WAYS = (
-    ("mig-counter", "MIG, counted", "any free vGPUs will do"),
-    ("mig-geometry", "MIG, placed", "slices at legal places, made when asked for"),
-    ("mig-fixed", "MIG, fixed", "only the slices of the Cluster page"),
-    ("mps", "MPS", "shares of the threads, which slow each other down"),
-    ("time-slicing", "time slicing", "turns on the whole GPU"),
-)
-NAMES: Mapping[str, str] = {way: name for way, name, _ in WAYS}
+
+
+def way_title(name: str) -> str:
+    """What people read for the way called ``name``; a name that is not known stays as it is.
+
+    >>> way_title("mig-geometry"), way_title("gone")
+    ('MIG, placed', 'gone')
+    """
+    return WAYS[name].title if name in WAYS else name
 
 
 def hit_dots(reports: Mapping[str, Row], policy: str) -> list[Dot]:
@@ -35,7 +36,7 @@ def cost_dots(reports: Mapping[str, Row], policy: str) -> list[Dot]:
 
 def _dot(way: str, value: Row, factor: float, told: Any) -> Dot:
     mean = None if value["mean"] is None else factor * value["mean"]
-    return Dot(NAMES.get(way, way), mean, scaled(value["ci95"], factor), told(value), "no call completed")
+    return Dot(way_title(way), mean, scaled(value["ci95"], factor), told(value), "no call completed")
 
 
 def way_rows(reports: Mapping[str, Row], policy: str) -> list[dict[str, str]]:
@@ -45,7 +46,7 @@ def way_rows(reports: Mapping[str, Row], policy: str) -> list[dict[str, str]]:
         p = report["policies"][policy]
         rows.append(
             {
-                "sharing": NAMES.get(way, way),
+                "sharing": way_title(way),
                 "state": p["state"],
                 "SLOs kept": rate_text(p["slo_hit_rate"]),
                 f"$ per {PER:,} calls": cost_text(p["cost_per_call_usd"]),
@@ -74,10 +75,10 @@ def ways_title(reports: Mapping[str, Row], policy: str) -> str:
     if not hits or not costs:
         return f"Under {policy}, no call was completed"
     best, least = max(hits, key=lambda w: hits[w]), min(costs, key=lambda w: costs[w])
-    both = f"Under {policy}, {NAMES[best]} keeps most SLOs ({share_text(hits[best], 1)})"
+    both = f"Under {policy}, {way_title(best)} keeps most SLOs ({share_text(hits[best], 1)})"
     if best == least:
         return f"{both} and is cheapest ({dollars(costs[least])} per {PER:,} calls)"
-    return f"{both}; {NAMES[least]} is cheapest ({dollars(costs[least])} per {PER:,} calls)"
+    return f"{both}; {way_title(least)} is cheapest ({dollars(costs[least])} per {PER:,} calls)"
 
 
 def _known(reports: Mapping[str, Row], policy: str, key: str) -> dict[str, float]:

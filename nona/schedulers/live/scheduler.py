@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Rehearsal, Scheduler
 from nona.schedulers.live.build import build_live
@@ -64,4 +65,5 @@ SCHEDULER = Scheduler(
     rehearsals=(*(Rehearsal({"split": share}) for share in SHARES), Rehearsal({}, decided_by="nona-d2")),
     reads_queues=True,
     takes_lists=True,
+    look=Look("#8b3fd9", "longdash", "circle-cross"),
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.options import check_options
@@ -51,4 +52,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     prepare=prepare,
     reads_queues=True,
+    look=Look("#e0559a", "longdash", "triangle-up"),
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.options import check_options
@@ -70,4 +71,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     prepare=prepare,
     reads_queues=True,
+    look=Look("#7a9a1e", "solid", "pentagon"),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.options import check_options
@@ -45,4 +46,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     prepare=prepare,
     reads_queues=True,
+    look=Look("#2b8fd6", "dash", "triangle-left"),
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.schedulers.options import check_options
@@ -73,4 +74,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
+    look=Look("#9c6b2f", "dashdot", "star"),
 )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.placement.capacity.memory import allowed_classes
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
@@ -90,4 +91,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
+    look=Look("#0e94a8", "longdash", "triangle-right"),
 )

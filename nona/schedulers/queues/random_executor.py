@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.schedulers.options import check_options
@@ -46,4 +47,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     prepare=prepare,
     takes_lists=True,
+    look=Look("#8390a6", "dash", "hexagon"),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.decomposition.subgraph import Decomposition
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.placement.capacity.memory import default_shares
 from nona.placement.fixed.presets import PRESETS, fixed, idle_presets, place_fixed
 from nona.placement.result.configuration import SubGraphPlacement
@@ -108,4 +109,5 @@ SCHEDULER = Scheduler(
     decide=place_by_table,
     prepare=prepare,
     takes_lists=True,
+    look=Look("#e25555", "longdashdot", "cross"),
 )

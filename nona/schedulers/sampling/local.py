@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nona.look import Look
 from nona.placement.capacity.memory import default_shares
 from nona.placement.fixed.presets import place_fixed
 from nona.placement.result.placement import Placement
@@ -32,4 +33,5 @@ SCHEDULER = Scheduler(
     decide=place_by_table,
     prepare=prepare,
     takes_lists=True,
+    look=Look("#0f9b8e", "solid", "square"),
 )

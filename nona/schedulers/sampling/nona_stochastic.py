@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nona.look import Look
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.options import check_options, required_placement
@@ -41,4 +42,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     needs_placement=True,
     takes_lists=True,
+    look=Look("#6366f1", "solid", "circle"),
 )

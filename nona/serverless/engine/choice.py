@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.registry import WAYS
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.dispatch.order import Candidate, candidates, routes
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.tables import Tables
 from nona.serverless.records.run import Refusal
-from nona.serverless.sharing.pool import Lease
 
 Found = tuple[int, Lease, str]
 
@@ -26,7 +27,7 @@ class Choice:
         self._invokers, self._containers = invokers, containers
         sharing = tables.system.sharing
         self._makes_slices = (
-            spec.ready_first and sharing.mode == "mig-geometry" and sharing.reconfiguration > 0
+            spec.ready_first and WAYS.find(sharing.mode).sets_up and sharing.reconfiguration > 0
         )
 
     def find(

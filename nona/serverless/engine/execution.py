@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from heapq import heappush
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.collector import Collector
@@ -18,7 +19,6 @@ from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.running import Running
 from nona.serverless.engine.tables import Tables
 from nona.serverless.engine.transfer import Transfers
-from nona.serverless.sharing.pool import Lease
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.registry import make_pool
 from nona.serverless.engine.tables import Tables
-from nona.serverless.sharing.pool import Lease
-from nona.serverless.sharing.registry import make_pool
 
 
 class Invokers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.serverless.sharing.pool import Lease
+from nona.gpu_sharing.pool import Lease
 
 
 class Running:

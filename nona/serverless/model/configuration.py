@@ -1,4 +1,4 @@
-"""Configurations: how many jobs a batch holds, and the vCPUs and vGPUs that it gets."""
+"""The configurations that a batch may be given, as arrays."""
 
 from __future__ import annotations
 
@@ -10,25 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Configuration:
-    """One choice for a batch.
-
-    >>> Configuration(4, 2, 1).text
-    '4 jobs, 2 vCPUs, 1 vGPU'
-    """
-
-    batch: int
-    vcpus: int
-    vgpus: int
-
-    @property
-    def text(self) -> str:
-        """For people."""
-        parts = ((self.batch, "job"), (self.vcpus, "vCPU"), (self.vgpus, "vGPU"))
-        return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts)
+from nona.gpu_sharing.resources import Configuration
 
 
 @dataclass(frozen=True)

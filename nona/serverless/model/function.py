@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import CostError
-from nona.serverless.model.configuration import Configuration, ConfigurationSpace
+from nona.gpu_sharing.resources import Configuration
+from nona.serverless.model.configuration import ConfigurationSpace
 
 Times = NDArray[np.float64]
 

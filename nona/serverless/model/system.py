@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
-from nona.hardware.mig import MigLayout
+from nona.gpu_sharing.resources import Invoker
 from nona.scenario.serverless import (
     ContainersSpec,
     DispatchSpec,
@@ -27,22 +27,6 @@ from nona.serverless.model.function import Function
 
 HOUR_S = 3600.0
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Invoker:
-    """A worker node: vCPUs, and GPUs of ``vgpus`` each.
-
-    ``board`` is the MIG board, empty for a GPU that MIG cannot slice; ``layout`` what a fixed layout
-    holds on each GPU; ``sms`` the multiprocessors of a GPU without MIG, 0 when unknown.
-    """
-
-    vcpus: int = 16
-    gpus: int = 1
-    vgpus: int = 7
-    board: str = "a100-40gb"
-    layout: MigLayout | None = None
-    sms: int = 0
 
 
 @dataclass(frozen=True, eq=False)

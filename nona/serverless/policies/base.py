@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 
 
@@ -107,6 +108,7 @@ class Policy:
 
     ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
     ``defaults`` are the options with their values; ``prepare(system, options)`` refuses others.
+    ``look`` is how it looks on charts; without one it gets a spare look.
     """
 
     name: str
@@ -117,3 +119,4 @@ class Policy:
     prepare: Callable[[ServerlessSystem, Mapping[str, Any]], Planner]
     defaults: Mapping[str, Any]
     option_help: Mapping[str, str]
+    look: Look | None = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nona.serverless.model.application import Application
 from nona.serverless.model.arrivals import LEAST_NOISE
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.registry import holdable
+from nona.serverless.sharing.pools import holdable
 from nona.serverless.sharing.times import crowded_seconds
 
 Floats = NDArray[np.float64]

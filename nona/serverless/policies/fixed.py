@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import SimulationError
-from nona.serverless.model.configuration import Configuration
+from nona.gpu_sharing.resources import Configuration
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.options import known_options, whole
-from nona.serverless.sharing.registry import holdable
+from nona.serverless.sharing.pools import holdable
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
 
@@ -83,4 +84,5 @@ POLICY = Policy(
             "vgpus": "vGPUs of every batch; the smallest of the scenario if not given.",
         }
     ),
+    look=Look("#8390a6", "dash", "hexagon"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
+from nona.registry import Registry
 from nona.serverless.policies import fixed
 from nona.serverless.policies.aquatope import policy as aquatope
 from nona.serverless.policies.base import Policy
@@ -12,7 +13,7 @@ from nona.serverless.policies.infless import policy as infless
 from nona.serverless.policies.orion import policy as orion
 
 _MODULES = (esg, infless, fast_gshare, orion, aquatope, fixed)
-_registry: dict[str, Policy] = {m.POLICY.name: m.POLICY for m in _MODULES}
+POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 
 def policy_names() -> tuple[str, ...]:
@@ -21,7 +22,7 @@ def policy_names() -> tuple[str, ...]:
     >>> "fixed" in policy_names()
     True
     """
-    return tuple(_registry)
+    return tuple(POLICIES)
 
 
 def get_policy(name: str) -> Policy:
@@ -37,20 +38,4 @@ def get_policy(name: str) -> Policy:
     >>> get_policy("fixed").title
     'Fixed'
     """
-    if name not in _registry:
-        raise SimulationError(f"Policy {name!r} is not known; choose from {', '.join(_registry)}.")
-    return _registry[name]
-
-
-def register(policy: Policy) -> Policy:
-    """Add a policy, for this process, under its own name; return it.
-
-    Raises
-    ------
-    SimulationError
-        When the name is taken.
-    """
-    if policy.name in _registry:
-        raise SimulationError(f"Policy {policy.name!r}: the name is taken; give the new policy another one.")
-    _registry[policy.name] = policy
-    return policy
+    return POLICIES.find(name)

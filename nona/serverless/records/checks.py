@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.gpu_sharing.registry import WAYS
 from nona.serverless.model.system import HOUR_S, ServerlessSystem
 from nona.serverless.records.held import held_vgpus
 from nona.serverless.records.intervals_held import most_at_once, overlap_s, sharing_pairs
@@ -85,7 +86,8 @@ def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
     """At no time do batches hold more than an invoker, or a GPU, has to give."""
     of, until_s = records.batches, ended_s(records)
     nodes, space = system.invokers, system.space
-    over = system.sharing.oversubscription if system.sharing.mode in ("mps", "time-slicing") else 1.0
+    more = WAYS.find(system.sharing.mode).oversubscribes
+    over = system.sharing.oversubscription if more else 1.0
     vcpus = most_at_once(of.invoker, of.dispatched_s, until_s, space.vcpus[of.configuration], len(nodes))
     most_gpus = max(node.gpus for node in nodes)
     place = of.invoker * most_gpus + of.gpu

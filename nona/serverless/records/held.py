@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.gpu_sharing.registry import WAYS
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.run import Batches
 
@@ -16,7 +17,7 @@ MOST_SLOTS = 63
 def held_vgpus(system: ServerlessSystem, batches: Batches) -> NDArray[np.int64]:
     """(m,) vGPUs that each batch held: what its configuration says, or all of its fixed slice."""
     held = system.space.vgpus[batches.configuration]
-    if system.sharing.mode != "mig-fixed":
+    if not WAYS.find(system.sharing.mode).fixed_layout:
         return held
     sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
     for number, node in enumerate(system.invokers):

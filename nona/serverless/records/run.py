@@ -47,7 +47,7 @@ class Batches:
         began to compute (after MIG set-up, cold start and transfer); when it ended. Resources are held
         from ``dispatched_s`` to ``ended_s``, and paid for that long. ``ended_s`` is ``nan`` if in flight.
     slots
-        Bits of the vGPUs or memory slices held, see :class:`~nona.serverless.sharing.pool.Lease`.
+        Bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Lease`.
     cold, missed, forced, local
         Whether it waited for a cold start; whether what had been planned for it earlier could not be
         used; whether the smallest configuration was forced on it; how many of its jobs found all of their

@@ -1,1 +1,1 @@
-"""Ways of sharing the GPUs of an invoker: counted, sliced by MIG, shared by MPS, taken in turns."""
+"""The system's invokers under its way of sharing: what they can hold, and how long batches take."""

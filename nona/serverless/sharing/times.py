@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.serverless.model.configuration import Configuration
+from nona.gpu_sharing.pool import Pool
+from nona.gpu_sharing.resources import Configuration
 from nona.serverless.model.function import Function, LawTimes
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.pool import Pool
-from nona.serverless.sharing.registry import kinds_of_pool
+from nona.serverless.sharing.pools import kinds_of_pool
 
 
 def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import count
 
 from nona.errors import GraphError
+from nona.gpu_sharing.resources import Configuration
 from nona.graph.model import ANY_DEVICE, Operator
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec
 from nona.serverless.model.catalogue import shipped_function
-from nona.serverless.model.configuration import Configuration
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
 
 DEFAULT_COLD_START_S = 5.0

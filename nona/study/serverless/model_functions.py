@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nona.contraction.contracted import ContractedGraph
-from nona.contraction.rules import contract
+from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.cost.costing import cost_graph, scaled_edges
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import operator_work
 from nona.cost.options import MOST_QUERIES, CostOptions, resident_bytes
 from nona.errors import CostError
+from nona.gpu_sharing.resources import Configuration
 from nona.graph.model import Edge, ModelGraph, Operator
 from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.geometry import board
 from nona.placement.coarsening.steps import base_rule
 from nona.scenario.serverless import ServerlessSpec, TransferSpec
-from nona.serverless.model.configuration import Configuration, ConfigurationSpace
+from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.model.function import Function, TableTimes
 from nona.study.serverless.functions import DEFAULT_COLD_START_S
 
@@ -89,7 +90,7 @@ def network_stages(
     spec: ServerlessSpec,
     space: ConfigurationSpace,
     options: CostOptions,
-    rule: str = "poset",
+    rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
 ) -> NetworkStages:
     """A network's stages and functions, as ``spec.models`` asks.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.errors import ScenarioError
+from nona.gpu_sharing.resources import Invoker
 from nona.graph.model import ModelGraph
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.cluster import ServerGroup
@@ -17,7 +18,7 @@ from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import Function
-from nona.serverless.model.system import Invoker, ServerlessSystem
+from nona.serverless.model.system import ServerlessSystem
 from nona.sources.lookup import Sources
 from nona.study.preparation import arrivals_of
 from nona.study.serverless.functions import FunctionBook

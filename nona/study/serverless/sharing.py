@@ -6,20 +6,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nona.gpu_sharing.registry import WAYS
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
 from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 
-MODES = ("mig-counter", "mig-geometry", "mps", "time-slicing")
 _NO_SOURCES = Sources()
+
+
+def ways_for(scenario: Scenario | None = None) -> tuple[str, ...]:
+    """The ways of sharing that can be compared; with fixed slices only where every server states its own.
+
+    >>> ways_for()
+    ('mig-counter', 'mig-geometry', 'mps', 'time-slicing')
+    """
+    free = [way.name for way in WAYS.values() if not way.fixed_layout]
+    if scenario is None or not all(group.mig for group in scenario.cluster.servers):
+        return tuple(free)
+    return (*free, *(way.name for way in WAYS.values() if way.fixed_layout))
 
 
 def compare_sharing(
     scenario: Scenario,
     sources: Sources = _NO_SOURCES,
-    modes: Sequence[str] = MODES,
+    modes: Sequence[str] = (),
     *,
     on_progress: Callable[[str, float, ServerlessProgress], None] | None = None,
     **how: Any,
@@ -28,6 +40,8 @@ def compare_sharing(
 
     Parameters
     ----------
+    modes
+        Names of ways; without any, :func:`ways_for` every cluster.
     on_progress
         Called with the mode, the share of all modes' work that is done, and what one run told.
     how
@@ -35,11 +49,12 @@ def compare_sharing(
     """
     found: dict[str, ServerlessResult] = {}
     base = prepare_serverless(scenario, sources)
-    for done, mode in enumerate(modes):
+    chosen = tuple(modes) or ways_for()
+    for done, mode in enumerate(chosen):
 
         def told(progress: ServerlessProgress, done: int = done, mode: str = mode) -> None:
             if on_progress is not None:
-                on_progress(mode, (done + progress.fraction) / len(modes), progress)
+                on_progress(mode, (done + progress.fraction) / len(chosen), progress)
 
         changed = with_sharing(scenario, mode)
         sharing = base.sharing if changed.serverless is None else changed.serverless.sharing

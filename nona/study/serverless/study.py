@@ -25,7 +25,7 @@ from nona.study.serverless.cells import cell
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
-from nona.study.serverless.sharing import MODES
+from nona.study.serverless.sharing import ways_for
 from nona.study.serverless.tasks import Done, Task, run_tasks
 from nona.study.sweeps.numbers import with_value
 
@@ -172,13 +172,13 @@ def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
     policies = POLICIES[:3]
     tasks = [
         Task(with_sharing(scenario, mode), policy, {}, _full(chosen), chosen.few)
-        for mode in MODES
+        for mode in ways_for()
         for policy in policies
     ]
     done = iter(run_tasks(tasks, workers, tell))
     keys = ("slo_hit_rate", "cost_per_call_usd", "utilization", "stranded_vgpus", "state")
     found = {}
-    for mode in MODES:
+    for mode in ways_for():
         report = serverless_report({p: next(done).summary for p in policies})
         found[mode] = {p: {k: row[k] for k in keys} for p, row in report["policies"].items()}
     return {"scenario": scenario.name, "modes": found}

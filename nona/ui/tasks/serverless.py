@@ -22,7 +22,7 @@ from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, n
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
-from nona.study.serverless.sharing import MODES, compare_sharing
+from nona.study.serverless.sharing import compare_sharing, ways_for
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.serverless_live import PlatformWatch
 
@@ -68,7 +68,6 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """One policy under every way of sharing; the result holds ``reports``, way → report."""
     scenario, sources = _read(spec)
-    modes = [*MODES, *(["mig-fixed"] if all(g.mig for g in scenario.cluster.servers) else [])]
     last = 0.0
 
     def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
@@ -81,7 +80,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     found = compare_sharing(
         scenario,
         sources,
-        modes,
+        ways_for(scenario),
         on_progress=told,
         policies=(str(spec["policy"]),),
         calls=int(spec["calls"]),

@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from nona.look import Look
 from nona.random_streams import RandomStreams
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.aquatope.training import Effort, Observation, Training
@@ -83,4 +84,5 @@ POLICY = Policy(
             "percentile": "Percentile of the latency that shall keep the SLO; if not given, the scenario's.",
         }
     ),
+    look=Look("#e0559a", "longdash", "triangle-up"),
 )

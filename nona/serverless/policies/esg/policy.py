@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
@@ -24,7 +25,7 @@ from nona.serverless.policies.choices import profile_s, profiled
 from nona.serverless.policies.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.policies.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.options import known_options, number, whole
-from nona.serverless.sharing.registry import holdable
+from nona.serverless.sharing.pools import holdable
 
 #: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
 STEP_S, BASE_S = 5e-9, 2e-5
@@ -214,4 +215,5 @@ POLICY = Policy(
             "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
         }
     ),
+    look=Look("#6366f1", "solid", "circle"),
 )

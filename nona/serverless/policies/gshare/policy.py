@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
@@ -135,4 +136,5 @@ POLICY = Policy(
             "search_s": "Seconds charged for a decision.",
         }
     ),
+    look=Look("#0f9b8e", "solid", "square"),
 )

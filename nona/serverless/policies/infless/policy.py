@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.carried import RANKED
@@ -175,4 +176,5 @@ POLICY = Policy(
             "search_s": "Seconds charged for a decision.",
         }
     ),
+    look=Look("#cf7a10", "solid", "diamond"),
 )

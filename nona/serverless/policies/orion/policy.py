@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.look import Look
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
@@ -86,4 +87,5 @@ POLICY = Policy(
             "rounds": "States taken up at most.",
         }
     ),
+    look=Look("#2b8fd6", "solid", "triangle-down"),
 )

@@ -52,11 +52,18 @@ def pick_device(state: AppState) -> str:
     return kept
 
 
+def upload_label() -> str:
+    """What may be uploaded: every format that there is a reader for, with its extensions."""
+    *others, last = (r.title for r in READERS.values())
+    suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
+    formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)
+    return f"Upload a model: {formats} ({suffixes})"
+
+
 def upload_model(state: AppState) -> None:
     """The upload of a model file; what cannot be kept is said in one line."""
-    suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     st.file_uploader(
-        f"Upload a model: ONNX (weights are not needed), node-link JSON, DOT or GraphML ({suffixes})",
+        upload_label(),
         help="It is read on this machine and goes nowhere else. At most 64 MB: export large networks with "
         "their weights in files of their own, and leave those out.",
         key="model-file",

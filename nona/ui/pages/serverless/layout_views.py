@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from nona.gpu_sharing.registry import WAYS
 from nona.report.serverless.figures.layouts import layouts_figure
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.ui.session.state import AppState
@@ -44,8 +45,9 @@ def layouts_tab(state: AppState, data: Report) -> None:
         "Hatched at the left of a batch: its slice is made, its container starts, its input is fetched. "
         + (
             "Crossed: free memory slices that no MIG profile could cover beside those held."
-            if mode == "mig-geometry"
-            else "Slices have legal places, and can be stranded, with sharing by “MIG, slices placed”."
+            if WAYS.find(mode).sets_up
+            else "Slices have legal places, and can be stranded, with sharing by "
+            f"{' or '.join(f'“{w.title}”' for w in WAYS.values() if w.sets_up)}."
         )
     )
 
@@ -59,12 +61,12 @@ def _gpu(
     applications: list[str],
     seconds: float,
 ) -> None:
-    sliced = mode in ("mig-geometry", "mig-fixed")
-    cells = max([node["memory"] if sliced else node["vgpus"], *(r["high"] for r in rows)])
+    way = WAYS.find(mode)
+    cells = max([node["memory"] if way.sliced else node["vgpus"], *(r["high"] for r in rows)])
     until_s = max((r["to_s"] for r in rows), default=0.0)
-    lost = stranded_spans(rows, node["board"], until_s) if mode == "mig-geometry" else []
+    lost = stranded_spans(rows, node["board"], until_s) if way.sets_up else []
     title = layouts_title(rows, lost, cells)
-    unit = "memory slice" if sliced else "vGPU"
+    unit = "memory slice" if way.sliced else "vGPU"
     alt = (
         f"Batches on GPU {gpu} of the node over its first {seconds} seconds under {policy}, by application; "
         f"{unit}s from 0 to {cells - 1}"

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from nona.gpu_sharing.registry import WAYS
 from nona.report.figures.compare import dots_figure
-from nona.report.serverless.ways import WAYS, cost_dots, hit_dots, way_rows, ways_title
-from nona.study.serverless.sharing import MODES
+from nona.report.serverless.ways import cost_dots, hit_dots, way_rows, ways_title
+from nona.study.serverless.sharing import ways_for
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
@@ -65,7 +66,7 @@ def sharing_tab(state: AppState, data: Report | None) -> None:
         if held.fingerprint != mark:
             st.caption("This comparison is of other settings than those above; run it again.")
         _answer(held.data)
-    equivalent(state, "serverless", *(w for m in MODES for w in ("--sharing", m)), key=KIND)
+    equivalent(state, "serverless", *(w for m in ways_for() for w in ("--sharing", m)), key=KIND)
 
 
 def _answer(data: Report) -> None:
@@ -81,4 +82,4 @@ def _answer(data: Report) -> None:
             alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
             chart(figure, "Cost", "way-costs", alt)
     table(pd.DataFrame(way_rows(reports, policy)), "serverless-ways", "Every way of sharing with its figures")
-    st.caption(" ".join(f"{name}: {about}." for way, name, about in WAYS if way in reports))
+    st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in reports))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.gpu_sharing.registry import WAYS
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.ui.pages.serverless.form.platform import platform_controls
 from nona.ui.pages.serverless.form.policy_options import policy_options
@@ -12,18 +13,6 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity
 
 PART = "serverless"
-MODES = {
-    "MIG, vGPUs counted": "mig-counter",
-    "MIG, slices placed": "mig-geometry",
-    "MIG, fixed slices": "mig-fixed",
-    "MPS": "mps",
-    "time slicing": "time-slicing",
-}
-MODE_HELP = (
-    "How functions share a GPU. Counted: any free vGPUs will do, as ESG sees them. Placed: a batch needs a "
-    "MIG slice of 1, 2, 3, 4 or 7 at a legal place, made in some time. Fixed: only the slices of the Cluster "
-    "page. MPS: shares of the threads, which slow each other down. Time slicing: turns on the whole GPU."
-)
 
 
 def controls(state: AppState) -> None:
@@ -37,7 +26,7 @@ def controls(state: AppState) -> None:
         _policies(state)
         with st.grid(3, min_column_width=200):
             with st.container():
-                choice(state, "GPU sharing", (PART, "sharing", "mode"), MODES, MODE_HELP)
+                choice(state, "GPU sharing", (PART, "sharing", "mode"), sharing_choices(), _sharing_help())
             _mode_fields(state)
         _size(state)
         with st.container(horizontal=True):
@@ -46,26 +35,37 @@ def controls(state: AppState) -> None:
         platform_controls(state)
 
 
+def sharing_choices() -> dict[str, str]:
+    """The ways of sharing a GPU: what people read → name."""
+    return {way.title: way.name for way in WAYS.values()}
+
+
+def _sharing_help() -> str:
+    return " ".join(["How functions share a GPU.", *(f"{w.title}: {w.about}." for w in WAYS.values())])
+
+
 def _mode_fields(state: AppState) -> None:
     """What the chosen way of sharing needs to know."""
     spec = state.scenario.serverless
-    mode = spec.sharing.mode if spec else ""
-    path = (PART, "sharing")
-    if mode == "mig-geometry":
+    if spec is None:
+        return
+    way, path = WAYS.find(spec.sharing.mode), (PART, "sharing")
+    if "reconfiguration" in way.asks:
         with st.container():
             hint = "Seconds to make a slice of another size, while its place is idle. Assumed."
             quantity(state, "Time to make a slice", (*path, "reconfiguration"), hint)
-    elif mode == "mps":
+    if "oversubscription" in way.asks:
         with st.container():
             hint = "How many times the GPU's threads may be handed out: 1 is none too many."
             number(state, "Oversubscription", (*path, "oversubscription"), 1.0, 48.0, 0.1, hint)
+    if "interference" in way.asks:
         with st.container():
             hint = (
                 "Factor on the clients' demand when they slow each other down; 1: as for equal networks on "
                 "an A100. Between different networks assumed."
             )
             number(state, "Interference", (*path, "interference"), 1.0, 100.0, 0.05, hint)
-    elif mode == "mig-fixed":
+    if way.fixed_layout:
         with st.container():
             st.caption("The slices are those of the servers on the Cluster page.")
             st.page_link("pages/4_cluster.py", label="Change the slices", icon=":material/dns:")

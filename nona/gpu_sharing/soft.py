@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nona.gpu_sharing.ledger import Ledger
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.way import Settings, Way
 from nona.hardware.geometry import board
-from nona.scenario.serverless import SharingSpec
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker
-from nona.serverless.sharing.ledger import Ledger
-from nona.serverless.sharing.pool import Lease
+from nona.look import Look
 
 
 class SoftPool(Ledger):
@@ -21,10 +21,10 @@ class SoftPool(Ledger):
 
     couples = True
 
-    def __init__(self, invoker: Invoker, sharing: SharingSpec) -> None:
+    def __init__(self, invoker: Invoker, settings: Settings) -> None:
         self._whole = invoker.vgpus
-        self._most = int(sharing.oversubscription * invoker.vgpus + 1e-9)
-        self._clients = sharing.clients
+        self._most = int(settings.oversubscription * invoker.vgpus + 1e-9)
+        self._clients = settings.clients
         self._used = [0] * invoker.gpus
         self._batches = [0] * invoker.gpus
         self._factor = _whole_gpu_factor(invoker)
@@ -91,15 +91,16 @@ class MpsPool(SoftPool):
 
     Examples
     --------
+    >>> from nona.scenario.serverless import SharingSpec
     >>> pool = MpsPool(Invoker(), SharingSpec(mode="mps", oversubscription=2.0))
     >>> both = tuple(pool.take(Configuration(1, 1, 7), 0.0) for _ in range(2))
     >>> pool.speed(both[0], both), pool.speed(both[0], both[:1]), pool.free_vgpus
     (0.5, 1.0, 0)
     """
 
-    def __init__(self, invoker: Invoker, sharing: SharingSpec) -> None:
-        super().__init__(invoker, sharing)
-        self._interference = sharing.interference
+    def __init__(self, invoker: Invoker, settings: Settings) -> None:
+        super().__init__(invoker, settings)
+        self._interference = settings.interference
 
     def crowded(self, configuration: Configuration) -> float:
         """max(1, interference · Σu) with all that may be held; 1 where nothing fits beside it."""
@@ -126,6 +127,7 @@ class TimeSlicingPool(SoftPool):
 
     Examples
     --------
+    >>> from nona.scenario.serverless import SharingSpec
     >>> pool = TimeSlicingPool(Invoker(), SharingSpec(mode="time-slicing"))
     >>> a, b = (pool.take(Configuration(1, 1, g), 0.0) for g in (1, 3))
     >>> pool.speed(a, (a, b)), pool.speed(b, (a, b)), pool.timed_as(Configuration(2, 1, 1)).vgpus
@@ -149,3 +151,22 @@ def _whole_gpu_factor(invoker: Invoker) -> float:
     if not invoker.board or invoker.sms <= 0:
         return 1.0
     return min(1.0, max(p.sms for p in board(invoker.board).profiles) / invoker.sms)
+
+
+MPS = Way(
+    name="mps",
+    title="MPS",
+    about="shares of the threads, which slow each other down",
+    make=MpsPool,
+    look=Look("#cf7a10", "solid", "diamond"),
+    asks=("oversubscription", "interference"),
+    oversubscribes=True,
+)
+TIME_SLICING = Way(
+    name="time-slicing",
+    title="time slicing",
+    about="turns on the whole GPU",
+    make=TimeSlicingPool,
+    look=Look("#e0559a", "longdash", "triangle-up"),
+    oversubscribes=True,
+)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from nona.errors import SimulationError
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker
-from nona.serverless.sharing.pool import Lease
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.resources import Configuration, Invoker
 
 
 class Ledger:

@@ -1,17 +1,18 @@
 """MIG slices: created at legal places as batches ask for them, or fixed beforehand.
 
-Rules and choice of places: :mod:`nona.serverless.sharing.board_states`.
+Rules and choice of places: :mod:`nona.gpu_sharing.board_states`.
 """
 
 from __future__ import annotations
 
 from nona.errors import SimulationError
+from nona.gpu_sharing.board_states import BoardState, BoardStates, board_states, idle_instances
+from nona.gpu_sharing.ledger import Ledger
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.way import Way
 from nona.hardware.mig import MigLayout
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker
-from nona.serverless.sharing.board_states import BoardState, BoardStates, board_states, idle_instances
-from nona.serverless.sharing.ledger import Ledger
-from nona.serverless.sharing.pool import Lease
+from nona.look import Look
 
 
 class SlicePool(Ledger):
@@ -114,3 +115,24 @@ class SlicePool(Ledger):
     def _move(self, gpu: int, state: BoardState) -> None:
         self._out_of_reach += state.stranded - self._now[gpu].stranded
         self._now[gpu] = state
+
+
+GEOMETRY = Way(
+    name="mig-geometry",
+    title="MIG, placed",
+    about="slices at legal places, made when asked for",
+    make=lambda invoker, settings: SlicePool(invoker, settings.reconfiguration),
+    look=Look("#0f9b8e", "solid", "square"),
+    asks=("reconfiguration",),
+    sliced=True,
+    sets_up=True,
+)
+FIXED = Way(
+    name="mig-fixed",
+    title="MIG, fixed",
+    about="only the slices of the Cluster page",
+    make=lambda invoker, settings: SlicePool(invoker, fixed=True),
+    look=Look("#2b8fd6", "dash", "square-open"),
+    sliced=True,
+    fixed_layout=True,
+)

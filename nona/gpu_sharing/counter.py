@@ -5,10 +5,11 @@ Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024 ("up to 7 vGPUs").
 
 from __future__ import annotations
 
-from nona.serverless.model.configuration import Configuration
-from nona.serverless.model.system import Invoker
-from nona.serverless.sharing.ledger import Ledger
-from nona.serverless.sharing.pool import Lease
+from nona.gpu_sharing.ledger import Ledger
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.way import Way
+from nona.look import Look
 
 
 class CounterPool(Ledger):
@@ -74,3 +75,12 @@ def lowest_bits(mask: int, count: int) -> int:
         bits |= low
         mask ^= low
     return bits
+
+
+WAY = Way(
+    name="mig-counter",
+    title="MIG, counted",
+    about="any free vGPUs will do",
+    make=lambda invoker, settings: CounterPool(invoker),
+    look=Look("#6366f1", "solid", "circle"),
+)

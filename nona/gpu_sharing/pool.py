@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from nona.serverless.model.configuration import Configuration
+from nona.gpu_sharing.resources import Configuration
 
 
 @dataclass(frozen=True, slots=True)

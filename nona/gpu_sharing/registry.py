@@ -1,0 +1,31 @@
+"""The ways of sharing a GPU by name."""
+
+from __future__ import annotations
+
+from nona.errors import SimulationError
+from nona.gpu_sharing import counter, slices, soft
+from nona.gpu_sharing.pool import Pool
+from nona.gpu_sharing.resources import Invoker
+from nona.gpu_sharing.way import Settings, Way
+from nona.registry import Registry
+
+WAYS: Registry[Way] = Registry(
+    "Way of sharing",
+    (counter.WAY, slices.GEOMETRY, slices.FIXED, soft.MPS, soft.TIME_SLICING),
+    SimulationError,
+)
+
+
+def make_pool(invoker: Invoker, settings: Settings) -> Pool:
+    """An empty pool of one invoker.
+
+    Raises
+    ------
+    SimulationError
+        When its GPUs cannot be shared that way.
+
+    >>> from nona.scenario.serverless import SharingSpec
+    >>> make_pool(Invoker(), SharingSpec(mode="mps")).couples
+    True
+    """
+    return WAYS.find(settings.mode).make(invoker, settings)

@@ -1,0 +1,92 @@
+"""A registry: things of one kind by name, in the order in which they were added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Protocol, TypeVar
+
+from nona.errors import NonaError
+
+
+class Named(Protocol):
+    """Anything that goes by a name."""
+
+    @property
+    def name(self) -> str:
+        """What people type."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Mapping[str, T]):
+    """Name → thing. What ships is there from the start; more may be added, for this process.
+
+    Parameters
+    ----------
+    kind
+        What the things are, in one or two words that begin an error: ``Scheduler``.
+    items
+        What ships.
+    error
+        The error that is raised for an unknown name or one that is taken.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> tools = Registry("Tool", [SimpleNamespace(name="saw")])
+    >>> with tools.registered(SimpleNamespace(name="drill")):
+    ...     list(tools)
+    ['saw', 'drill']
+    >>> tools.find("drill")
+    Traceback (most recent call last):
+    nona.errors.NonaError: Tool 'drill' is not known; choose from saw.
+    """
+
+    def __init__(
+        self, kind: str, items: Iterable[T] = (), error: Callable[[str], NonaError] = NonaError
+    ) -> None:
+        self._kind, self._error = kind, error
+        self._items: dict[str, T] = {}
+        for item in items:
+            self.register(item)
+
+    def __getitem__(self, name: str) -> T:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def find(self, name: str) -> T:
+        """The thing called ``name``; for an unknown name an error that lists the known ones."""
+        if name not in self._items:
+            raise self._error(f"{self._kind} {name!r} is not known; choose from {', '.join(self._items)}.")
+        return self._items[name]
+
+    def register(self, item: T) -> T:
+        """Add a thing, for this process, under its own name; return it. A name that is taken is an error."""
+        if item.name in self._items:
+            raise self._error(
+                f"{self._kind} {item.name!r}: the name is taken; "
+                f"give the new {self._kind.lower()} another one."
+            )
+        self._items[item.name] = item
+        return item
+
+    def unregister(self, name: str) -> None:
+        """Take a thing out again; for an unknown name an error."""
+        self.find(name)
+        del self._items[name]
+
+    @contextmanager
+    def registered(self, *items: T) -> Iterator[None]:
+        """The things are registered within the ``with`` block only."""
+        with ExitStack() as added:
+            for item in items:
+                self.register(item)
+                added.callback(self.unregister, item.name)
+            yield

@@ -1,0 +1,345 @@
+"""A new thing is one object and its registration: a scenario, the command line and the app know it then.
+
+Each kind of thing gets one that is made here, in this file alone, and that is gone after its test.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from nona.cli.main import main
+from nona.contraction.merging import Merging
+from nona.contraction.rule import Rule
+from nona.contraction.rules import RULES, contract, rule_choices
+from nona.errors import NonaError, ScenarioError
+from nona.gpu_sharing.ledger import Ledger
+from nona.gpu_sharing.pool import Lease
+from nona.gpu_sharing.registry import WAYS
+from nona.gpu_sharing.resources import Configuration, Invoker
+from nona.gpu_sharing.way import Settings, Way
+from nona.graph.readers import reader_for
+from nona.graph.registry import READERS, Reader
+from nona.hardware.catalogue import devices
+from nona.look import Look
+from nona.placement.solver.registry import SOLVERS, Solver
+from nona.placement.solver.slsqp import solve_slsqp
+from nona.registry import Registry
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.serverless.ways import way_title
+from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.registry import SCHEDULERS
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.registry import POLICIES
+from nona.sources.samples import scenario_path
+from nona.study.serverless.sharing import ways_for
+from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.kinds import KINDS, Kind
+from nona.ui.loaded.loading import device_names
+from nona.ui.pages.models.picker import upload_label
+from nona.ui.pages.serverless.form.controls import sharing_choices
+from nona.ui.tasks.run import run_task
+
+ALL: tuple[Registry[Any], ...] = (RULES, SOLVERS, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
+PINK = Look("#d0388a", "dash", "star-square")
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    """Whatever a test registers is gone after it."""
+    before = [list(registry.items()) for registry in ALL]
+    yield
+    assert [list(registry.items()) for registry in ALL] == before
+
+
+# A contraction rule: no edge is contracted.
+def merge_nothing(merging: Merging) -> None:
+    """Every operator stays a task."""
+
+
+APART = Rule("apart", "a → b is never contracted.", "This test", merge_nothing)
+
+
+# A scheduler: everything on the first executor.
+class NoTables(NamedTuple):
+    """Nothing to look up; a table that is not empty, so that it has a type."""
+
+    none: np.ndarray
+
+
+def decide_first(now: float, query: int, view: Any, tables: Any, u: Any, out: Any) -> None:
+    """Executor 0 for every task."""
+    for i in range(len(out)):
+        out[i] = 0
+
+
+FIRST = Scheduler(
+    name="first",
+    kind="bind",
+    network_view=NetworkView.N0,
+    summary="Runs every task on the first executor.",
+    source="This test",
+    adaptation="",
+    decide=decide_first,
+    prepare=lambda system, placement, options: Prepared(NoTables(np.zeros(1)), 0),
+    look=PINK,
+)
+
+
+# A policy: always the smallest configuration.
+class SmallestPlanner:
+    """One job at a time, on as little as there is."""
+
+    place: Place | None = None
+
+    def plan(self, ask: Ask) -> Plan:
+        return Plan((0,))
+
+
+def prepare_smallest(system: ServerlessSystem, options: Mapping[str, Any]) -> SmallestPlanner:
+    return SmallestPlanner()
+
+
+SMALLEST = Policy(
+    "smallest", "Smallest", "One job, as small as can be.", "This test", "", prepare_smallest, {}, {}, PINK
+)
+
+
+# A way of sharing: one batch on a GPU at a time.
+class OneAtATime(Ledger):
+    """A GPU that nobody holds takes a batch of any size."""
+
+    def __init__(self, invoker: Invoker, settings: Settings) -> None:
+        super().__init__(invoker, invoker.gpus * invoker.vgpus)
+        self._whole = invoker.vgpus
+        self._free = [True] * invoker.gpus
+        self._used: dict[int, int] = {}
+
+    @property
+    def stranded(self) -> int:
+        """Free vGPUs beside a batch; all of them where no vCPU is free."""
+        if not self.free_vcpus:
+            return self.free_vgpus
+        return sum(self._whole - used for used in self._used.values())
+
+    def _gpu_for(self, vgpus: int) -> int:
+        return self._free.index(True) if True in self._free and vgpus <= self._whole else -1
+
+    def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
+        self._free[gpu] = False
+        self._used[gpu] = configuration.vgpus
+        return self._book(gpu, configuration.vcpus, configuration.vgpus)
+
+    def _why_no_gpu(self, vgpus: int) -> str:
+        return "every GPU has a batch"
+
+    def release(self, lease: Lease, now_s: float) -> None:
+        self._strike(lease)
+        self._free[lease.gpu] = True
+        del self._used[lease.gpu]
+
+
+ALONE = Way("alone", "one at a time", "a batch has the GPU to itself", OneAtATime, PINK)
+
+
+# A reader: a line "source,target,bytes" for every edge; every operator takes a millisecond.
+def read_document(data: bytes, filename: str, symbols: Mapping[str, int]) -> dict[str, Any]:
+    rows = list(csv.reader(io.StringIO(data.decode())))
+    names = dict.fromkeys(name for row in rows for name in row[:2])
+    return {
+        "nodes": [{"id": name, "compute_ms": 1.0} for name in names],
+        "edges": [{"source": a, "target": b, "bytes": float(size)} for a, b, size in rows],
+    }
+
+
+EDGES = Reader("edges", (".edges",), False, __name__, "edge list")
+
+SCENARIO = """
+version: 1
+cluster:
+  servers: [{count: 2, gpu: dream}]
+  devices: {dream: {base: a100-40gb, memory: 96 GB}}
+workload: [{model: MODEL, rate: 50/s}]
+contraction: apart
+schedulers: [first, local]
+simulation: {jobs: 40, replications: 1, warmup: 0}
+"""
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    status = main([*arguments, "--json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    return json.loads(captured.out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main([*arguments, "--json"]) != 0
+    return capsys.readouterr().err.strip().splitlines()[-1]  # the app's own logging may come before it
+
+
+def test_a_scenario_of_new_things_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reader, a rule, a device and a scheduler, all in one file."""
+    (tmp_path / "net.edges").write_text("a,b,8\nb,c,8\n")
+    file = tmp_path / "new.yaml"
+    file.write_text(SCENARIO.replace("MODEL", "net.edges"))
+    words = ("simulate", str(file), "--engine", "simpy")
+    with RULES.registered(APART), SCHEDULERS.registered(FIRST), READERS.registered(EDGES):
+        assert parse_scenario(dump_scenario(load_scenario(file))) == load_scenario(file)
+        found = run(capsys, *words)
+        assert list(found["schedulers"]) == ["first", "local"]
+        assert found["schedulers"]["first"]["jct_s"]["mean"] >= 3e-3
+        contracted = run(capsys, "contract", str(tmp_path / "net.edges"), "--rule", "apart")
+        assert contracted["tasks"] == contracted["operators"] == 3
+    assert "'apart' must be 'direct', 'poset', 'size-aware' or 'cost-aware'" in refused(capsys, *words)
+
+
+def test_a_rule_is_a_choice_of_schema_and_page() -> None:
+    text = SCENARIO.replace("MODEL", "resnet18")
+    with RULES.registered(APART):
+        assert parse_scenario(text).contraction == "apart"
+        assert rule_choices() == (*list(RULES)[:-1], "apart", "cost-aware")
+    with pytest.raises(ScenarioError, match=r"^contraction: 'apart' must be .*; choose one of these\.$"):
+        parse_scenario(text)
+    with pytest.raises(NonaError, match="apart"):
+        contract(None, "apart")  # type: ignore[arg-type]
+
+
+def test_a_device_of_the_scenarios_own_is_a_choice() -> None:
+    with RULES.registered(APART):
+        scenario = parse_scenario(SCENARIO.replace("MODEL", "resnet18"))
+    assert device_names(scenario) == (*devices(), "dream")
+    assert "dream" not in devices()
+
+
+def pick_schedulers_page() -> None:
+    from nona.ui.pages.simulation.controls import pick_schedulers
+    from nona.ui.session.state import AppState
+
+    pick_schedulers(AppState())
+
+
+def options(page: Any) -> list[str]:
+    at = AppTest.from_function(page, default_timeout=60).run()
+    assert not at.exception
+    return [o for w in (*at.multiselect, *at.selectbox) for o in w.options]
+
+
+def test_a_scheduler_is_a_choice_and_has_its_look(capsys: pytest.CaptureFixture[str]) -> None:
+    spare = scheduler_style("first")
+    with SCHEDULERS.registered(FIRST):
+        assert "first" in options(pick_schedulers_page)
+        assert "first" in [row["name"] for row in run(capsys, "schedulers")["schedulers"]]
+        assert scheduler_style("first") == PINK != spare
+    assert scheduler_style("first") == spare
+    assert "first" not in options(pick_schedulers_page)
+
+
+def test_a_solver_places(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("place", "slides_example", "--objective", "formula", "--solver")
+    with SOLVERS.registered(
+        Solver("few-starts", "SLSQP from one start.", lambda m: solve_slsqp(m, starts=1))
+    ):
+        found = run(capsys, *words, "few-starts")
+        assert found["solver"] == "few-starts"
+        assert found["objective_s"] == pytest.approx(14e-3, rel=1e-3)
+    assert refused(capsys, *words, "few-starts").endswith(f"choose from {', '.join(SOLVERS)}.")
+
+
+def serverless_page() -> None:
+    from nona.scenario.file import load_scenario
+    from nona.sources.samples import scenario_path
+    from nona.ui.pages.serverless.form.controls import controls
+    from nona.ui.session.state import AppState
+
+    state = AppState(load_scenario(scenario_path("strict_light")))
+    controls(state)
+
+
+def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("serverless", "strict_light", "--policy", "smallest", "--calls", "60", "--replications", "1")
+    ways = ("--sharing", "alone", "--sharing", "mig-counter")
+    with POLICIES.registered(SMALLEST), WAYS.registered(ALONE):
+        found = run(capsys, *words, *ways)["sharing"]
+        assert list(found) == ["alone", "mig-counter"]
+        for report in found.values():
+            assert all(report["checks"].values()), report["failed_checks"]
+            assert report["policies"]["smallest"]["mean_batch"] == 1.0
+        shown = options(serverless_page)
+        assert "smallest" in shown
+        assert ALONE.title in shown
+        assert sharing_choices()[ALONE.title] == "alone"
+        assert ways_for()[-1] == "alone"
+        assert way_title("alone") == ALONE.title
+        assert scheduler_style("smallest") == scheduler_style(ALONE.title) == PINK
+    line = refused(capsys, "serverless", "strict_light", "--sharing", "alone")
+    assert f"serverless.sharing.mode: 'alone' must be '{next(iter(WAYS))}'" in line
+    assert "alone" not in sharing_choices().values()
+    assert "smallest" in refused(capsys, *words)
+
+
+def test_a_way_of_sharing_is_a_choice_of_the_schema() -> None:
+    text = dump_scenario(load_scenario(scenario_path("strict_light"))).replace(
+        "serverless:\n", "serverless:\n  sharing: {mode: alone}\n"
+    )
+    with WAYS.registered(ALONE):
+        scenario = parse_scenario(text)
+        assert scenario.serverless is not None
+        assert scenario.serverless.sharing.mode == "alone"
+        assert parse_scenario(dump_scenario(scenario)) == scenario
+    with pytest.raises(
+        ScenarioError, match=r"sharing.mode: 'alone' must be 'mig-counter', .* or 'time-slicing'"
+    ):
+        parse_scenario(text)
+
+
+def test_a_reader_is_found_by_its_suffix_and_told_on_the_page() -> None:
+    with READERS.registered(EDGES):
+        assert reader_for("net.EDGES") is EDGES
+        assert "edge list (" in upload_label()
+        assert ".edges)" in upload_label()
+    assert "edge list" not in upload_label()
+    with pytest.raises(NonaError, match=r"\.edges"):
+        reader_for("net.edges")
+
+
+def echo(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """The task of a page: what it was told."""
+    return {"said": spec["say"]}
+
+
+def test_a_task_of_a_page_is_run() -> None:
+    desk = Desk(lambda message: None)
+    with KINDS.registered(Kind("echo", f"{__name__}:echo", alone=True)):
+        assert run_task({"kind": "echo", "say": "hello"}, desk) == {"said": "hello"}
+    with pytest.raises(NonaError, match=f"'echo' is not known; choose from {', '.join(KINDS)}"):
+        run_task({"kind": "echo", "say": "hello"}, desk)
+
+
+@pytest.mark.parametrize("registry", ALL, ids=lambda r: type(next(iter(r.values()))).__name__)
+def test_a_name_is_taken_once_and_an_unknown_one_is_told(registry: Registry[Any]) -> None:
+    shipped = next(iter(registry.values()))
+    with pytest.raises(NonaError, match="the name is taken"):
+        registry.register(shipped)
+    with pytest.raises(NonaError, match=f"'nobody' is not known; choose from {', '.join(registry)}"):
+        registry.find("nobody")
+    with pytest.raises(NonaError, match="not known"):
+        registry.unregister("nobody")
+
+
+def test_what_was_registered_goes_when_the_block_breaks() -> None:
+    with pytest.raises(NonaError, match="taken"), RULES.registered(APART, APART):
+        pytest.fail("the second one must be refused")
+    with pytest.raises(ZeroDivisionError), RULES.registered(APART):
+        raise ZeroDivisionError
+    assert "apart" not in RULES
