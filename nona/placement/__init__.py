@@ -1,7 +1,7 @@
 """Placement: probabilities of configurations that minimise the mean JCT, with a certificate.
 
-Data flows one way: a room (a package, or a module beside this one) imports itself and rooms listed before it
-(``tests/test_layers.py``). ``solve`` tells the story.
+Data flows one way, in the order of this list; no rooms import each other (``tests/test_layers.py``).
+Start with ``solve``.
 
 * ``result/``: what comes out: configurations with probabilities, a prediction, bounds.
 * ``capacity/``: what fits and what is stable, whatever the placement: loads and memory by executor class.
@@ -20,6 +20,6 @@ Data flows one way: a room (a package, or a module beside this one) imports itse
 * ``shares/``: the best shares of the executor classes.
 * ``certificate/``: bounds on every placement.
 * ``sampled/``: the search by sampled completion times: the program's default.
-* ``notes``, ``solve``, ``compile_searches``: the sentences beside a solution, the front door of the formula's
-  solver, and compilation ahead of use.
+* ``notes``, ``solve``, ``compile_searches``: sentences about a solution, the entry point of the formula's
+  solver, and compilation before use.
 """

@@ -1,13 +1,10 @@
 """Serverless workflows on shareable GPUs: functions that are batched, sized and dispatched to keep an SLO.
 
-Where a thing lives:
-
-* what is described: ``configuration``, ``function`` (times by law or table), ``catalogue`` (the shipped
-  ones), ``application``, ``system`` (all of it in arrays);
-* how a GPU is shared: :mod:`nona.gpu_sharing`; ``sharing/`` is what that means for a system's times;
-* how a batch is configured: ``policy`` (what a policy is), ``policies/`` (by name), ``esg/`` (search, SLO
-  distribution), ``oracle`` (the least that any policy can pay);
-* where it goes: ``dispatch/`` (OpenWhisk's home invoker, the lists of fallbacks, containers);
-* what happens: ``arrivals`` (the same for every policy) and ``engine/``, which leaves ``records``;
-  ``replications`` runs many; ``metrics``, ``overload`` and ``checks`` read what they leave.
+* ``model/``: configurations, functions (times by law or by table), applications, calls, the system in arrays.
+* ``sharing/``: what a way of sharing a GPU (:mod:`nona.gpu_sharing`) means for the system's times.
+* ``policies/``: how a batch is configured; ``base`` says what a policy is, ``esg/`` is ESG's search.
+* ``dispatch/``: where a batch runs: OpenWhisk's home invoker, the fallbacks, containers.
+* ``engine/``: the simulator. ``records/``: what a run leaves behind, its checks and its metrics.
+* ``oracle``: a bound on the cost of every policy. ``replications``: many runs. ``provenance``: the source of
+  every default.
 """

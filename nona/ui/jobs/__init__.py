@@ -1,1 +1,1 @@
-"""Long work in worker processes: the registry, the pool, the worker's own side, the panel on a page."""
+"""Long work in worker processes: kinds of jobs, the registry, the pool, and what a task is given."""
