@@ -1,8 +1,8 @@
 """Simulation: workload, engines, records, statistics, and the queueing theory they must obey.
 
 * ``workload/``: arrivals, traces, service times, the jobs of a replication, the plan of a query class.
-* ``reference/``: the readable engine on SimPy. ``compiled/``: the fast one; ``compiled/events/`` has a file for
-  each file of ``reference/``.
+* ``reference/``: the readable engine on SimPy. ``compiled/``: the fast one; ``compiled/events/`` has a file
+  for each of ``reference/``.
 * ``records/``: what a run leaves behind, and its checks. ``statistics/``: intervals, percentiles, paired
   differences, warm-up, overload.
 * ``experiments/``: replications of several schedulers, on processes or a Dask cluster.

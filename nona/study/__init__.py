@@ -6,7 +6,7 @@ placement, :func:`simulate` runs its schedulers.
 * ``preparation``, ``cache``, ``network``, ``coarsening``: from a scenario to a system.
 * ``placing/``: the placement, judged by sampled jobs and short simulations. ``response``: its distribution.
 * ``simulating/``: all schedulers, replicated. ``outcome``, ``exports``: results as data and as files.
-* ``sweeps/``, ``capacity``, ``congestion``: one number varied; the fewest servers; the link's load by formula.
+* ``sweeps/``, ``capacity``, ``congestion``: one number varied; fewest servers; link load by formula.
 * ``paper/``, ``decisions/``, ``prediction_map/``, ``serverless/``: studies whose results ship; ``networks/``:
   networks made by rule for them. ``network_story``, ``self_checks``: the Overview's example; quick checks.
 """
