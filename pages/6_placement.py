@@ -20,8 +20,8 @@ st.caption(
     "whole mix is least, waits at the link and at the servers included."
 )
 objective_choice(state)
-job_panel(state, "place", "Solve the placement", "search", live=live_search)
-data = result_of(state, "place", "placement")
+job_panel(state, "place", "Solve the placement", live=live_search)
+data = result_of(state, "place")
 if data is None:
     job = current_job(state, "place")
     if job is None or not job.running:

@@ -19,24 +19,9 @@ from typing import Any
 
 from nona.errors import JobError
 from nona.ui.jobs.job import Job
+from nona.ui.jobs.kinds import kind_named
 from nona.ui.jobs.pool import WorkerPool
 
-KINDS = (
-    "place",
-    "capacity",
-    "congestion",
-    "simulate",
-    "sweep",
-    "answer",
-    "count",
-    "validate",
-    "check",
-    "story",
-    "serverless",
-    "serverless-sharing",
-    "serverless-nodes",
-    "serverless-schedulers",
-)
 GRACE_S = 2.0
 
 
@@ -78,8 +63,7 @@ class JobRegistry:
         JobError
             For an unknown kind, or when ``limit`` jobs run already.
         """
-        if kind not in KINDS:
-            raise JobError(f"Job {kind!r}: it must be one of {', '.join(KINDS)}; choose one of these.")
+        kind_named(kind)
         self.sweep()
         with self._lock:
             if not self.free:

@@ -14,6 +14,7 @@ from typing import Any
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.schema import Scenario
+from nona.ui.jobs.kinds import kind_named
 from nona.ui.session.history import History, Moment
 from nona.ui.session.live import Live
 from nona.ui.session.runs import Runs
@@ -28,20 +29,6 @@ START: Mapping[str, Any] = {
     "cluster": {"servers": [{"count": 8, "gpu": "a100-40gb"}]},
     "workload": [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}],
     "simulation": {"jobs": 4000, "replications": 3},
-}
-# What a result depends on: the name or the seed of a scenario changes no placement, for example.
-PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
-SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
-SERVERLESS_PARTS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
-PARTS = {
-    "place": PLACEMENT_PARTS,
-    "congestion": PLACEMENT_PARTS,
-    "capacity": SIMULATION_PARTS,
-    "simulate": SIMULATION_PARTS,
-    "serverless": SERVERLESS_PARTS,
-    "serverless-sharing": SERVERLESS_PARTS,
-    "serverless-nodes": SERVERLESS_PARTS,
-    "serverless-schedulers": (*SERVERLESS_PARTS, "schedulers"),
 }
 
 
@@ -191,8 +178,9 @@ class AppState:
         return dump_scenario(self.scenario)
 
     def fingerprint(self, kind: str) -> str:
-        """Hash of the parts of the scenario that a result of ``kind`` depends on."""
-        return scenario_hash(self.scenario, *PARTS[kind])
+        """Hash of the parts of the scenario that a result of ``kind`` depends on; empty if on none."""
+        parts = kind_named(kind).parts
+        return scenario_hash(self.scenario, *parts) if parts else ""
 
     # -- results --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.kept import remember, restore
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import session_state
@@ -13,21 +14,6 @@ from nona.ui.shell.job_panel import collect, current_job
 from nona.ui.shell.scenario_bar import scenario_bar
 from nona.ui.shell.share_views import link_notice, take_link
 from nona.ui.widgets.fields import plain
-
-NOUNS = {
-    "place": "placement",
-    "congestion": "prediction",
-    "simulate": "simulation",
-    "sweep": "sweep",
-    "validate": "validation",
-    "count": "count of configurations",
-    "story": "example",
-    "serverless": "serverless run",
-    "serverless-sharing": "comparison of sharing",
-    "serverless-nodes": "search for nodes",
-    "serverless-schedulers": "run of schedulers",
-}
-
 
 # Streamlit only moves a collapsed side bar out of sight: its links would still take the focus.
 _CLOSED = "[data-testid=stSidebar][data-collapsed=true]"
@@ -70,7 +56,7 @@ def side_bar(state: AppState) -> None:
     st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)
-        running = [kind for kind in NOUNS if _running(state, kind)]
+        running = [kind for kind in KINDS if _running(state, kind)]
         st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
     link_notice(state)
 
@@ -82,14 +68,14 @@ def _running(state: AppState, kind: str) -> bool:
 
 def _jobs(state: AppState, before: list[str]) -> None:
     """What runs, each with its end: a job goes on while its reader looks at another page."""
-    for kind, noun in NOUNS.items():
+    for kind, task in KINDS.items():
         job = current_job(state, kind)
         if job is None or not job.running:
             continue
         job.touch()
         with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
-            st.progress(job.fraction, text=f"{noun.capitalize()} running")
+            st.progress(job.fraction, text=f"{task.noun.capitalize()} running")
             st.caption(plain(job.text))
-            st.button(f"Cancel the {noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
+            st.button(f"Cancel the {task.noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
     if before and not any(_running(state, kind) for kind in before):
         st.rerun()  # its result is taken in, and the polling ends

@@ -22,11 +22,11 @@ QUICK_CALLS, QUICK_RUNS = 1000, 3
 
 def run_area(state: AppState) -> Mapping[str, Any] | None:
     """Buttons, the platform live, then the finding; the result to show below, if there is one."""
-    running = job_buttons(state, KIND, "Run the policies", "run")
+    running = job_buttons(state, KIND, "Run the policies")
     if not running:
         _size(state)
     with st.container():
-        data = None if running else result_of(state, KIND, "run")
+        data = None if running else result_of(state, KIND)
     with st.container(key="serverless-area"):
         st.fragment(_area, run_every=POLL_S if running else None)(state, running)
     held = state.results.get(KIND)

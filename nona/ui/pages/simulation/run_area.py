@@ -24,9 +24,9 @@ def run_area(state: AppState) -> Mapping[str, Any] | None:
 
     While a simulation runs the charts show it; afterwards, in the same place, what came out.
     """
-    running = job_buttons(state, KIND, "Run the simulation", "simulation")
+    running = job_buttons(state, KIND, "Run the simulation")
     with st.container():
-        data = None if running else result_of(state, KIND, "simulation")
+        data = None if running else result_of(state, KIND)
     st.fragment(_area, run_every=POLL_S if running else None)(state, running)
     held = state.results.get(KIND)
     return data if held is None else held.data

@@ -15,7 +15,8 @@ from nona.scenario.schema import Scenario
 from nona.study import Number, number_named, numbers_of
 from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
 from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
-from nona.ui.session.state import SIMULATION_PARTS, AppState
+from nona.ui.jobs.kinds import SIMULATION_PARTS
+from nona.ui.session.state import AppState
 from nona.ui.tasks.sweep import from_plain, to_plain
 from nona.units import quantity_text
 

@@ -49,7 +49,6 @@ def sweep_panel(state: AppState) -> None:
             state,
             KIND,
             "Run sweep",
-            "sweep",
             live_sweep,
             {"sweep": to_plain(settings)},
             fingerprint,

@@ -51,11 +51,9 @@ def theory_section(state: AppState) -> None:
         state,
         KIND,
         "Simulate the known systems",
-        "validation",
         live=_live,
         options={"effort": effort},
         fingerprint=f"known systems, {effort}",
-        needs_scenario=False,
     )
     result, job = state.results.get(KIND), current_job(state, KIND)
     if result is not None:
