@@ -26,7 +26,7 @@ def new_state() -> AppState:
             state.scenario = with_files(load_scenario(Path(path)), Path(path).parent, state.uploads)
             state.model = state.scenario.workload[0].model
         except NonaError as error:
-            state.choices[ERROR] = str(error)
+            state.choices.complaints[ERROR] = str(error)
     return state
 
 

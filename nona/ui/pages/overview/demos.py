@@ -135,7 +135,7 @@ def open_example(state: AppState, page: str) -> None:
 def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
     """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
 
-    Returns whether that went well; if not, the choice ``demo-error`` says why.
+    Returns whether that went well; if not, the complaint ``demo-error`` says why.
     """
     try:
         path = scenario_path(name)
@@ -145,11 +145,11 @@ def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str]
         for file in _files(scenario):
             shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
     except (NonaError, OSError) as error:
-        state.choices["demo-error"] = str(error)
+        state.choices.complaints["demo-error"] = str(error)
         return False
     state.adopt(scenario)
     state.model = scenario.workload[0].model
-    state.choices.pop("demo-error", None)
+    state.choices.complaints.pop("demo-error", None)
     return True
 
 
