@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -18,16 +17,15 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.dagview.dagview import Merge, Seen, asked, dag_view
 
 Asked = list[Any]
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Drawings:
     """The session's views by key: their cuts (by key and content), last requests, and picked nodes."""
 
-    cuts: Mapping[tuple[str, str], Cut] = _NOTHING
-    asked: Mapping[str, Asked] = _NOTHING
-    picks: Mapping[str, tuple[str, int]] = _NOTHING
+    cuts: Mapping[tuple[str, str], Cut] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:

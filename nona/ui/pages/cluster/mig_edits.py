@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from nona.errors import HardwareError
 from nona.hardware.mig import MigLayout
@@ -15,14 +14,13 @@ from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.migview.migview import edited
 
 EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share the GPU otherwise."
-_NONE: Mapping[int, tuple[str, Parted]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class PartedFiles:
     """The mig-parted files that were read: server group → board and layouts."""
 
-    by_group: Mapping[int, tuple[str, Parted]] = _NONE
+    by_group: Mapping[int, tuple[str, Parted]] = field(default_factory=dict)
 
 
 def mig_path(group: int) -> Path:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nona.errors import NonaError
@@ -22,7 +21,6 @@ from nona.ui.tasks.sweep import from_plain, to_plain
 from nona.units import quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
-_NO_ENDS: Mapping[str, tuple[str, str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Chosen:
     """What was chosen so far, ``None`` where nothing was; ``ends``: low, high, count, by number."""
 
     key: str | None = None
-    ends: Mapping[str, tuple[str, str, int]] = _NO_ENDS
+    ends: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
     schedulers: tuple[str, ...] | None = None
     jobs: int | None = None
     replications: int | None = None
