@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nona.serverless.engine.running import Running
+from nona.serverless.engine.events import Running
 from nona.serverless.sharing.pool import Pool
 
 
