@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
 LAYERS = (
-    ("nona", "nona.compiled", "nona.errors", "nona.units", "nona.random_streams"),
+    ("nona", "nona.compiled", "nona.errors", "nona.options", "nona.units", "nona.random_streams"),
     ("nona.graph", "nona.hardware", "nona.scenario"),
     ("nona.cost",),
     ("nona.contraction",),
