@@ -176,13 +176,17 @@ def duration(seconds: float) -> str:
 
 def result_of(state: AppState, kind: str) -> Mapping[str, Any] | None:
     """The result to show, with a clear mark when it belongs to an earlier scenario."""
+    stale_note(state, kind)
     result = state.results.get(kind)
-    if result is None:
-        return None
-    if state.is_stale(kind):
+    return None if result is None else result.data
+
+
+def stale_note(state: AppState, kind: str) -> None:
+    """A warning where the result to show belongs to an earlier scenario."""
+    result = state.results.get(kind)
+    if result is not None and state.is_stale(kind):
         st.warning(
             f"This {kind_named(kind).noun} belongs to an earlier version of the scenario (fingerprint "
             f"{result.fingerprint}); run it again to see the scenario as it is now.",
             icon=":material/history:",
         )
-    return result.data
