@@ -18,9 +18,8 @@ import numpy as np
 
 from benchmarks.machine import look, verdict
 from nona.scenario.file import load_scenario
-from nona.serverless.policies.esg.search import Found, GroupSearch
+from nona.serverless.policies.esg.search import Found, GroupSearch, compile_searches
 from nona.serverless.policies.esg.slo_distribution import average_normalised_lengths, distribute
-from nona.serverless.policies.esg.warm import compile_searches
 from nona.sources.samples import scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 

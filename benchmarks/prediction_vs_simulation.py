@@ -14,9 +14,10 @@ import time
 from nona.placement.response import predict_response
 from nona.report.prediction_map.rows import BOUNDS, MEASURES, error, surely_outside, within
 from nona.report.prediction_map.text import title
-from nona.study.prediction_map import MapSettings, map_study, stored_map
+from nona.study.prediction_map import MapSettings, map_study
 from nona.study.prediction_map.points import placed
 from nona.study.prediction_map.systems import SCENARIOS, map_system
+from nona.study.shipped import shipped
 
 
 def main(tasks: int = 200_000, replications: int = 4) -> None:
@@ -26,7 +27,7 @@ def main(tasks: int = 200_000, replications: int = 4) -> None:
     print(f"{replications} runs of about {tasks:,} tasks at each point; targets: mean 10 %, p95 15 %")
     for name in SCENARIOS:
         _scenario(name, [p for p in data["points"] if p["scenario"] == name])
-    for label, found in (("now", data), ("shipped map", stored_map())):
+    for label, found in (("now", data), ("shipped map", shipped("prediction_map"))):
         print(f"{label}: {'; '.join(title(found, m) for m in MEASURES)}")
     _speed()
 

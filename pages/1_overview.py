@@ -65,8 +65,8 @@ with st.container(border=True):
         key="open-demo",
         args=(state, "demo"),
     )
-    if state.choices.get("demo-error"):
-        st.error(plain(state.choices["demo-error"]), icon=":material/error:")
+    if state.choices.complaints.get("demo-error"):
+        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
 
 st.subheader("The pipeline of this scenario")
 st.caption(

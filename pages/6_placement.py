@@ -1,9 +1,9 @@
 """Placement: which parts of a query run where, the certificate, the prediction, and what it is against."""
 
 import streamlit as st
+from nona.ui.pages.placement.response_views import response_section
 
 from nona.ui.pages.placement.objective_views import objective_choice, sampled_section
-from nona.ui.pages.placement.response_views import response_section
 from nona.ui.pages.placement.search_views import early_note, live_search, search_section
 from nona.ui.pages.placement.tabs import TABS
 from nona.ui.pages.placement.tiles import certificate_notes, result_tiles, verdict
@@ -20,8 +20,8 @@ st.caption(
     "whole mix is least, waits at the link and at the servers included."
 )
 objective_choice(state)
-job_panel(state, "place", "Solve the placement", "search", live=live_search)
-data = result_of(state, "place", "placement")
+job_panel(state, "place", "Solve the placement", live=live_search)
+data = result_of(state, "place")
 if data is None:
     job = current_job(state, "place")
     if job is None or not job.running:

@@ -44,7 +44,7 @@ from nona.serverless.policies.registry import POLICIES
 from nona.sources.samples import scenario_path
 from nona.study.serverless.sharing import ways_for
 from nona.ui.jobs.desk import Desk
-from nona.ui.jobs.kinds import KINDS, Kind
+from nona.ui.jobs.kinds import KINDS, TaskKind
 from nona.ui.loaded.loading import device_names
 from nona.ui.pages.models.picker import upload_label
 from nona.ui.pages.serverless.form.controls import sharing_choices
@@ -320,7 +320,7 @@ def echo(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 
 def test_a_task_of_a_page_is_run() -> None:
     desk = Desk(lambda message: None)
-    with KINDS.registered(Kind("echo", f"{__name__}:echo", alone=True)):
+    with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo")):
         assert run_task({"kind": "echo", "say": "hello"}, desk) == {"said": "hello"}
     with pytest.raises(NonaError, match=f"'echo' is not known; choose from {', '.join(KINDS)}"):
         run_task({"kind": "echo", "say": "hello"}, desk)

@@ -11,7 +11,16 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # From the bottom up. Layers on one line do not know each other.
 LAYERS = (
-    ("nona", "nona.errors", "nona.look", "nona.registry", "nona.units", "nona.random_streams"),
+    (
+        "nona",
+        "nona.compiled",
+        "nona.errors",
+        "nona.look",
+        "nona.options",
+        "nona.registry",
+        "nona.units",
+        "nona.random_streams",
+    ),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing"),
     ("nona.contraction",),

@@ -23,12 +23,12 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
-from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study, stored_decisions
+from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
 from nona.study.exports import check_places, write_text
-from nona.study.paper import PaperSettings, paper_study, stored_paper
-from nona.study.prediction_map import MapSettings, map_study, stored_map
-from nona.study.serverless.stored import stored_serverless
+from nona.study.paper import PaperSettings, paper_study
+from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
+from nona.study.shipped import shipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _paper(arguments: argparse.Namespace) -> None:
     check_places(arguments.csv, arguments.html)
     if arguments.workers < 1:
         raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = stored_paper() if arguments.shipped else _run_paper(arguments)
+    data = shipped("paper") if arguments.shipped else _run_paper(arguments)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
     if arguments.html:
@@ -110,7 +110,7 @@ def _map_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _map(arguments: argparse.Namespace) -> None:
     """Hold the prediction against the simulation, or show the shipped map."""
-    data = stored_map() if arguments.shipped else _run_map(arguments)
+    data = shipped("prediction_map") if arguments.shipped else _run_map(arguments)
     print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
 
 
@@ -140,7 +140,7 @@ def _serverless(arguments: argparse.Namespace) -> None:
     """Compare ESG with four others and with the slides, or show the shipped results."""
     if arguments.workers < 1:
         raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = stored_serverless() if arguments.shipped else _run_serverless(arguments)
+    data = shipped("serverless") if arguments.shipped else _run_serverless(arguments)
     print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
 
 
@@ -182,7 +182,7 @@ def _decisions(arguments: argparse.Namespace) -> None:
     check_places(arguments.csv)
     if arguments.workers < 1:
         raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = stored_decisions() if arguments.shipped else _run_decisions(arguments)
+    data = shipped("decisions") if arguments.shipped else _run_decisions(arguments)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
     print(json.dumps(data, allow_nan=False) if arguments.json else decisions_text(data))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from nona.errors import SimulationError
+from nona.options import check_known
 from nona.placement.result.placement import Placement
 
 
@@ -16,10 +17,7 @@ def check_options(scheduler: str, options: Mapping[str, Any], known: Collection[
     Traceback (most recent call last):
     nona.errors.SimulationError: Scheduler 'local': option 'cap' is not known; it takes no options.
     """
-    for name in options:
-        if name not in known:
-            remedy = f"choose from {', '.join(sorted(known))}" if known else "it takes no options"
-            raise SimulationError(f"Scheduler {scheduler!r}: option {name!r} is not known; {remedy}.")
+    check_known(f"Scheduler {scheduler!r}", options, known)
 
 
 def required_placement(scheduler: str, placement: Placement | None) -> Placement:

@@ -15,6 +15,7 @@ from nona.graph.model import ModelGraph
 from nona.graph.node_link.document import from_node_link
 from nona.graph.readers import MAX_BYTES, read_model
 from nona.scenario.schema import Scenario
+from nona.sources.named import named_files
 from nona.sources.samples import load_sample, sample_names
 
 
@@ -82,14 +83,7 @@ class Sources:
 
     def check(self, scenario: Scenario) -> None:
         """Raise one :class:`ScenarioError` that names every file or model that is missing."""
-        problems = []
-        for i, row in enumerate(scenario.workload):
-            if row.model not in scenario.models and row.model not in sample_names():
-                problems += self._missing(f"workload[{i}].model", row.model)
-            if row.arrivals.trace:
-                problems += self._missing(f"workload[{i}].arrivals.trace", row.arrivals.trace)
-        if scenario.cost.measured:
-            problems += self._missing("cost.measured", scenario.cost.measured)
+        problems = [p for file in named_files(scenario) for p in self._missing(file.place, file.name)]
         if problems:
             raise ScenarioError(problems)
 

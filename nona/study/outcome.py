@@ -19,7 +19,7 @@ from nona.report.simulations.series import ecdf_series, executor_load, gantt_row
 from nona.report.simulations.warmup import warmup_series
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
-from nona.sources.samples import sample_names
+from nona.sources.named import file_names, is_file
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
 from nona.study.simulating.run import Comparison, SimulationResult, compare
@@ -46,7 +46,7 @@ def about(study: Study, made: str) -> dict[str, Any]:
         "jobs": scenario.simulation.jobs,
         "replications": scenario.simulation.replications,
         "yaml": dump_scenario(whole),
-        "files": files_of(whole),
+        "files": file_names(whole),
     }
 
 
@@ -55,21 +55,13 @@ def with_models(study: Study) -> Scenario:
     scenario, room = study.scenario, MOST_MODEL_CHARACTERS
     models = dict(scenario.models)
     for row, prepared in zip(scenario.workload, study.models, strict=True):
-        if row.model in models or row.model in sample_names():
+        if row.model in models or not is_file(scenario, row.model):
             continue
         graph = to_node_link(prepared.graph)
         size = len(json.dumps(graph))
         if size <= room:
             models[row.model], room = graph, room - size
     return scenario.model_copy(update={"models": models})
-
-
-def files_of(scenario: Scenario) -> list[str]:
-    """Files that a scenario names and does not hold: models, traces, measured times."""
-    held = {*scenario.models, *sample_names()}
-    named = [r.model for r in scenario.workload if r.model not in held]
-    named += [r.arrivals.trace for r in scenario.workload if r.arrivals.trace]
-    return list(dict.fromkeys([*named, *([scenario.cost.measured] if scenario.cost.measured else [])]))
 
 
 def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from nona.schedulers.registry import scheduler_names
 from nona.simulation.compiled import is_ready
 from nona.sources.samples import load_sample
 from nona.study.preparation import Study, prepare, prepare_model
+from nona.study.second_opinion import graph_differences
 from nona.study.simulating.run import SimulationResult, place, simulate
 
 JOBS, SEED = 60, 5
@@ -59,12 +60,13 @@ def self_checks() -> Iterator[SelfCheck]:
         lambda: _again(study, once),
         lambda: _placement(study),
         _contraction,
+        _second_opinion,
         lambda: _round_trip(study),
     ):
         yield _tried(check)
 
 
-SELF_CHECKS = 10  # how many :func:`self_checks` gives
+SELF_CHECKS = 11  # how many :func:`self_checks` gives
 
 
 def _tried(check: Callable[[], SelfCheck]) -> SelfCheck:
@@ -133,6 +135,16 @@ def _contraction() -> SelfCheck:
         "Contraction keeps the critical path",
         bool(np.isclose(before, after, rtol=1e-9)),
         f"{MODEL}: {before:.9g} s before, {after:.9g} s after",
+    )
+
+
+def _second_opinion() -> SelfCheck:
+    dag = load_sample(MODEL).dag
+    wrong = graph_differences(dag)
+    return SelfCheck(
+        "Order, dominators and reduction of a graph are those of NetworkX",
+        not wrong,
+        f"they differ in {', '.join(wrong)}" if wrong else f"{MODEL}: {len(dag)} operators",
     )
 
 

@@ -20,7 +20,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     fill_number(page, "Calls measured per run", "150")
     fill_number(page, "Replications", "2")
     page.get_by_role("button", name="Run the policies").click()
-    cancel = page.get_by_role("button", name="Cancel run")
+    cancel = page.get_by_role("button", name="Cancel serverless run")
     cancel.wait_for()
     page.locator(".platform .node").first.wait_for()  # live, while it runs
     cancel.wait_for(state="detached", timeout=90_000)

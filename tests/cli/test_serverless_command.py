@@ -9,7 +9,7 @@ import pytest
 
 from nona.cli.main import main
 from nona.serverless.policies.registry import policy_names
-from nona.study.serverless.stored import stored_serverless
+from nona.study.shipped import shipped
 
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
 SMALL = ("--calls", "120", "--replications", "2")
@@ -91,7 +91,7 @@ def test_text_for_people(arguments: tuple[str, ...], capsys: pytest.CaptureFixtu
 
 
 def test_the_shipped_study_is_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "study", "serverless", "--shipped") == stored_serverless()
+    assert run(capsys, "study", "serverless", "--shipped") == shipped("serverless")
 
 
 def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ from nona.serverless.records.run import Snapshot
 from nona.sources.samples import scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.stored import stored_serverless
+from nona.study.shipped import shipped
 
 NASTY = "<b>x</b><a href='http://e'>"
 
@@ -156,7 +156,7 @@ def test_the_text_of_a_simulation_tells_every_policy() -> None:
 
 
 def test_study_figures_draw_the_stored_numbers() -> None:
-    data = stored_serverless()
+    data = shipped("serverless")
     bars = {t.name: list(t.y) for t in settings_figure(data).data}
     for name, values in bars.items():
         rows = [s["policies"][name]["slo_hit_rate"]["mean"] for s in data["settings"].values()]

@@ -33,12 +33,13 @@ from nona.report.decisions.verdicts import (
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.statistics.ratio import Ratio
 from nona.study import prepare
-from nona.study.decisions import DecisionSettings, decisions_study, stored_decisions
+from nona.study.decisions import DecisionSettings, decisions_study
 from nona.study.decisions.cells import BACKGROUNDS, LINKS, LOADS, Cell, all_cells, fraction
 from nona.study.decisions.contest import Contest, Effort, Question, is_precise
 from nona.study.decisions.measure import Size, measure
 from nona.study.decisions.run import TWINS, planned
 from nona.study.decisions.workloads import cell_scenario, distributes, workload_table
+from nona.study.shipped import shipped
 from nona.system import System
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
@@ -170,7 +171,7 @@ def test_settings_that_make_no_study_are_refused() -> None:
 
 
 def test_the_stored_study_has_its_cells_and_its_origin() -> None:
-    data = stored_decisions()
+    data = shipped("decisions")
     about = data["about"]
     assert {"command", "version", "date", "seed", "seconds", "workers", "replications"} <= set(about)
     assert about["command"].startswith("nona study decisions --json")
@@ -186,7 +187,7 @@ def test_the_stored_study_has_its_cells_and_its_origin() -> None:
 @pytest.mark.parametrize("name", ["resnet50", "vgg16"])
 def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
     """Placed alike; simulated in shorter runs, within both intervals."""
-    kept = next(c for c in stored_decisions()["cells"] if c["network"] == name)
+    kept = next(c for c in shipped("decisions")["cells"] if c["network"] == name)
     cell = Cell(kept["link"], kept["background"], kept["load"])
     again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
     assert again["placement"]["objective_s"] == pytest.approx(kept["placement"]["objective_s"], rel=0.03)
@@ -275,7 +276,7 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
 
 
 def test_the_stored_study_is_told_in_full() -> None:
-    data = stored_decisions()
+    data = shipped("decisions")
     told = decisions_text(data)
     assert title(data) in told
     assert where(max(compared(data, "blind"), key=lambda c: c["blind"]["ratio"])) in told
@@ -287,14 +288,14 @@ def test_the_stored_study_is_told_in_full() -> None:
 
 def test_the_document_has_the_stored_figures() -> None:
     text = DOCS.read_text("utf-8")
-    assert with_results(text, stored_decisions()) == text, REMEDY
+    assert with_results(text, shipped("decisions")) == text, REMEDY
 
 
 def test_the_command_shows_runs_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["study", "decisions", "--shipped"]) == 0
-    assert title(stored_decisions()) in capsys.readouterr().out
+    assert title(shipped("decisions")) in capsys.readouterr().out
     assert main(["study", "decisions", "--shipped", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == stored_decisions()
+    assert json.loads(capsys.readouterr().out) == shipped("decisions")
     file = tmp_path / "cells.csv"
     words = [
         "--network",

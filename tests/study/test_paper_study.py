@@ -20,10 +20,11 @@ from nona.simulation.statistics.ratio import paired_ratio
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study import place, prepare, with_value
-from nona.study.paper import PaperSettings, paper_study, stored_paper
+from nona.study.paper import PaperSettings, paper_study
 from nona.study.paper.overload import growth
 from nona.study.paper.reach import reach
 from nona.study.paper.run import CLAIM, SCENARIO, paper_scenario
+from nona.study.shipped import shipped
 from nona.study.simulating.run import chosen_schedulers
 from nona.study.sweeps.numbers import LINK
 
@@ -31,7 +32,7 @@ SOURCES = Sources(scenario_path(SCENARIO).parent)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
-    data = stored_paper()
+    data = shipped("paper")
     report, value = data["sweeps"]["traffic"], 0.3
     scenario = with_value(paper_scenario(data["seed"]), LINK, value)
     study = prepare(scenario, SOURCES)
@@ -53,7 +54,7 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
 
 
 def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
-    for report in stored_paper()["sweeps"].values():
+    for report in shipped("paper")["sweeps"].values():
         for value in report["values"]:
             points = {
                 n: next(p for p in c["points"] if p["value"] == value)
@@ -68,7 +69,7 @@ def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
 
 def test_edges_are_where_the_link_is_full() -> None:
     """Spread's edge in the simulation is where its own messages and the background fill the link."""
-    data = stored_paper()
+    data = shipped("paper")
     system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
     own = predict(system, spread_placement(system).queries).network_utilization
     assert edge_of(data["sweeps"]["traffic"]["schedulers"]["spread"]) == pytest.approx(1 - own, abs=0.01)
@@ -103,7 +104,7 @@ def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() 
 
 
 def test_words_say_what_the_numbers_are() -> None:
-    data = stored_paper()
+    data = shipped("paper")
     far, near = largest(data, far=True), largest(data)
     assert far is not None
     assert near is not None
@@ -124,8 +125,8 @@ def test_words_say_what_the_numbers_are() -> None:
 
 
 def test_html_holds_every_point_and_needs_nothing_else() -> None:
-    page = paper_html(stored_paper())
-    assert page.count("<tr>") > len(point_rows(stored_paper()))
+    page = paper_html(shipped("paper"))
+    assert page.count("<tr>") > len(point_rows(shipped("paper")))
     assert "http://" not in page
     assert "https://" not in page
     assert "<script" not in page
@@ -168,7 +169,7 @@ def test_the_command_runs_a_small_study(
 
 def test_the_shipped_results_are_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "paper", "--shipped"]) == 0
-    assert capsys.readouterr().out.strip() == paper_text(stored_paper()).strip()
+    assert capsys.readouterr().out.strip() == paper_text(shipped("paper")).strip()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from nona.report.prediction_map.rows import (
     within,
 )
 from nona.report.prediction_map.text import findings, map_text, title
-from nona.study.prediction_map import MapSettings, map_study, stored_map
+from nona.study.prediction_map import MapSettings, map_study
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import (
     LOADS,
@@ -40,20 +40,21 @@ from nona.study.prediction_map.points import (
 )
 from nona.study.prediction_map.region import warning
 from nona.study.prediction_map.systems import SCENARIOS, SYSTEMS, map_system
+from nona.study.shipped import shipped
 from nona.system import Arrivals, Stream
 
 
 def stored_point(scenario: str, placement: str, load: str) -> dict[str, Any]:
     (found,) = (
         p
-        for p in stored_map()["points"]
+        for p in shipped("prediction_map")["points"]
         if (p["scenario"], p["placement"], p["load"]) == (scenario, placement, load)
     )
     return found
 
 
 def test_the_stored_map_has_every_point_and_its_origin() -> None:
-    data = stored_map()
+    data = shipped("prediction_map")
     assert {p["scenario"] for p in data["points"]} <= set(SYSTEMS)
     assert set(SCENARIOS) <= {p["scenario"] for p in data["points"]}
     assert {"command", "version", "made", "tasks", "replications", "seconds"} <= set(data["about"])
@@ -73,7 +74,7 @@ def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
 
 
 def test_the_stored_map_stays_below_its_highest_load() -> None:
-    data = stored_map()
+    data = shipped("prediction_map")
     assert all(p["servers"] <= 0.86 and p["link"] <= 0.86 for p in data["points"])
 
 
@@ -95,7 +96,7 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
 
 def test_most_of_the_map_is_within_its_bounds_and_nothing_is_far_off() -> None:
     """The accuracy that the documents state."""
-    points = stored_map()["points"]
+    points = shipped("prediction_map")["points"]
     for measure_of, share, worst in (("mean_s", 0.95, 0.2), ("p95_s", 0.95, 0.4)):
         good, of = within(points, measure_of, BOUNDS[measure_of])
         assert good >= share * of
@@ -116,7 +117,7 @@ def test_a_short_study_gives_rows_words_and_a_figure() -> None:
 
 @pytest.mark.parametrize("chosen", MEASURES)
 def test_the_figure_shows_the_errors_and_their_bands(chosen: str) -> None:
-    data = stored_map()
+    data = shipped("prediction_map")
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
     errors = [e for p in data["points"] if (e := error(p, chosen)) is not None]
@@ -190,9 +191,9 @@ def test_settings_that_make_no_study_are_refused() -> None:
 
 def test_the_commands_print_the_map_and_the_response(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "prediction", "--shipped"]) == 0
-    assert title(stored_map()) in capsys.readouterr().out
+    assert title(shipped("prediction_map")) in capsys.readouterr().out
     assert main(["study", "prediction", "--shipped", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == stored_map()
+    assert json.loads(capsys.readouterr().out) == shipped("prediction_map")
     assert main(["place", "slides_example", "--json"]) == 0
     response = json.loads(capsys.readouterr().out)["response"]
     assert response["mean_s"] == pytest.approx(0.014)

@@ -21,16 +21,16 @@ from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.capacity import BESIDE, cluster_usd_hour, fewest
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.searches import measured_searches
-from nona.study.serverless.stored import stored_serverless
 from nona.study.serverless.study import POLICIES, SETTINGS, setting
 from nona.study.serverless.tasks import Task, run_tasks
+from nona.study.shipped import shipped
 from nona.units import format_time
 
 SMALL = RunOptions(calls=80, warmup=40)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
-    data = stored_serverless()
+    data = shipped("serverless")
     name = data["cutoff"]["setting"]
     run = RunOptions(calls=data["calls"])
     (done,) = run_tasks([Task(setting(name, data["seed"]), "fast-gshare", {}, run, 1)])
@@ -40,16 +40,16 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
 
 
 def test_every_interval_stored_follows_from_its_own_replications() -> None:
-    for row in stored_serverless()["settings"].values():
+    for row in shipped("serverless")["settings"].values():
         for policy, shown in row["policies"].items():
             cell = row["cells"][policy]
             assert shown["slo_hit_rate"]["mean"] == pytest.approx(mean(cell, "hits"), rel=1e-4)
             assert shown["cost_per_call_usd"]["mean"] == pytest.approx(mean(cell, "costs"), rel=1e-4)
-            assert len(cell["hits"]) == stored_serverless()["replications"]
+            assert len(cell["hits"]) == shipped("serverless")["replications"]
 
 
 def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
-    for row in stored_serverless()["settings"].values():
+    for row in shipped("serverless")["settings"].values():
         for policy, shown in row["policies"].items():
             kept = shown["slo_hit_rate"]["mean"]
             least = max(usd for share, usd in row["oracle"]["curve"] if share <= kept + 1e-9)
@@ -57,7 +57,7 @@ def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
 
 
 def test_words_say_what_the_numbers_are() -> None:
-    data = stored_serverless()
+    data = shipped("serverless")
     text, cells = study_text(data), main_cells(data)
     assert title(data) in text
     assert all(line in text for line in findings(data))

@@ -8,13 +8,13 @@ from app_driver import Open, tab
 
 from nona.report.decisions.text import findings, heat_title, title
 from nona.report.decisions.verdicts import compared
-from nona.study.decisions import stored_decisions
+from nona.study.shipped import shipped
 
 
 def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Decisions")
     assert not at.exception
-    data = stored_decisions()
+    data = shipped("decisions")
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert title(data) in shown
     assert heat_title(data) in shown

@@ -17,6 +17,7 @@ import nona.ui.pages.placement.tabs as placement
 import nona.ui.pages.serverless.tabs as serverless
 import nona.ui.pages.simulation.result_tabs as simulation
 import nona.ui.pages.validation.tabs as validation
+from nona.ui.pages.placement.working_views import Working
 from nona.ui.session.workspace import jobs
 
 PAGES = sorted(p.stem for p in (APP.parent / "pages").glob("*.py"))
@@ -77,7 +78,7 @@ def fill(at: AppTest) -> None:
     assert state.edit(("simulation", "replications"), 2)
     part = {"policies": ["esg", "fixed"], "sharing": {"mode": "mps"}, "slo_factor": 2.0}
     assert state.edit(("serverless",), part)
-    state.choices["working"] = True
+    state.choices.keep(Working(True))
 
 
 @pytest.fixture(scope="module")

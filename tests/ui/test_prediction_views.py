@@ -8,7 +8,7 @@ from app_driver import Open, solve_demo, tab
 
 from nona.report.placements.response_text import response_finding
 from nona.report.prediction_map.text import findings, title
-from nona.study.prediction_map import stored_map
+from nona.study.shipped import shipped
 
 
 def shown(at: Any) -> str:
@@ -17,7 +17,7 @@ def shown(at: Any) -> str:
 
 def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Prediction")
-    data = stored_map()
+    data = shipped("prediction_map")
     assert title(data) in shown(at)
     assert findings(data)[0] in shown(at)
     frames = [d.value for d in at.dataframe]

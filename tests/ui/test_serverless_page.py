@@ -30,7 +30,7 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.sharing import ways_for
-from nona.study.serverless.stored import STORED, stored_serverless
+from nona.study.shipped import shipped, shipped_path
 from nona.ui.pages.serverless.form.policy_options import changed
 from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
 from nona.ui.pages.serverless.platform.platform import platform_data
@@ -257,9 +257,9 @@ def test_options_of_a_policy_reach_the_scenario() -> None:
 
 def test_the_slides_are_there_or_the_command_that_makes_them(open_page: Open) -> None:
     at = tab(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
-    if STORED.is_file():
+    if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(stored_serverless()) in said(at.subheader)
+        assert title(shipped("serverless")) in said(at.subheader)
     else:
         assert "did not come with this copy" in said(at.caption)
 

@@ -43,7 +43,6 @@ def small(state: AppState, **changes: Any) -> None:
 def open_sweep(open_page: Open, **changes: Any) -> Any:
     at = open_page("7_simulation")
     small(state_of(at), **changes)
-    state_of(at).choices["simulation-view"] = "Sweep"
     at.session_state["simulation-view"] = "Sweep"
     return at.run()
 

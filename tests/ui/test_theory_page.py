@@ -15,6 +15,7 @@ from nona.report.plain import plain
 from nona.simulation.known import KNOWN, Effort, compare, known_systems
 from nona.simulation.run import Cancelled
 from nona.ui.jobs.desk import Desk
+from nona.ui.pages.validation.theory_views import Length
 from nona.ui.session.state import Result
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks import theory as theory_task
@@ -104,7 +105,7 @@ def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: O
     state = at.session_state["nona_state"]
     state.edit(("workload", 0, "rate"), "nonsense")
     assert state.problem()
-    state.choices["validate"] = "long"  # there must be time to cancel it
+    state.choices.keep(Length("long"))  # there must be time to cancel it
     at.run()
     at.button(key="run-validate").click().run()
     job = jobs().get(state.jobs["validate"])

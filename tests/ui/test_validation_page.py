@@ -10,8 +10,8 @@ from app_driver import Open, finish, metrics, tab
 from nona.cost.validation.latencies import validation_report
 from nona.cost.validation.text import WEAK_POINTS
 from nona.report.paper.text import findings
-from nona.study.paper import stored_paper
 from nona.study.self_checks import SELF_CHECKS
+from nona.study.shipped import shipped
 from nona.ui.session.state import Result
 from nona.ui.widgets.fields import plain
 
@@ -99,7 +99,7 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
 
 def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "The paper")
-    data = stored_paper()
+    data = shipped("paper")
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))
     frame = next(d.value for d in at.dataframe if "traffic: edge" in d.value)

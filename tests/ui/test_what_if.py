@@ -10,8 +10,7 @@ from app_driver import Open, go
 
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.study import prepare
-from nona.study.simulating import early as answers
+from nona.study import answers, prepare
 from nona.ui.pages.simulation.what_if_edits import capacities, load_factor, most_servers, set_load_factor
 from nona.ui.session.live import Live
 from nona.ui.session.state import AppState

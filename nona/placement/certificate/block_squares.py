@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.interiors.compiled import compiled
+from nona.compiled import compiled
 from nona.placement.interiors.flat_shape import Flat
 from nona.placement.interiors.start_bounds import sources, tails_s
 

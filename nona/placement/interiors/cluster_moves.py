@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.placement.interiors.compiled import compiled
+from nona.compiled import compiled
 
 
 @compiled

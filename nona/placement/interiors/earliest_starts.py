@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.placement.interiors.compiled import compiled
+from nona.compiled import compiled
 
 Floats = NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,11 @@ SOLVERS: Registry[Solver] = Registry(
 
 def run_solver(solver: Solver, model: Model, options: Mapping[str, Any]) -> Solution:
     """Run a solver; raises ``PlacementError`` for an option that it does not have."""
-    try:
-        return solver.run(model, **options)
-    except TypeError as error:
-        if "unexpected keyword" not in str(error):
-            raise
-        raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None
+    known = list(signature(solver.run).parameters)[1:]
+    unknown = sorted(options.keys() - set(known))
+    if unknown:
+        raise PlacementError(
+            f"Solver {solver.name!r} has no such option: {', '.join(unknown)}; choose from "
+            f"{', '.join(known)}."
+        )
+    return solver.run(model, **options)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +118,7 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
         return ()
     if system.topology is None:
         stream = system.background_network
-        return (_role("link", "link", 1, system.capacity, 1.0, 1.0, 1.0, 1.0, 0.0, stream),)
+        return (_role("link", "link", 1, system.capacity, 1.0, _Crossed(1.0, 1.0, 0.0), stream),)
     t = system.topology
     found = crossings(t, draws_of(system, shares))
     kind = np.full(t.links, -1)
@@ -137,14 +138,10 @@ def roles_of(system: System, shares: NDArray[np.float64] | None = None) -> tuple
         k, name = links[0], KINDS[place]
         if kinds.count(place) > 1:
             name = _listed([t.link_names[i] for i in links])
-        capacity, each = float(t.link_capacity[k]), float(found.share[k])
-        slower, spacing = system.capacity / capacity, capacity * float(found.ahead[k])
-        roles.append(
-            _role(
-                name, KINDS[place], len(links), capacity, each, float(found.both[k]), slower,
-                each * len(links), spacing, streams[k],
-            )
-        )  # fmt: skip
+        crossed = _Crossed(float(found.share[k]), float(found.both[k]), float(found.ahead[k]))
+        capacity = float(t.link_capacity[k])
+        slower = system.capacity / capacity
+        roles.append(_role(name, KINDS[place], len(links), capacity, slower, crossed, streams[k]))
     return tuple(roles)
 
 
@@ -152,17 +149,16 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"
 
 
+class _Crossed(NamedTuple):
+    """One link of :class:`~nona.placement.waits.link_crossings.Crossings`."""
+
+    share: float
+    both: float
+    ahead: float
+
+
 def _role(
-    name: str,
-    kind: str,
-    links: int,
-    capacity: float,
-    each: float,
-    both: float,
-    slower: float,
-    share: float,
-    spacing: float,
-    stream: Stream,
+    name: str, kind: str, links: int, capacity: float, slower: float, crossed: _Crossed, stream: Stream
 ) -> Role:
     cube = stream.mean**3 * (1.0 + stream.scv) * (1.0 + 2.0 * stream.scv)  # of a gamma distribution
     return Role(
@@ -170,11 +166,11 @@ def _role(
         kind=kind,
         links=links,
         capacity=capacity,
-        share=share,
-        each=each,
-        both=both,
+        share=crossed.share * links,
+        each=crossed.share,
+        both=crossed.both,
         slower=slower,
-        spacing=spacing,
+        spacing=capacity * crossed.ahead if crossed.ahead else 0.0,
         background_utilization=stream.rate * stream.mean / capacity,
         background_moment_s=stream.rate * second_moment(stream) / capacity**2,
         background_cube_s2=stream.rate * cube / capacity**3,

@@ -13,8 +13,7 @@ from nona.errors import SimulationError
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice, Found
 from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.decision import Decision
-from nona.serverless.engine.events import DECISION, WAIT_OVER, Event
+from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision, Event
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.queues import AfwQueue

@@ -11,12 +11,10 @@ from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.decision import Decision
-from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Event
+from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Event, Running
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.phases import SharedGpus
 from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.engine.running import Running
 from nona.serverless.engine.tables import Tables
 from nona.serverless.engine.transfer import Transfers
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nona.gpu_sharing.pool import Pool
-from nona.serverless.engine.running import Running
+from nona.serverless.engine.events import Running
 
 
 class SharedGpus:

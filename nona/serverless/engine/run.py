@@ -22,12 +22,12 @@ from nona.serverless.engine.events import (
     END,
     GPU_PHASE,
     Event,
+    Running,
 )
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.engine.running import Running
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Policy

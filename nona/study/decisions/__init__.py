@@ -6,6 +6,5 @@ load of the executors; what ``nona`` samples from against the other schedulers t
 """
 
 from nona.study.decisions.run import DecisionProgress, DecisionSettings, decisions_study
-from nona.study.decisions.stored import stored_decisions
 
-__all__ = ["DecisionProgress", "DecisionSettings", "decisions_study", "stored_decisions"]
+__all__ = ["DecisionProgress", "DecisionSettings", "decisions_study"]

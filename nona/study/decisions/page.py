@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nona.report.decisions.page import with_results
-from nona.study.decisions.stored import stored_decisions
+from nona.study.shipped import shipped
 
 
 def main(arguments: Sequence[str]) -> None:
     """Rewrite each file named, between its marks."""
     for name in arguments:
         path = Path(name)
-        path.write_text(with_results(path.read_text("utf-8"), stored_decisions()), "utf-8")
+        path.write_text(with_results(path.read_text("utf-8"), shipped("decisions")), "utf-8")
 
 
 if __name__ == "__main__":

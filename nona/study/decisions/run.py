@@ -16,8 +16,8 @@ from nona.study.decisions.cells import LINKS, all_cells, fraction, loads_only
 from nona.study.decisions.measure import AWARE, BLIND, Size
 from nona.study.decisions.tasks import Cells, Task
 from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
-from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
+from nona.study.shipped import rounded
 
 DIGITS = 5
 TWINS = frozenset(  # another network of the same family is run

@@ -6,6 +6,5 @@ and what is ours is told in ``docs/paper-evaluation.md``.
 """
 
 from nona.study.paper.run import PaperProgress, PaperSettings, paper_study
-from nona.study.paper.stored import stored_paper
 
-__all__ = ["PaperProgress", "PaperSettings", "paper_study", "stored_paper"]
+__all__ = ["PaperProgress", "PaperSettings", "paper_study"]

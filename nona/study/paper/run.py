@@ -17,8 +17,8 @@ from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.paper.overload import OVERLOAD, growth
 from nona.study.paper.reach import reach
-from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
+from nona.study.shipped import rounded
 from nona.study.sweeps.curves import curves
 from nona.study.sweeps.numbers import COMPUTE, LINK, number_named, with_value
 from nona.study.sweeps.settings import SweepSettings

@@ -6,6 +6,5 @@ simulated ones. One run of it ships with the program and tells the pages where a
 """
 
 from nona.study.prediction_map.run import MapSettings, map_study
-from nona.study.prediction_map.stored import stored_map
 
-__all__ = ["MapSettings", "map_study", "stored_map"]
+__all__ = ["MapSettings", "map_study"]

@@ -8,7 +8,7 @@ from typing import Any
 from nona.report.prediction_map.rows import BOUNDS, error
 from nona.report.text import share_text
 from nona.study.prediction_map.points import HIGHEST
-from nona.study.prediction_map.stored import stored_map
+from nona.study.shipped import shipped
 from nona.system import QueryClass, System
 
 _NEAR = 0.15  # utilisations that count as similar
@@ -26,7 +26,7 @@ def warning(system: System, response: Mapping[str, Any]) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside what the prediction was tested on: {reason}; simulate before relying on it."
-    similar = [p for p in stored_map()["points"] if _similar(p, system, servers, link)]
+    similar = [p for p in shipped("prediction_map")["points"] if _similar(p, system, servers, link)]
     errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
     bound = BOUNDS["mean_s"]
     if not errors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ from nona import __version__
 from nona.errors import SimulationError
 from nona.experiments.pieces import run_pieces
 from nona.experiments.pool import Key
-from nona.report.plain import plain
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import LOADS, names_of, point
 from nona.study.prediction_map.systems import SYSTEMS, map_system
 from nona.study.provenance import now_text
+from nona.study.shipped import rounded
 
 _DIGITS = 5
 
@@ -97,7 +97,7 @@ def map_study(
         "seed": size.seed,
         "seconds": time.perf_counter() - begin,
     }
-    found: dict[str, Any] = rounded({"about": about, "points": rows})
+    found: dict[str, Any] = rounded({"about": about, "points": rows}, _DIGITS)
     return found
 
 
@@ -108,19 +108,3 @@ def _command(size: MapSettings) -> str:
     for name in size.scenarios if size.scenarios != SYSTEMS else ():
         words += ["--scenario", name]
     return shlex.join([*words, "--json"])
-
-
-def rounded(value: Any) -> Any:
-    """Plain data, numbers to five significant digits: what a file keeps.
-
-    >>> rounded({"a": [1 / 3, 2, float("inf")]})
-    {'a': [0.33333, 2, None]}
-    """
-    if isinstance(value, Mapping):
-        return {str(k): rounded(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(v) for v in value]
-    if isinstance(value, float):
-        kept = plain(value)
-        return kept if kept is None else float(f"{kept:.{_DIGITS}g}")
-    return value

@@ -18,7 +18,6 @@ from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
 from nona.sources.samples import scenario_path
-from nona.study.paper.stored import rounded
 from nona.study.provenance import now_text
 from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
 from nona.study.serverless.cells import cell
@@ -27,6 +26,7 @@ from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.sharing import ways_for
 from nona.study.serverless.tasks import Done, Task, run_tasks
+from nona.study.shipped import rounded
 from nona.study.sweeps.numbers import with_value
 
 SETTINGS = ("strict_light", "moderate_normal", "relaxed_heavy")

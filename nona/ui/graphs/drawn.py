@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -18,24 +19,35 @@ from nona.ui.widgets.dagview.dagview import Merge, Seen, asked, dag_view
 Asked = list[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Drawings:
+    """The session's views by key: their cuts (by key and content), last requests, and picked nodes."""
+
+    cuts: Mapping[tuple[str, str], Cut] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+
+
 def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:
     """Draw a graph by its modules, opened and shut as its reader asked; ``mark`` names its content."""
     facts, modules = made
-    cuts = state.choices.setdefault("cuts", {})
-    cut = cuts.get((key, mark), modules.usual)
+    held = state.choices.of(Drawings)
+    cut = held.cuts.get((key, mark), modules.usual)
     notice = ""
     request = asked(key)
-    if request and request != state.choices.get(f"asked:{key}"):
-        state.choices[f"asked:{key}"] = request
+    if request and request != held.asked.get(key):
+        held = replace(held, asked={**held.asked, key: request})
         wanted = requested(facts, modules, cut, request)
         count = len(drawn_graph(facts, modules, wanted).blocks)
         if count > EXPANDED:
             notice = f"That would draw {count:,} boxes, more than {EXPANDED:,}: collapse another block first."
         else:
-            cuts[key, mark] = cut = wanted
+            cut = wanted
+            held = replace(held, cuts={**held.cuts, (key, mark): cut})
+        state.choices.keep(held)
     data = _data(mark, facts, modules, cut)
-    answered = int(state.choices.get(f"asked:{key}", ("", "", 0))[2])
-    return dag_view(key, data, height, notice, state.choices.get(f"pick:{key}"), answered)
+    answered = int(held.asked.get(key, ["", "", 0])[2])
+    return dag_view(key, data, height, notice, held.picks.get(key), answered)
 
 
 def played(
@@ -50,7 +62,7 @@ def played(
 
     layouts = layouts_of(facts.dag)
     data = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
-    return dag_view(key, data, height, "", state.choices.get(f"pick:{key}"))
+    return dag_view(key, data, height, "", state.choices.of(Drawings).picks.get(key))
 
 
 def _data(mark: str, facts: Facts, modules: Modules, cut: Cut) -> dict[str, Any]:
@@ -84,8 +96,9 @@ def requested(facts: Facts, modules: Modules, cut: Cut, request: Asked) -> Cut:
 
 def pick(state: AppState, key: str, node: str) -> None:
     """Select a node of the view ``key`` from here, as a click there would."""
-    _, before = state.choices.get(f"pick:{key}", ("", 0))
-    state.choices[f"pick:{key}"] = (node, before + 1)
+    drawings = state.choices.of(Drawings)
+    _, before = drawings.picks.get(key, ("", 0))
+    state.choices.keep(replace(drawings, picks={**drawings.picks, key: (node, before + 1)}))
     held = st.session_state.get(key)
     if held is not None:
         held["selected"] = node
@@ -112,7 +125,7 @@ def members_of(
 ) -> tuple[int, ...]:
     """The nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
     facts, modules = made
-    cut = state.choices.get("cuts", {}).get((key, mark), modules.usual)
+    cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     graph = _blocks(mark, facts, modules, cut)
     return next(
         (b.members for b, i in zip(graph.blocks, block_ids(facts, graph), strict=True) if i == own), ()
@@ -122,5 +135,5 @@ def members_of(
 def boxes(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> int:
     """How many boxes the view ``key`` draws."""
     facts, modules = made
-    cut = state.choices.get("cuts", {}).get((key, mark), modules.usual)
+    cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     return len(_blocks(mark, facts, modules, cut).blocks)

@@ -1,6 +1,7 @@
-"""The kinds of job by name: what each is called, what it depends on, and the task that a worker runs.
+"""The kinds of jobs: what each is called, what its result depends on, and which function does it.
 
-A task is named by its module and function, so that the server need not import what only workers run.
+Everything that tells jobs apart reads this one list: the server that starts them, the worker that does
+them, the session that says whether a result is stale, the side bar that shows what runs.
 """
 
 from __future__ import annotations
@@ -10,68 +11,62 @@ from dataclasses import dataclass
 from nona.errors import JobError
 from nona.registry import Registry
 
-# What a result depends on: the name or the seed of a scenario changes no placement, for example.
-PLACEMENT_PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
-SIMULATION_PARTS = (*PLACEMENT_PARTS, "simulation", "schedulers", "seed")
-SERVERLESS_PARTS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
+_PLACEMENT = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
+SIMULATION_PARTS = (*_PLACEMENT, "simulation", "schedulers", "seed")
+_SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
+_MODEL = ("cluster", "cost", "contraction", "models")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of job.
+class TaskKind:
+    """One kind of job.
 
     Attributes
     ----------
     name
-        What pages ask for.
-    task
-        Where its function is: ``module:function``.
+        What a job and its result are filed under.
     noun
-        What the side bar calls it while it runs; without one it is not named there.
+        What people call it, as in "Cancel the …".
     parts
-        Parts of the scenario that its result depends on; none: all of them.
-    alone
-        Whether the task is given ``(spec, desk)`` only, in place of ``(prepared, spec, desk)``.
+        Top-level parts of the scenario that its result depends on: the name of a scenario changes no
+        placement, for example. Empty: the result depends on no scenario.
+    run
+        The function that does it, as ``module:function``, called with the job's description and a
+        :class:`~nona.ui.jobs.desk.Desk`. As text, so that only a worker imports it.
     """
 
     name: str
-    task: str
-    noun: str = ""
-    parts: tuple[str, ...] = ()
-    alone: bool = False
+    noun: str
+    parts: tuple[str, ...]
+    run: str
 
 
-_SERVERLESS = "nona.ui.tasks.serverless"
-KINDS: Registry[Kind] = Registry(
+KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
-        Kind("place", "nona.ui.tasks.place:place_scenario", "placement", PLACEMENT_PARTS),
-        Kind("capacity", "nona.ui.tasks.capacity:find_capacity", "", SIMULATION_PARTS),
-        Kind("congestion", "nona.ui.tasks.place:predict_congestion", "prediction", PLACEMENT_PARTS),
-        Kind("simulate", "nona.ui.tasks.simulate:simulate_scenario", "simulation", SIMULATION_PARTS),
-        Kind("sweep", "nona.ui.tasks.sweep:sweep_scenario", "sweep"),
-        Kind("answer", "nona.ui.tasks.answer:answer"),
-        Kind("count", "nona.ui.tasks.count:count_configurations", "count of configurations", alone=True),
-        Kind("validate", "nona.ui.tasks.theory:simulate_known", "validation", alone=True),
-        Kind("check", "nona.ui.tasks.check:check_self", alone=True),
-        Kind("story", "nona.ui.tasks.story:tell_story", "example", alone=True),
-        Kind("serverless", f"{_SERVERLESS}:run_serverless", "serverless run", SERVERLESS_PARTS, alone=True),
-        Kind(
+        TaskKind("place", "placement", _PLACEMENT, "nona.ui.tasks.place:place_scenario"),
+        TaskKind("capacity", "search for servers", SIMULATION_PARTS, "nona.ui.tasks.capacity:find_capacity"),
+        TaskKind("congestion", "prediction", _PLACEMENT, "nona.ui.tasks.place:predict_congestion"),
+        TaskKind("simulate", "simulation", SIMULATION_PARTS, "nona.ui.tasks.simulate:simulate_scenario"),
+        TaskKind("sweep", "sweep", SIMULATION_PARTS, "nona.ui.tasks.sweep:sweep_scenario"),
+        TaskKind("answer", "quick answer", SIMULATION_PARTS, "nona.ui.tasks.answer:answer"),
+        TaskKind("count", "count of configurations", _MODEL, "nona.ui.tasks.count:count_configurations"),
+        TaskKind("validate", "validation", (), "nona.ui.tasks.theory:simulate_known"),
+        TaskKind("check", "self-check", (), "nona.ui.tasks.check:check_self"),
+        TaskKind("story", "example", (), "nona.ui.tasks.story:tell_story"),
+        TaskKind("serverless", "serverless run", _SERVERLESS, "nona.ui.tasks.serverless:run_serverless"),
+        TaskKind(
             "serverless-sharing",
-            f"{_SERVERLESS}:compare_ways",
             "comparison of sharing",
-            SERVERLESS_PARTS,
-            alone=True,
+            _SERVERLESS,
+            "nona.ui.tasks.serverless:compare_ways",
         ),
-        Kind(
-            "serverless-nodes", f"{_SERVERLESS}:find_nodes", "search for nodes", SERVERLESS_PARTS, alone=True
-        ),
-        Kind(
+        TaskKind("serverless-nodes", "search for nodes", _SERVERLESS, "nona.ui.tasks.serverless:find_nodes"),
+        TaskKind(
             "serverless-schedulers",
-            f"{_SERVERLESS}:run_schedulers",
             "run of schedulers",
-            (*SERVERLESS_PARTS, "schedulers"),
-            alone=True,
+            (*_SERVERLESS, "schedulers"),
+            "nona.ui.tasks.serverless:run_schedulers",
         ),
     ),
     JobError,

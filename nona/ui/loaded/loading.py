@@ -18,6 +18,7 @@ from nona.hardware.catalogue import devices, user_devices
 from nona.hardware.executor import executor_class
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.sources.named import file_names
 from nona.sources.samples import sample_names
 from nona.study import PreparedModel, configuration_counts, prepare_model
 from nona.ui.loaded.layout import Layout, lay_out_both
@@ -131,8 +132,7 @@ def portable(state: AppState) -> Scenario:
 
 def apart(scenario: Scenario) -> tuple[str, ...]:
     """CSV files that the scenario names and that its own file cannot hold."""
-    named = [row.arrivals.trace for row in scenario.workload] + [scenario.cost.measured]
-    return tuple(dict.fromkeys(name for name in named if name))
+    return tuple(file_names(scenario, "trace", "measured"))
 
 
 def _digest(data: bytes) -> str:

@@ -9,7 +9,7 @@ from nona.errors import NonaError
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.sources.samples import sample_names
+from nona.sources.named import with_files_renamed
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads, safe_name
 
@@ -26,7 +26,7 @@ def new_state() -> AppState:
             state.scenario = with_files(load_scenario(Path(path)), Path(path).parent, state.uploads)
             state.model = state.scenario.workload[0].model
         except NonaError as error:
-            state.choices[ERROR] = str(error)
+            state.choices.complaints[ERROR] = str(error)
     return state
 
 
@@ -49,15 +49,4 @@ def with_files(scenario: Scenario, folder: Path, uploads: Uploads) -> Scenario:
             taken[name] = uploads.add(plain, sources.read(name))
         return taken[name]
 
-    rows = []
-    for row in scenario.workload:
-        own = row.model not in scenario.models and row.model not in sample_names()
-        arrivals = row.arrivals
-        if arrivals.trace:
-            arrivals = arrivals.model_copy(update={"trace": take(arrivals.trace)})
-        model = take(row.model) if own else row.model
-        rows.append(row.model_copy(update={"model": model, "arrivals": arrivals}))
-    cost = scenario.cost
-    if cost.measured:
-        cost = cost.model_copy(update={"measured": take(cost.measured)})
-    return scenario.model_copy(update={"workload": tuple(rows), "cost": cost})
+    return with_files_renamed(scenario, take)

@@ -15,6 +15,7 @@ from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.ui.jobs.kinds import KINDS
+from nona.ui.session.choices import Choices
 from nona.ui.session.history import History, Moment
 from nona.ui.session.live import Live
 from nona.ui.session.runs import Runs
@@ -60,7 +61,7 @@ class AppState:
     jobs: dict[str, str] = field(default_factory=dict)
     model: str = "resnet18"
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)
-    choices: dict[str, Any] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
     kept: dict[str, Any] = field(default_factory=dict)
     offer: Shared | None = None
     history: History = field(default_factory=History)
@@ -178,8 +179,9 @@ class AppState:
         return dump_scenario(self.scenario)
 
     def fingerprint(self, kind: str) -> str:
-        """Hash of the parts of the scenario that a result of ``kind`` depends on."""
-        return scenario_hash(self.scenario, *KINDS.find(kind).parts)
+        """Hash of the parts of the scenario that a result of ``kind`` depends on; empty if on none."""
+        parts = KINDS.find(kind).parts
+        return scenario_hash(self.scenario, *parts) if parts else ""
 
     # -- results --------------------------------------------------------------------------------
 

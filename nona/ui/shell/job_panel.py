@@ -11,6 +11,7 @@ import streamlit as st
 from nona.errors import JobError
 from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.job import Job
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.fields import plain
@@ -72,37 +73,33 @@ def job_panel(
     state: AppState,
     kind: str,
     run_label: str,
-    noun: str,
     live: Live | None = None,
     options: Mapping[str, Any] = _NO_OPTIONS,
     fingerprint: str = "",
-    needs_scenario: bool = True,
     done: str = "",
 ) -> None:
     """The buttons and the progress of one kind of job; ``options`` and ``fingerprint`` are for :func:`start`.
 
-    Work that does not need the scenario starts whatever is wrong with it; ``done`` says that it need not be
+    Work that depends on no scenario starts whatever is wrong with it; ``done`` says that it need not be
     started, and why.
     """
-    running = job_buttons(state, kind, run_label, noun, options, fingerprint, needs_scenario, done)
+    running = job_buttons(state, kind, run_label, options, fingerprint, done)
     with st.container(key=f"progress-{kind}"):  # a place of its own: what follows must not move with it
-        st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, noun, running, live)
+        st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, running, live)
 
 
 def job_buttons(
     state: AppState,
     kind: str,
     run_label: str,
-    noun: str,
     options: Mapping[str, Any] = _NO_OPTIONS,
     fingerprint: str = "",
-    needs_scenario: bool = True,
     done: str = "",
 ) -> bool:
     """The buttons that start and cancel one kind of job, and what stands in its way; whether it runs."""
     job = current_job(state, kind)
     running = job is not None and job.running
-    problem = state.problem() if needs_scenario else ""
+    problem = state.problem() if KINDS.find(kind).parts else ""
     with st.container(horizontal=True):
         st.button(
             run_label,
@@ -116,7 +113,10 @@ def job_buttons(
         )
         if job is not None and running:
             st.button(
-                f"Cancel {noun}", icon=":material/stop_circle:", on_click=job.cancel, key=f"cancel-{kind}"
+                f"Cancel {KINDS.find(kind).noun}",
+                icon=":material/stop_circle:",
+                on_click=job.cancel,
+                key=f"cancel-{kind}",
             )
     if problem:
         st.warning(plain(problem), icon=":material/edit_note:")
@@ -125,7 +125,7 @@ def job_buttons(
     return running
 
 
-def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Live | None) -> None:
+def _progress(state: AppState, kind: str, was_running: bool, live: Live | None) -> None:
     job = current_job(state, kind)
     if job is None:
         return
@@ -140,6 +140,7 @@ def _progress(state: AppState, kind: str, noun: str, was_running: bool, live: Li
     elif job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
     elif job.status == "cancelled" and job.result is None:
+        noun = KINDS.find(kind).noun
         st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
 
 
@@ -173,15 +174,19 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None:
+def result_of(state: AppState, kind: str) -> Mapping[str, Any] | None:
     """The result to show, with a clear mark when it belongs to an earlier scenario."""
+    stale_note(state, kind)
     result = state.results.get(kind)
-    if result is None:
-        return None
-    if state.is_stale(kind):
+    return None if result is None else result.data
+
+
+def stale_note(state: AppState, kind: str) -> None:
+    """A warning where the result to show belongs to an earlier scenario."""
+    result = state.results.get(kind)
+    if result is not None and state.is_stale(kind):
         st.warning(
-            f"The scenario has changed since this {noun} was made; run it again to see the scenario as it "
-            "is now.",
+            f"The scenario has changed since this {KINDS.find(kind).noun} was made; run it again to see the "
+            "scenario as it is now.",
             icon=":material/history:",
         )
-    return result.data

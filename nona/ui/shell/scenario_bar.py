@@ -41,8 +41,8 @@ def scenario_bar(state: AppState) -> None:
             help="It takes the place of the present scenario; Undo brings that one back.",
             max_upload_size=16,
         )
-    if state.choices.get("open-error"):
-        st.error(plain(state.choices["open-error"]), icon=":material/error:")
+    if state.choices.complaints.get("open-error"):
+        st.error(plain(state.choices.complaints["open-error"]), icon=":material/error:")
     share_popover(state)
 
 
@@ -83,8 +83,10 @@ def _open(state: AppState, key: str) -> None:
         return
     try:
         state.load(upload.getvalue().decode("utf-8"))
-        state.choices.pop("open-error", None)
+        state.choices.complaints.pop("open-error", None)
     except UnicodeDecodeError:
-        state.choices["open-error"] = f"{safe_name(upload.name)}: it is not UTF-8 text; give YAML or JSON."
+        state.choices.complaints["open-error"] = (
+            f"{safe_name(upload.name)}: it is not UTF-8 text; give YAML or JSON."
+        )
     except NonaError as error:
-        state.choices["open-error"] = str(error)
+        state.choices.complaints["open-error"] = str(error)

@@ -91,9 +91,9 @@ def take_link(state: AppState) -> None:
     try:
         shared = unpack(text)
     except ScenarioError as error:
-        state.choices[ERROR] = str(error)
+        state.choices.complaints[ERROR] = str(error)
         return
-    state.choices.pop(ERROR, None)
+    state.choices.complaints.pop(ERROR, None)
     if shared.scenario == state.scenario:
         return
     if state.untouched:
@@ -104,8 +104,8 @@ def take_link(state: AppState) -> None:
 
 def link_notice(state: AppState) -> None:
     """What came of a link: an error, or the question whether it may replace the present scenario."""
-    if state.choices.get(ERROR):
-        st.error(plain(state.choices[ERROR]), icon=":material/link_off:")
+    if state.choices.complaints.get(ERROR):
+        st.error(plain(state.choices.complaints[ERROR]), icon=":material/link_off:")
     if state.offer is None:
         return
     with st.container(border=True, key="link-offer"):

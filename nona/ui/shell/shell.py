@@ -56,7 +56,7 @@ def side_bar(state: AppState) -> None:
     st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)
-        running = [kind.name for kind in KINDS.values() if kind.noun and _running(state, kind.name)]
+        running = [kind for kind in KINDS if _running(state, kind)]
         st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
     link_notice(state)
 
@@ -68,14 +68,14 @@ def _running(state: AppState, kind: str) -> bool:
 
 def _jobs(state: AppState, before: list[str]) -> None:
     """What runs, each with its end: a job goes on while its reader looks at another page."""
-    for kind in KINDS.values():
-        job, noun = current_job(state, kind.name), kind.noun
-        if job is None or not job.running or not noun:
+    for kind, task in KINDS.items():
+        job = current_job(state, kind)
+        if job is None or not job.running:
             continue
         job.touch()
-        with st.container(border=True, gap="xsmall", key=f"running-{kind.name}"):
-            st.progress(job.fraction, text=f"{noun.capitalize()} running")
+        with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
+            st.progress(job.fraction, text=f"{task.noun.capitalize()} running")
             st.caption(plain(job.text))
-            st.button(f"Cancel the {noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind.name}")
-    if before and not any(_running(state, name) for name in before):
+            st.button(f"Cancel the {task.noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
+    if before and not any(_running(state, kind) for kind in before):
         st.rerun()  # its result is taken in, and the polling ends

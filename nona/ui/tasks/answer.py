@@ -11,20 +11,21 @@ from nona.report.simulations.report import simulation_report
 from nona.simulation.engines import AUTO, engine_named
 from nona.study.response import predicted_means
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import study_of
 
 JOBS = {"compiled": 3000}
 SLOW_JOBS = 400  # of an engine that answers while the compiled one is being prepared
 REPLICATIONS = 8
 
 
-def answer(prepared: study.Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Tell all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live`` holds ``report`` (as of a simulation), ``predicted``, ``replications``, ``jobs``
     (measured per run), ``engine``, and ``failed``:
     scheduler → why it cannot run.
     """
-    engine = engine_named(AUTO)
+    prepared, engine = study_of(spec, desk), engine_named(AUTO)
     simulation = prepared.scenario.simulation
     jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(simulation.replications, REPLICATIONS)

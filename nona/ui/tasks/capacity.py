@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nona.report.capacity.report import capacity_report
-from nona.sources.lookup import Sources
-from nona.study import Study
 from nona.study.capacity import MOST, cheapest, fewest_servers
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import sources_of, study_of
 
 
-def find_capacity(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The fewest servers of ``spec["group"]`` that keep ``spec["hit"]`` of the SLOs, by prediction.
 
     With ``spec["simulated"]`` that count and one fewer are simulated as well.
     """
-    tried = 0
+    scenario, tried = study_of(spec, desk).scenario, 0
 
     def tell() -> None:
         nonlocal tried
@@ -28,11 +26,10 @@ def find_capacity(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[
             {"fraction": 1 - 0.9**tried, "text": "Solving and predicting for another number of servers"}
         )
 
-    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
     hit, group = float(spec["hit"]), int(spec["group"])
     found = fewest_servers(
-        prepared.scenario,
-        sources,
+        scenario,
+        sources_of(spec),
         1 - hit,
         group=group,
         simulated=bool(spec.get("simulated")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nona.cost.measured import read_measured
@@ -11,10 +10,9 @@ from nona.cost.options import CostOptions
 from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario.file import scenario_from_mapping
-from nona.sources.lookup import Sources
 from nona.study import PreparedModel, prepare_model
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import scenario_of, sources_of
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 
@@ -33,8 +31,8 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         When the model, the device or the measured times cannot be had.
     """
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
-    scenario = scenario_from_mapping(spec["scenario"])
-    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    scenario = scenario_of(spec)
+    sources = sources_of(spec)
     graph = sources.model(spec["model"], spec["symbols"], scenario.models)
     made = executor_class(spec["device"], user_devices(scenario.cluster.devices))
     cost = scenario.cost

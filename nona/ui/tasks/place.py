@@ -17,6 +17,7 @@ from nona.study.placing.search_steps import SearchSteps
 from nona.study.provenance import now_text
 from nona.study.simulating.run import Comparison, compare
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import study_of
 
 READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
 
@@ -64,8 +65,9 @@ class _Search:
         return {**found, "working": working(self._prepared.system, placement, names), "steps": self.steps}
 
 
-def place_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve, compare with local and spread, show the working; the best so far is told on the way."""
+    prepared = study_of(spec, desk)
     desk.emit({"fraction": READ, "text": "Solving the formula"})
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     placement = study.place(prepared, solver, desk.cache, desk.check, search.better)
@@ -75,11 +77,11 @@ def place_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict
     return search.outcome(placement)
 
 
-def predict_congestion(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """By formula: its optimum, local and spread over the link's background load."""
 
     def tell(share: float) -> None:
         desk.check()
         desk.emit({"fraction": share, "text": "Solving the formula at every load"})
 
-    return asdict(congestion_curve(prepared.system, progress=tell))
+    return asdict(congestion_curve(study_of(spec, desk).system, progress=tell))

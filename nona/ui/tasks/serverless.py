@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nona.hardware.geometry import board
-from nona.report.plain import plain
 from nona.report.serverless.layouts import layout_rows
 from nona.report.serverless.nodes import nodes_report
 from nona.report.serverless.stories import story_rows
-from nona.scenario.file import scenario_from_mapping
-from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
-from nona.sources.lookup import Sources
 from nona.study import SimulationProgress
 from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
@@ -24,6 +19,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import compare_sharing, ways_for
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import scenario_of, sources_of
 from nona.ui.tasks.serverless_live import PlatformWatch
 
 REPORT_EVERY_S = 0.2
@@ -34,7 +30,7 @@ FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than th
 
 def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Run every policy; the result holds ``report``, ``layouts`` and ``stories``, all as plain data."""
-    scenario, sources = _read(spec)
+    scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     system = prepare_serverless(scenario, sources)
     watch = PlatformWatch(system, [p.name for p, _ in chosen_policies(scenario)])
@@ -49,25 +45,21 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         on_progress=told,
     )
     first = {name: runs[0] for name, runs in result.records.items()}
-    return dict(
-        plain(
-            {
-                "report": report_of(result),
-                "layouts": {
-                    "mode": result.system.sharing.mode,
-                    "applications": [a.name for a in result.system.applications],
-                    "nodes": [_node(n) for n in result.system.invokers],
-                    "rows": {name: layout_rows(run, result.system) for name, run in first.items()},
-                },
-                "stories": {name: story_rows(run, result.system) for name, run in first.items()},
-            }
-        )
-    )
+    return {
+        "report": report_of(result),
+        "layouts": {
+            "mode": result.system.sharing.mode,
+            "applications": [a.name for a in result.system.applications],
+            "nodes": [_node(n) for n in result.system.invokers],
+            "rows": {name: layout_rows(run, result.system) for name, run in first.items()},
+        },
+        "stories": {name: story_rows(run, result.system) for name, run in first.items()},
+    }
 
 
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """One policy under every way of sharing; the result holds ``reports``, way → report."""
-    scenario, sources = _read(spec)
+    scenario, sources = scenario_of(spec), sources_of(spec)
     last = 0.0
 
     def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
@@ -88,12 +80,12 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         oracle=False,
         workers=_processes(int(spec["calls"]) * int(spec["replications"])),
     )
-    return dict(plain({"policy": spec["policy"], "reports": {m: report_of(r) for m, r in found.items()}}))
+    return {"policy": spec["policy"], "reports": {m: report_of(r) for m, r in found.items()}}
 
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The fewest nodes that keep ``spec["target"]`` of the SLOs, under each of ``spec["policies"]``."""
-    scenario, sources = _read(spec)
+    scenario, sources = scenario_of(spec), sources_of(spec)
     names, steps = list(spec["policies"]), 0
     found: list[NodesFor] = []
     size = CapacitySize(calls=int(spec["calls"]), most=int(spec["most"]))
@@ -120,12 +112,12 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
                 on_tried=told,
             )
         )
-    return dict(plain(nodes_report(found)))
+    return nodes_report(found)
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The scenario's DAG schedulers on the same workflows; ``schedulers`` holds a row for each."""
-    scenario, sources = _read(spec)
+    scenario, sources = scenario_of(spec), sources_of(spec)
     last = 0.0
 
     def told(progress: SimulationProgress) -> None:
@@ -137,12 +129,7 @@ def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
     rows = simulate_dag_schedulers(scenario, sources, on_progress=told)
-    return dict(plain({"schedulers": rows}))
-
-
-def _read(spec: Mapping[str, Any]) -> tuple[Scenario, Sources]:
-    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
-    return scenario_from_mapping(spec["scenario"]), sources
+    return {"schedulers": rows}
 
 
 def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], None]:

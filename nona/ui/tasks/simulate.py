@@ -20,6 +20,7 @@ from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import study_of
 
 REPORT_EVERY_S = 0.12
 MOST_PROCESSES = 4
@@ -64,12 +65,13 @@ class _Watch:
         return told
 
 
-def simulate_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve the placement if a scheduler needs one, run all of them, leave its files.
 
     The result is :func:`~nona.study.outcome.simulation_outcome` with the last ``live``, the ``means`` of
     every replication, the ``idle_s`` bound, and the ``scenario`` as plain data.
     """
+    prepared = study_of(spec, desk)
     watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
     if study.needs_placement(prepared):
         desk.emit({"fraction": 0.0, "text": "Solving the placement"})

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from nona.report.plain import plain
 from nona.report.sweeps.report import Curves, sweep_report
 from nona.scenario.schema import Scenario
 from nona.simulation.engines import AUTO, engine_named
-from nona.sources.lookup import Sources
-from nona.study import Study
 from nona.study.sweeps.curves import curves
 from nona.study.sweeps.numbers import number_named
 from nona.study.sweeps.settings import SweepSettings
 from nona.ui.jobs.desk import Desk
+from nona.ui.tasks.reading import sources_of, study_of
 
 TELL_EVERY_S = 0.8
 TEXTS = {
@@ -29,7 +27,7 @@ TEXTS = {
 }
 
 
-def sweep_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Sweep as ``spec["sweep"]`` says; ``live`` and the result are the report with ``settings`` beside.
 
     Raises
@@ -37,14 +35,14 @@ def sweep_scenario(prepared: Study, spec: Mapping[str, Any], desk: Desk) -> dict
     NonaError
         For values that the scenario does not allow.
     """
-    settings = from_plain(prepared.scenario, spec["sweep"])
-    sources = Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
+    scenario = study_of(spec, desk).scenario
+    settings = from_plain(scenario, spec["sweep"])
     last = 0.0
     told: Curves | None = None
     for told in curves(
-        prepared.scenario,
+        scenario,
         settings,
-        sources,
+        sources_of(spec),
         engine=engine_named(AUTO),
         cache=desk.cache,
         check=desk.check,

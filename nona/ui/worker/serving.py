@@ -11,7 +11,8 @@ from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.run import Cancelled
 from nona.study.cache import StudyCache
 from nona.ui.jobs.desk import Desk
-from nona.ui.tasks.run import run_task
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.tasks.run import function_of, run_task
 
 
 class Server:
@@ -21,6 +22,8 @@ class Server:
         self.loaded = False
         self._stopped, self._write = stopped, write
         self._cache = StudyCache()
+        for kind in KINDS.values():  # with the imports done, a job starts at once
+            function_of(kind)
 
     def load(self) -> None:
         """Load the compiled engine if its machine code is there; see that a process makes it if not."""

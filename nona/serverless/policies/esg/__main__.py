@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from nona.serverless.policies.esg.warm import compile_searches
+from nona.serverless.policies.esg.search import compile_searches
 
 begin = time.perf_counter()
 compile_searches()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.serverless.policies.esg.compiled import compiled
+from nona.compiled import compiled
 from nona.serverless.policies.esg.ranking import comes_before, drop_first, note, push
 
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank

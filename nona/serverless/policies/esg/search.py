@@ -194,3 +194,11 @@ class GroupSearch:
         path = t.path(int(t.fast_code[0]))
         cost, time = float(t.fast_usd[0]), float(t.least_s[0])
         return Found((path,), (cost,), (time,), int(looked), int(opened), False)
+
+
+def compile_searches() -> None:
+    """Run each form of the search once, before anybody waits; numba keeps what it compiles."""
+    time, cost = np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([[1.0, 2.0], [1.0, 2.0]])
+    group = GroupSearch(time, cost)
+    for variant in VARIANTS:
+        group.search(3.0, 1, variant)

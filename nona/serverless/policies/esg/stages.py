@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.serverless.policies.esg.compiled import compiled
+from nona.compiled import compiled
 from nona.serverless.policies.esg.ranking import comes_before, note
 
 

@@ -76,7 +76,7 @@ def device_frame(state: AppState) -> pd.DataFrame:
 
 def device_form(state: AppState) -> None:
     """A form for a device of the user's own, on top of one of the catalogue."""
-    problem = state.choices.get("device-error", "")
+    problem = state.choices.complaints.get("device-error", "")
     with st.form("own-device", border=False):
         with st.grid(2, min_column_width=150):
             with st.container():
@@ -119,4 +119,4 @@ def _beside(problem: str, field: str) -> None:
 def _add(state: AppState) -> None:
     given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
     name = str(st.session_state["device-name"] or "").strip()
-    state.choices["device-error"] = add_device(state, name, given)
+    state.choices.complaints["device-error"] = add_device(state, name, given)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from nona.errors import HardwareError
 from nona.hardware.mig import MigLayout
 from nona.hardware.mig_edit import empty_layout, layout_of, placed_text
@@ -11,6 +14,13 @@ from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.migview.migview import edited
 
 EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share the GPU otherwise."
+
+
+@dataclass(frozen=True, slots=True)
+class PartedFiles:
+    """The mig-parted files that were read: server group → board and layouts."""
+
+    by_group: Mapping[int, tuple[str, Parted]] = field(default_factory=dict)
 
 
 def mig_path(group: int) -> Path:
@@ -38,30 +48,31 @@ def set_layout(state: AppState, group: int, layout: MigLayout) -> None:
 def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
     """Do what the browser wishes, if it is legal; else say why not."""
     note = f"mig-note-{group}"
-    state.choices.pop(note, None)
+    state.choices.complaints.pop(note, None)
     try:
         set_layout(state, group, edited(shown_layout(state, group, board), wish))
     except HardwareError as error:
-        state.choices[note] = str(error)
+        state.choices.complaints[note] = str(error)
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
     """Read a mig-parted file for a group's board; its layouts become choices, the first one is taken."""
-    note, found = f"mig-note-{group}", f"mig-parted-{group}"
-    state.choices.pop(note, None)
+    note = f"mig-note-{group}"
+    state.choices.complaints.pop(note, None)
     try:
         parted = read_mig_parted(data, board)
     except HardwareError as error:
-        state.choices[note] = str(error)
+        state.choices.complaints[note] = str(error)
         return
-    state.choices[found] = (board, parted)
+    held = state.choices.of(PartedFiles).by_group
+    state.choices.keep(PartedFiles({**held, group: (board, parted)}))
     set_layout(state, group, next(iter(parted.layouts.values())))
     state.revision += 1
 
 
 def taken_parted(state: AppState, group: int, board: str) -> Parted | None:
     """What was read for this group, if it was read for the board that the group has now."""
-    held = state.choices.get(f"mig-parted-{group}")
+    held = state.choices.of(PartedFiles).by_group.get(group)
     return held[1] if held and held[0] == board else None
 
 

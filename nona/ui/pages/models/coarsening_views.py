@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pandas as pd
 import streamlit as st
 
@@ -19,13 +21,20 @@ from nona.ui.widgets.tiles import tiles
 from nona.units import format_bandwidth, format_time, quantity_text
 
 SHARES = {"nothing": 0.0, "1 %": 0.01, "2 %": 0.02, "5 %": 0.05, "10 %": 0.1}
-_CHOICE = "coarsening-share"
+_KEY = "coarsening-share"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Which of :data:`SHARES` may be lost."""
+
+    share: str = "nothing"
 
 
 def glued_of(state: AppState, loaded: Loaded) -> Glued:
     """The coarsening of the model over this scenario's link, with the share that was chosen."""
     link = placement_link(Cluster.from_spec(state.scenario.cluster))
-    share = SHARES[state.choices.get(_CHOICE, "nothing")]
+    share = SHARES[state.choices.of(Lost).share]
     return fetch(
         ("glued", loaded.key, link, share),
         lambda: glued_model(loaded.prepared, link, share=share),
@@ -43,7 +52,7 @@ def link_words(state: AppState) -> tuple[str, ...]:
     link = placement_link(Cluster.from_spec(state.scenario.cluster))
     capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
     words = ["--capacity", str(capacity), "--latency", str(latency)]
-    share = state.choices.get(_CHOICE, "nothing")
+    share = state.choices.of(Lost).share
     return (*words, *(() if share == "nothing" else ("--share", share.replace(" ", ""))))
 
 
@@ -80,13 +89,13 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
 
 def _pick_share(state: AppState) -> None:
     def choose() -> None:
-        state.choices[_CHOICE] = st.session_state[_CHOICE]
+        state.choices.keep(Lost(st.session_state[_KEY]))
 
     st.select_slider(
         "May be lost",
         tuple(SHARES),
-        state.choices.get(_CHOICE, "nothing"),
-        key=_CHOICE,
+        state.choices.of(Lost).share,
+        key=_KEY,
         on_change=choose,
         help="Of each sub-graph's time on one server; the more, the more short tasks stay together.",
     )

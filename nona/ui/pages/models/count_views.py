@@ -43,7 +43,6 @@ def subgraphs_with_counts(
             state,
             "count",
             "Count the configurations",
-            "count",
             options=options,
             fingerprint=loaded.key,
         )

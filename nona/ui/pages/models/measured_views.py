@@ -20,7 +20,7 @@ EXAMPLE = "model,operator,device,ms"
 def measured_times(state: AppState, device: str) -> None:
     """The expander of the measured times; ``device`` is the one whose times the page shows."""
     name = state.scenario.cost.measured
-    opened = bool(name or state.choices.get("measured-error"))
+    opened = bool(name or state.choices.complaints.get("measured-error"))
     title = "Measured times" + (f": {plain(name)}" if name else "")
     with st.expander(title, icon=":material/timer:", expanded=opened):
         called = _name_in_tables(state)
@@ -37,8 +37,8 @@ def measured_times(state: AppState, device: str) -> None:
             max_upload_size=64,
             help="Its times replace the modelled ones wherever it has them.",
         )
-        if state.choices.get("measured-error"):
-            st.error(plain(state.choices["measured-error"]), icon=":material/error:")
+        if state.choices.complaints.get("measured-error"):
+            st.error(plain(state.choices.complaints["measured-error"]), icon=":material/error:")
         if name:
             _present(state, name, called, device)
 
@@ -112,10 +112,10 @@ def _take(state: AppState) -> None:
         data = upload.getvalue()
         read_measured(data)
         kept = state.uploads.add(stored_name(upload.name), data)
-        state.choices.pop("measured-error", None)
+        state.choices.complaints.pop("measured-error", None)
         state.edit(("cost", "measured"), kept)
     except NonaError as error:
-        state.choices["measured-error"] = str(error)
+        state.choices.complaints["measured-error"] = str(error)
 
 
 def stored_name(name: str) -> str:
@@ -130,5 +130,5 @@ def stored_name(name: str) -> str:
 
 
 def _remove(state: AppState) -> None:
-    state.choices.pop("measured-error", None)
+    state.choices.complaints.pop("measured-error", None)
     state.edit(("cost", "measured"), None)

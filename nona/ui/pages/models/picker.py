@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from nona.errors import NonaError
@@ -10,6 +12,13 @@ from nona.graph.symbols import MissingDimensions
 from nona.ui.loaded.loading import Loaded, device_names, load_model, model_names
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The device on which times are shown; empty: the first of the cluster."""
+
+    name: str = ""
 
 
 def pick_model(state: AppState) -> None:
@@ -35,11 +44,11 @@ def pick_model(state: AppState) -> None:
 def pick_device(state: AppState) -> str:
     """The device on which times are shown."""
     names = device_names(state.scenario)
-    kept = state.choices.get("device", state.scenario.cluster.servers[0].gpu)
+    kept = state.choices.of(Device).name or state.scenario.cluster.servers[0].gpu
     kept = kept if kept in names else names[0]
 
     def choose() -> None:
-        state.choices["device"] = st.session_state["device"]
+        state.choices.keep(Device(st.session_state["device"]))
 
     st.selectbox(
         "Times on device",
@@ -71,19 +80,19 @@ def upload_model(state: AppState) -> None:
         args=(state,),
         max_upload_size=64,
     )
-    if state.choices.get("upload-error"):
-        st.error(plain(state.choices["upload-error"]), icon=":material/error:")
+    if state.choices.complaints.get("upload-error"):
+        st.error(plain(state.choices.complaints["upload-error"]), icon=":material/error:")
 
 
 def _take(state: AppState) -> None:
     upload = st.session_state["model-file"]
     if upload is None:
         return
-    state.choices.pop("upload-error", None)
+    state.choices.complaints.pop("upload-error", None)
     try:
         state.model = state.uploads.add(upload.name, upload.getvalue())
     except NonaError as error:
-        state.choices["upload-error"] = str(error)
+        state.choices.complaints["upload-error"] = str(error)
 
 
 def loaded_model(state: AppState, device: str) -> Loaded | None:

@@ -51,7 +51,7 @@ def _cards(state: AppState, waiting: bool) -> None:
 
 def _choose(state: AppState, name: str) -> None:
     state.model = name
-    state.choices.pop("upload-error", None)
+    state.choices.complaints.pop("upload-error", None)
     state.revision += 1  # the list of models shows the choice too
 
 

@@ -14,8 +14,8 @@ from nona.errors import NonaError
 from nona.report.placements.certificate_text import gap_text
 from nona.report.text import time_text
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import Scenario
-from nona.sources.samples import sample_names, scenario_description, scenario_path
+from nona.sources.named import file_names
+from nona.sources.samples import scenario_description, scenario_path
 from nona.study import with_value
 from nona.study.network_story import LINK_LOAD
 from nona.ui.pages.overview.story.story import chosen_load
@@ -135,28 +135,22 @@ def open_example(state: AppState, page: str) -> None:
 def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
     """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
 
-    Returns whether that went well; if not, the choice ``demo-error`` says why.
+    Returns whether that went well; if not, the complaint ``demo-error`` says why.
     """
     try:
         path = scenario_path(name)
         scenario = load_scenario(path)
         for place, value in changes.items():
             scenario = with_value(scenario, place, value)
-        for file in _files(scenario):
+        for file in file_names(scenario):
             shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
     except (NonaError, OSError) as error:
-        state.choices["demo-error"] = str(error)
+        state.choices.complaints["demo-error"] = str(error)
         return False
     state.adopt(scenario)
     state.model = scenario.workload[0].model
-    state.choices.pop("demo-error", None)
+    state.choices.complaints.pop("demo-error", None)
     return True
-
-
-def _files(scenario: Scenario) -> list[str]:
-    named = [r.model for r in scenario.workload if r.model not in (*sample_names(), *scenario.models)]
-    named += [r.arrivals.trace for r in scenario.workload if r.arrivals.trace]
-    return [*named, *([scenario.cost.measured] if scenario.cost.measured else [])]
 
 
 def pipeline(state: AppState) -> tuple[Stage, ...]:

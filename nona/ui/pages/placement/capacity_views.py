@@ -30,7 +30,7 @@ def capacity_section(state: AppState) -> None:
     hit, group, simulated = _controls(state)
     fingerprint = f"{state.fingerprint(KIND)} {hit} {group} {simulated}"
     options = {"hit": HITS[hit], "group": group, "simulated": simulated}
-    job_panel(state, KIND, "Find the fewest servers", "search", options=options, fingerprint=fingerprint)
+    job_panel(state, KIND, "Find the fewest servers", options=options, fingerprint=fingerprint)
     held = state.results.get(KIND)
     if held is not None and held.fingerprint == fingerprint:
         _answer(held.data)

@@ -9,8 +9,7 @@ import streamlit as st
 
 from nona.ui.pages.placement.capacity_views import capacity_section
 from nona.ui.pages.placement.glue_views import glue_section
-from nona.ui.pages.placement.link_views import link_section
-from nona.ui.pages.placement.server_views import servers_section
+from nona.ui.pages.placement.predicted_views import link_section, servers_section
 from nona.ui.pages.placement.views import configurations_of, congestion_section, model_frame
 from nona.ui.pages.placement.working_views import show_working
 from nona.ui.session.state import AppState

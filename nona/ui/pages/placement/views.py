@@ -89,8 +89,8 @@ def congestion_section(state: AppState, data: Report) -> None:
     """The price of congestion: in words, and as predicted JCT over the link's background load."""
     st.subheader("The price of congestion")
     st.markdown(plain(price_text(data["nona"]["predicted"])))
-    job_panel(state, "congestion", "Predict by formula over the link's load", "prediction")
-    curve = result_of(state, "congestion", "prediction")
+    job_panel(state, "congestion", "Predict by formula over the link's load")
+    curve = result_of(state, "congestion")
     if curve is None:
         st.caption("Solves the formula at a dozen loads, from now to saturation.")
         return

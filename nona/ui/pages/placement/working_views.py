@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,13 @@ from nona.units import format_time
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Working:
+    """Whether the working is shown."""
+
+    on: bool = False
+
+
 def show_working(state: AppState, data: Row) -> None:
     """A switch; while it is on, all lines, the same order as the computation."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -24,11 +32,11 @@ def show_working(state: AppState, data: Row) -> None:
         guide_link("placement", "What the symbols mean")
     on = st.toggle(
         "Every formula with the numbers of this placement",
-        state.choices.get("working", False),
+        state.choices.of(Working).on,
         key="working-on",
         help="Opens each step from the load of the link to the objective, numbers filled in.",
     )
-    state.choices["working"] = on
+    state.choices.keep(Working(on))
     if not on:
         return
     found = data["working"]

@@ -54,7 +54,7 @@ def nodes_tab(state: AppState, data: Report | None) -> None:
     chosen = names if who == EVERY else [who]
     options = {"target": share, "policies": chosen, "calls": int(calls), "most": int(most)}
     mark = f"{state.fingerprint(KIND)} {options}"
-    job_panel(state, KIND, "Find the fewest nodes", "search for nodes", options=options, fingerprint=mark)
+    job_panel(state, KIND, "Find the fewest nodes", options=options, fingerprint=mark)
     held = state.results.get(KIND)
     if held is None:
         st.caption(

@@ -11,7 +11,7 @@ from nona.report.serverless.titles import pareto_title
 from nona.simulation.sizes import auto_warmup
 from nona.ui.pages.serverless.platform.platform import platform_data, platform_view
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, result_of
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
 
 KIND = "serverless"
@@ -22,15 +22,16 @@ QUICK_CALLS, QUICK_RUNS = 1000, 3
 
 def run_area(state: AppState) -> Mapping[str, Any] | None:
     """Buttons, the platform live, then the finding; the result to show below, if there is one."""
-    running = job_buttons(state, KIND, "Run the policies", "run")
+    running = job_buttons(state, KIND, "Run the policies")
     if not running:
         _size(state)
     with st.container():
-        data = None if running else result_of(state, KIND, "run")
+        if not running:
+            stale_note(state, KIND)
     with st.container(key="serverless-area"):
         st.fragment(_area, run_every=POLL_S if running else None)(state, running)
     held = state.results.get(KIND)
-    return data if held is None else held.data
+    return None if held is None else held.data
 
 
 def _size(state: AppState) -> None:

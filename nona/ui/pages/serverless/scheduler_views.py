@@ -33,8 +33,8 @@ def schedulers_tab(state: AppState, data: Report | None) -> None:
     )
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)
-    job_panel(state, KIND, "Run the DAG schedulers", "run of schedulers")
-    found = result_of(state, KIND, "run of schedulers")
+    job_panel(state, KIND, "Run the DAG schedulers")
+    found = result_of(state, KIND)
     equivalent(state, "serverless", "--dag-schedulers", key="serverless-schedulers")
     if found is None:
         st.caption(plain(f"The scenario's schedulers: {names}; change them on the Simulation page."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -25,6 +26,15 @@ from nona.ui.widgets.tables import table
 
 Report = Mapping[str, Any]
 LONGEST_QUEUE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """System and planner of the scenario that ``mark`` names."""
+
+    mark: str
+    system: ServerlessSystem
+    planner: EsgPlanner
 
 
 def search_tab(state: AppState, data: Report | None) -> None:
@@ -50,13 +60,14 @@ def search_tab(state: AppState, data: Report | None) -> None:
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
     """System and planner of the scenario as it is; kept until it changes."""
     mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
-    held = state.choices.get("serverless-planner")
-    if held is None or held[0] != mark:
+    held = state.choices.find(Prepared)
+    if held is None or held.mark != mark:
         spec = state.scenario.serverless
         options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
-        state.choices["serverless-planner"] = held = (mark, system, prepare(system, options))
-    return held[1], held[2]
+        held = Prepared(mark, system, prepare(system, options))
+        state.choices.keep(held)
+    return held.system, held.planner
 
 
 def _ask(system: ServerlessSystem) -> Ask:

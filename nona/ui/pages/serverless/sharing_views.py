@@ -58,7 +58,7 @@ def sharing_tab(state: AppState, data: Report | None) -> None:
             )
     options = {"policy": policy, "calls": int(calls), "replications": int(runs)}
     mark = f"{state.fingerprint(KIND)} {policy} {calls} {runs}"
-    job_panel(state, KIND, "Compare the ways of sharing", "comparison", options=options, fingerprint=mark)
+    job_panel(state, KIND, "Compare the ways of sharing", options=options, fingerprint=mark)
     held = state.results.get(KIND)
     if held is None:
         st.caption("MIG isolates but has legal places; MPS fits anything but clients slow each other down.")

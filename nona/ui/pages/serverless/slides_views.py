@@ -33,7 +33,7 @@ from nona.report.serverless.study_text import (
     provenance,
     title,
 )
-from nona.study.serverless import stored
+from nona.study.shipped import shipped, shipped_path
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
@@ -46,11 +46,11 @@ Report = Mapping[str, Any]
 
 def slides_tab(state: AppState, data: Report | None) -> None:
     """The shipped study; where it is missing, how to make it."""
-    if not stored.STORED.is_file():
+    if not shipped_path("serverless").is_file():
         st.caption("The study's results did not come with this copy. The command below makes them.")
         equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
         return
-    _study(stored.stored_serverless())
+    _study(shipped("serverless"))
     equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
 
 

@@ -20,6 +20,14 @@ SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 
 
 @dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why the models of the scenario that ``mark`` names cannot be serverless; empty if they can."""
+
+    mark: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Demo:
     """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
 
@@ -78,8 +86,8 @@ def start_screen(state: AppState) -> None:
             if demo.name in scenario_names():
                 _card(state, demo)
         _own(state)
-    if state.choices.get("demo-error"):
-        st.error(plain(state.choices["demo-error"]), icon=":material/error:")
+    if state.choices.complaints.get("demo-error"):
+        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
     guide_link("serverless", "What is simulated here, and what is assumed")
 
 
@@ -137,10 +145,11 @@ def _part(state: AppState) -> dict[str, float]:
 def why_not(state: AppState) -> str:
     """Why the scenario's models cannot be serverless applications as they stand; empty if they can."""
     mark = scenario_hash(state.scenario, "workload", "models", "cluster")
-    known = state.choices.get("serverless-why-not")
-    if known is None or known[0] != mark:
-        state.choices["serverless-why-not"] = known = (mark, _reason(state))
-    return str(known[1])
+    known = state.choices.of(WhyNot)
+    if known.mark != mark:
+        known = WhyNot(mark, _reason(state))
+        state.choices.keep(known)
+    return known.reason
 
 
 def _reason(state: AppState) -> str:

@@ -11,7 +11,7 @@ from nona.report.simulations.headline import headline, live_headline
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, utilisation_title
 from nona.ui.jobs.job import Job
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, result_of
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.livechart.livechart import chart_data, live_charts
 
@@ -24,12 +24,13 @@ def run_area(state: AppState) -> Mapping[str, Any] | None:
 
     While a simulation runs the charts show it; afterwards, in the same place, what came out.
     """
-    running = job_buttons(state, KIND, "Run the simulation", "simulation")
+    running = job_buttons(state, KIND, "Run the simulation")
     with st.container():
-        data = None if running else result_of(state, KIND, "simulation")
+        if not running:
+            stale_note(state, KIND)
     st.fragment(_area, run_every=POLL_S if running else None)(state, running)
     held = state.results.get(KIND)
-    return data if held is None else held.data
+    return None if held is None else held.data
 
 
 def _area(state: AppState, was_running: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nona.errors import NonaError
@@ -21,7 +21,17 @@ from nona.ui.tasks.sweep import from_plain, to_plain
 from nona.units import quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
-_CHOICE = "sweep"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen so far, ``None`` where nothing was; ``ends``: low, high, count, by number."""
+
+    key: str | None = None
+    ends: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
+    schedulers: tuple[str, ...] | None = None
+    jobs: int | None = None
+    replications: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +49,31 @@ class Form:
 
 def form_of(state: AppState) -> Form:
     """The controls of this session; those of a number that has not been chosen yet have fitting ends."""
-    held: dict[str, Any] = state.choices.setdefault(_CHOICE, {})
+    held = state.choices.of(Chosen)
     keys = [n.key for n in numbers_of(state.scenario)]
-    key = str(held["key"]) if held.get("key") in keys else keys[0]
-    low, high, count = held.get("ends", {}).get(key) or _ends(state.scenario, key)
+    key = held.key if held.key in keys else keys[0]
+    low, high, count = held.ends.get(key) or _ends(state.scenario, key)
     simulation = state.scenario.simulation
     return Form(
         key=key,
         low=low,
         high=high,
         count=count,
-        schedulers=held.get("schedulers"),
-        jobs=held.get("jobs") or min(simulation.jobs, JOBS),
-        replications=held.get("replications") or min(max(simulation.replications, 2), REPLICATIONS),
+        schedulers=held.schedulers,
+        jobs=held.jobs or min(simulation.jobs, JOBS),
+        replications=held.replications or min(max(simulation.replications, 2), REPLICATIONS),
     )
 
 
 def change(state: AppState, **fields: Any) -> None:
     """Set controls; a choice of another number brings its own ends."""
     if "key" in fields:
-        state.choices.setdefault(_CHOICE, {})["key"] = fields.pop("key")
-    form = replace(form_of(state), **fields)
-    held = state.choices[_CHOICE]
+        state.choices.keep(replace(state.choices.of(Chosen), key=fields.pop("key")))
+    form, held = replace(form_of(state), **fields), state.choices.of(Chosen)
     if {"low", "high", "count"} & fields.keys():
-        held.setdefault("ends", {})[form.key] = (form.low, form.high, form.count)
-    held |= {k: fields[k] for k in ("schedulers", "jobs", "replications") if k in fields}
+        held = replace(held, ends={**held.ends, form.key: (form.low, form.high, form.count)})
+    own = {k: fields[k] for k in ("schedulers", "jobs", "replications") if k in fields}
+    state.choices.keep(replace(held, **own))
 
 
 def settings_of(state: AppState) -> SweepSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -33,6 +34,13 @@ KIND = "sweep"
 Report = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The value of the swept number at which the table reads the sweep; ``None``: in the middle."""
+
+    value: float | None = None
+
+
 def sweep_panel(state: AppState) -> None:
     """Controls, progress, and the result of a sweep."""
     st.caption(
@@ -49,7 +57,6 @@ def sweep_panel(state: AppState) -> None:
             state,
             KIND,
             "Run sweep",
-            "sweep",
             live_sweep,
             {"sweep": to_plain(settings)},
             fingerprint,
@@ -131,14 +138,14 @@ def _reading(state: AppState, report: Report) -> None:
 
 
 def _slider(state: AppState, report: Report, values: list[float]) -> float:
-    here = state.choices.get("sweep-at")
+    here = state.choices.of(Shown).value
     start = min(values, key=lambda v: abs(v - here)) if here is not None else values[len(values) // 2]
     if len(values) == 1:
         return values[0]
     key = f"sweep-at-{report['key']}-{len(values)}"
 
     def moved() -> None:
-        state.choices["sweep-at"] = st.session_state[key]
+        state.choices.keep(Shown(st.session_state[key]))
 
     found: float = st.select_slider(
         report["label"],

@@ -23,10 +23,8 @@ def check_section(state: AppState) -> None:
         state,
         KIND,
         "Check this machine",
-        "self-check",
         live=lambda live: _table(live.get("rows") or [], "checks-live"),
         fingerprint="self-checks",
-        needs_scenario=False,
     )
     result, job = state.results.get(KIND), current_job(state, KIND)
     if result is not None:

@@ -12,7 +12,7 @@ from nona.report.paper.figures import growth_figure
 from nona.report.paper.rows import growth_rows, point_rows, summary_rows
 from nona.report.paper.text import OURS, findings, growth_title, provenance, ratio_title, title
 from nona.report.sweeps.figure import sweep_figure
-from nona.study.paper import stored_paper
+from nona.study.shipped import shipped
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -22,7 +22,7 @@ Data = Mapping[str, Any]
 
 def paper_section() -> None:
     """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
-    data = stored_paper()
+    data = shipped("paper")
     st.markdown(f"**{plain(title(data))}.** {plain(OURS)}")
     for name, column in zip(data["sweeps"], st.columns(len(data["sweeps"])), strict=True):
         with column:

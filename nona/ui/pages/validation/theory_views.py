@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -33,6 +34,13 @@ COLUMNS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long the runs are, by the name of the effort; empty: the least."""
+
+    effort: str = ""
+
+
 def theory_section(state: AppState) -> None:
     """The choice of effort, the run with its progress, the table and the figure."""
     left, _ = st.columns([1, 2])
@@ -41,21 +49,19 @@ def theory_section(state: AppState) -> None:
         effort = st.segmented_control(
             "Length of the runs",
             names,
-            default=state.choices.get(KIND, names[0]),
+            default=state.choices.of(Length).effort or names[0],
             key="effort",
             required=True,
             help="Longer runs have narrower intervals: they notice smaller errors.",
         )
-    state.choices[KIND] = effort
+    state.choices.keep(Length(effort))
     job_panel(
         state,
         KIND,
         "Simulate the known systems",
-        "validation",
         live=_live,
         options={"effort": effort},
         fingerprint=f"known systems, {effort}",
-        needs_scenario=False,
     )
     result, job = state.results.get(KIND), current_job(state, KIND)
     if result is not None:

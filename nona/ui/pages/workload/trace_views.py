@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import streamlit as st
@@ -19,6 +20,14 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.fields import plain
 from nona.units import format_time
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNote:
+    """What came of the last upload."""
+
+    taken: bool
+    text: str
 
 
 def traces(state: AppState) -> tuple[str, ...]:
@@ -41,9 +50,8 @@ def trace_upload(state: AppState) -> None:
         max_upload_size=64,
         help="Once read, it is among the arrivals of every row.",
     )
-    if state.choices.get("trace-note"):
-        kind, text = state.choices["trace-note"]
-        (st.error if kind == "error" else st.success)(plain(text))
+    if note := state.choices.find(TraceNote):
+        (st.success if note.taken else st.error)(plain(note.text))
     for name in traces(state):
         _preview(state, name)
 
@@ -85,6 +93,6 @@ def _take(state: AppState) -> None:
         times = read_trace(data, upload.name)
         name = upload.name if upload.name.lower().endswith(".csv") else f"{upload.name}.csv"
         kept = state.uploads.add(name, data)
-        state.choices["trace-note"] = ("ok", f"{kept}: {len(times):,} arrivals over {times[-1]:.4g} s.")
+        state.choices.keep(TraceNote(True, f"{kept}: {len(times):,} arrivals over {times[-1]:.4g} s."))
     except NonaError as error:
-        state.choices["trace-note"] = ("error", str(error))
+        state.choices.keep(TraceNote(False, str(error)))

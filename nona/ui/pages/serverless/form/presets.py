@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -24,6 +25,13 @@ LOAD_HELP = (
     "ms, heavy 10 to 16.8 ms. Recollected from the ESG paper, not confirmed. As on Workload: each row's own "
     "rate and arrival process."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """The rows that stand at ``own``, even while their values are those of a named setting."""
+
+    keys: frozenset[str] = frozenset()
 
 
 def slo_preset(state: AppState) -> None:
@@ -71,7 +79,7 @@ def slo_name(state: AppState) -> str:
     if factor is None:
         return "rows"
     preset = next((name for name, value in SLOS.items() if abs(value - factor) < 1e-9), OWN)
-    return OWN if state.choices.get("slo-preset-own") else preset
+    return OWN if "slo-preset" in state.choices.of(OwnSettings).keys else preset
 
 
 def load_name(state: AppState) -> str:
@@ -81,7 +89,7 @@ def load_name(state: AppState) -> str:
         return "rows"
     value = state.value(LOAD_PATH)
     preset = next((n for n, (a, b) in LOADS.items() if (a, b) == (value["least"], value["most"])), OWN)
-    return OWN if state.choices.get("load-preset-own") else preset
+    return OWN if "load-preset" in state.choices.of(OwnSettings).keys else preset
 
 
 def _switch(
@@ -99,7 +107,8 @@ def _switch(
 
     def commit() -> None:
         name = next((n for n, t in texts.items() if t == st.session_state[own]), shown)
-        state.choices[f"{key}-own"] = name == OWN
+        own_keys = state.choices.of(OwnSettings).keys - {key}
+        state.choices.keep(OwnSettings(own_keys | {key} if name == OWN else own_keys))
         take(name)
 
     st.segmented_control(

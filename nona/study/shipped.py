@@ -1,4 +1,4 @@
-"""The results that ship with the program: one run of the study, as ``nona study paper --json`` printed it."""
+"""Results of studies that ship with the program: one run of each, as its command printed it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from typing import Any
 
 from nona.report.plain import plain
 
-STORED = Path(__file__).with_name("data") / "paper.json"
 DIGITS = 8
 
 
+def shipped_path(study: str) -> Path:
+    """Where the result of a study lies, by the name of its package; it may be missing."""
+    return Path(__file__).parent / study / "data" / f"{study}.json"
+
+
 @cache
-def stored_paper() -> dict[str, Any]:
-    """The study's data with its provenance (command, version, date, seed); not to be changed."""
-    found: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
+def shipped(study: str) -> dict[str, Any]:
+    """The data of a study with its provenance (command, version, date, seed); not to be changed.
+
+    >>> shipped("paper")["command"].split()[:3]
+    ['nona', 'study', 'paper']
+    """
+    found: dict[str, Any] = json.loads(shipped_path(study).read_text(encoding="utf-8"))
     return found
 
 
