@@ -1,9 +1,9 @@
 """Placement: which parts of a query run where, the certificate, the prediction, and what it is against."""
 
 import streamlit as st
-from nona.ui.pages.placement.response_views import response_section
 
 from nona.ui.pages.placement.objective_views import objective_choice, sampled_section
+from nona.ui.pages.placement.predicted_views import response_section
 from nona.ui.pages.placement.search_views import early_note, live_search, search_section
 from nona.ui.pages.placement.tabs import TABS
 from nona.ui.pages.placement.tiles import certificate_notes, result_tiles, verdict

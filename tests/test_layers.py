@@ -123,6 +123,21 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
     assert circles == []
 
 
+def test_pages_benchmarks_and_examples_import_modules_that_exist() -> None:
+    files = [
+        ROOT / "app.py",
+        *(f for d in ("pages", "benchmarks", "examples") for f in (ROOT / d).glob("*.py")),
+    ]
+    assert len(files) > 20
+    unknown = [
+        f"{file.name}:{line}: {name}"
+        for file in files
+        for line, name in _found(ast.parse(file.read_text(encoding="utf-8")), file.name)
+        if name.split(".")[0] == "nona" and name not in MODULES
+    ]
+    assert unknown == []
+
+
 def test_no_package_is_crowded() -> None:
     sizes = {
         package: sum(m.rpartition(".")[0] == package and m not in PACKAGES for m in MODULES)
