@@ -85,7 +85,7 @@ def _mean_tiles(data: Report) -> None:
 
 
 def _tile(label: str, value: str, line: str, hint: str) -> None:
-    with st.container(border=True, gap="xsmall"):
+    with st.container(border=True, gap="xsmall", height="stretch"):
         st.metric(label, value, help=hint)
         st.caption(plain(line))
 
