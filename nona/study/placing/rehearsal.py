@@ -15,7 +15,7 @@ from typing import Any
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.study.placing.short_runs import short_means_s
+from nona.study.placing.short_runs import RUNS, short_means_s
 from nona.system import System
 
 Chosen = tuple[Scheduler, Prepared]
@@ -27,10 +27,12 @@ def rehearsed(
     placement: Placement | None,
     options: Mapping[str, Any],
     check: Callable[[], None] = lambda: None,
+    runs: int = RUNS,
 ) -> Chosen:
     """A scheduler and its tables, by the quickest of its ``rehearsals`` unless ``options`` settle them.
 
-    ``placement`` goes to schedulers that need one. Of equally quick candidates the first is taken.
+    ``placement`` goes to schedulers that need one; ``runs`` are simulated of each candidate. Of equally
+    quick candidates the first is taken.
     """
     ways = [r for r in scheduler.rehearsals if not r.options.keys() & options.keys()]
     if len(ways) < len(scheduler.rehearsals) or len(ways) < 2 or system.total_rate <= 0:
@@ -40,7 +42,7 @@ def rehearsed(
         decides = get_scheduler(way.decided_by) if way.decided_by else scheduler
         own = way.options if way.decided_by else {**options, **way.options}
         found.append((replace(decides, name=scheduler.name), _prepared(system, decides, placement, own)))
-    means = [float(short_means_s(system, *chosen, check=check).mean()) for chosen in found]
+    means = [float(short_means_s(system, *chosen, check=check, runs=runs).mean()) for chosen in found]
     return found[means.index(min(means))]
 
 

@@ -12,6 +12,7 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.system import System
 
 RUNS = 5  # of a round: the fewest pairs that give a variance to rely on
+QUICK_RUNS = 2  # where an answer is wanted at once
 EVENTS = 40_000  # tasks and background arrivals of one run, about
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
 _FEWEST = 500  # jobs of a run
@@ -23,13 +24,14 @@ def short_means_s(
     prepared: Prepared,
     turn: int = 0,
     check: Callable[[], None] = lambda: None,
+    runs: int = RUNS,
 ) -> NDArray[np.float64]:
-    """(RUNS,) Mean completion time of each run of round ``turn``, seconds.
+    """(runs,) Mean completion time of each run of round ``turn``, seconds; at most RUNS of them.
 
     Infinite where the system was overloaded. Equal rounds have common random numbers.
     """
     jobs, means = jobs_of(system), []
-    for r in range(RUNS):
+    for r in range(runs):
         check()
         options = RunOptions(jobs=jobs, replication=_FIRST + turn * RUNS + r)
         records = simulate_run(system, scheduler, prepared, options)

@@ -16,6 +16,7 @@ from nona.simulation.run import RunOptions
 from nona.simulation.statistics.summary import SchedulerSummary, summarize
 from nona.study.cache import StudyCache
 from nona.study.placing.rehearsal import rehearsed
+from nona.study.placing.short_runs import QUICK_RUNS
 from nona.study.preparation import Study
 from nona.study.simulating.run import place
 
@@ -48,7 +49,8 @@ def answers(
 ) -> Iterator[Answer]:
     """Simulate every scheduler of the scenario, one replication after the other, in this process.
 
-    The replications are those of :func:`nona.study.simulate` with as many ``jobs``. Schedulers that
+    The replications are those of :func:`nona.study.simulate` with as many ``jobs``; a scheduler that is
+    rehearsed before a study is rehearsed with fewer runs. Schedulers that
     need no placement go first, so that they have their turn before it is solved.
 
     Parameters
@@ -65,7 +67,7 @@ def answers(
 
     def prepared(placement: Placement | None) -> list[Chosen]:
         wanted = [(s, o) for s, o in entries if s.needs_placement == (placement is not None)]
-        return [rehearsed(study.system, s, placement, o, check) for s, o in wanted]
+        return [rehearsed(study.system, s, placement, o, check, QUICK_RUNS) for s, o in wanted]
 
     chosen = prepared(None)
     runs = _run(study, chosen, options, check)
