@@ -1,4 +1,4 @@
-"""Graphs as this session has them drawn: which modules are open, what was asked for, what is picked."""
+"""Graphs as drawn in this session: open modules, requests, the selected node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Asked = list[Any]
 
 
 def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:
-    """Draw a graph by its modules, opened and shut as its reader asked; ``mark`` names its content."""
+    """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = made
     cuts = state.choices.setdefault("cuts", {})
     cut = cuts.get((key, mark), modules.usual)

@@ -10,16 +10,16 @@ from nona.ui.session.state import AppState, Draft, Path
 from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.migview.migview import edited
 
-EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share the GPU otherwise."
+EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share it another way."
 
 
 def mig_path(group: int) -> Path:
-    """Where the layout of a server group stands in the scenario."""
+    """The path of a server group's layout in the scenario."""
     return ("cluster", "servers", group, "mig")
 
 
 def shown_layout(state: AppState, group: int, board: str) -> MigLayout:
-    """The layout as the reader left it, the empty one included; empty where it cannot be read."""
+    """The layout as the user left it, the empty one included; empty where it cannot be read."""
     try:
         return layout_of(str(state.shown(mig_path(group)) or ""), board)
     except HardwareError:
@@ -36,7 +36,7 @@ def set_layout(state: AppState, group: int, layout: MigLayout) -> None:
 
 
 def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
-    """Do what the browser wishes, if it is legal; else say why not."""
+    """Apply the browser's edit if it is legal; else report why it is not."""
     note = f"mig-note-{group}"
     state.choices.pop(note, None)
     try:

@@ -47,7 +47,7 @@ def pick_device(state: AppState) -> str:
         names.index(kept),
         key="device",
         on_change=choose,
-        help="The GPU on which times are shown here; the cluster's own are set on its page.",
+        help="The GPU for the times on this page; the cluster's GPUs are set on the Cluster page.",
     )
     return kept
 
@@ -61,11 +61,11 @@ def upload_label() -> str:
 
 
 def upload_model(state: AppState) -> None:
-    """The upload of a model file; what cannot be kept is said in one line."""
+    """The upload of a model file; errors are reported in one line."""
     st.file_uploader(
         upload_label(),
-        help="It is read on this machine and goes nowhere else. At most 64 MB: export large networks with "
-        "their weights in files of their own, and leave those out.",
+        help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
+        "external weight files, and leave those out.",
         key="model-file",
         on_change=_take,
         args=(state,),

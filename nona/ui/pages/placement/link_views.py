@@ -1,4 +1,4 @@
-"""Waits at the links on a message's way, on the Placement page."""
+"""Waits at the links on a message's path, on the Placement page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def link_section(report: Mapping[str, Any]) -> None:
     picture(
         link_waits_figure(links),
         key="link-waits",
-        alt=f"Predicted wait of a mean message at each link on its way. {finding}",
+        alt=f"Predicted wait of a mean message at each link on its path. {finding}",
     )
     table(pd.DataFrame(link_rows(links)), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(

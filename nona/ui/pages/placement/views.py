@@ -92,7 +92,7 @@ def congestion_section(state: AppState, data: Report) -> None:
     job_panel(state, "congestion", "Predict by formula over the link's load", "prediction")
     curve = result_of(state, "congestion", "prediction")
     if curve is None:
-        st.caption("Solves the formula at a dozen loads, from now to saturation.")
+        st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
@@ -147,7 +147,7 @@ def configurations_of(state: AppState, report: Report) -> None:
         names.index(most),
         key="placed-model",
         persist_state="session",
-        help="Whose sub-graphs to look at; first the one that is split most.",
+        help="The model to show; the one split most often comes first.",
     )
     subgraphs = [s for s in report["models"][name or names[0]]["subgraphs"] if has_interior(s)]
     number = right.selectbox(
