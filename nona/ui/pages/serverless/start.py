@@ -34,7 +34,7 @@ DEMOS = (
     Demo(
         "strict_light",
         "Strict SLO, light load",
-        "Little time and much room: who finds a fast configuration soon enough?",
+        "Little time, much capacity: which policy finds a fast configuration soon enough?",
         ":material/speed:",
     ),
     Demo(
@@ -46,7 +46,7 @@ DEMOS = (
     Demo(
         "relaxed_heavy",
         "Relaxed SLO, heavy load",
-        "Much time and little room: who batches well, and what does a hit cost?",
+        "Much time, little capacity: which policy batches well, and what does a hit cost?",
         ":material/stacked_bar_chart:",
     ),
     Demo(
@@ -94,7 +94,7 @@ def _card(state: AppState, demo: Demo) -> None:
             width="stretch",
             on_click=open_serverless,
             args=(state, demo),
-            help=f"Makes “{demo.title}” the scenario; the one that is open can be had back with Undo.",
+            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
         )
 
 

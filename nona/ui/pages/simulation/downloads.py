@@ -1,4 +1,4 @@
-"""Everything that a run leaves, as files: read or made when they are asked for."""
+"""Everything that a run leaves, as files: read or made on request."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_downloads(state: AppState) -> None:
         if folder is not None:
             _row("Every measured job", _jobs(folder, name))
         else:
-            st.caption("Its job tables and its trace are no longer kept; run it again to have them.")
+            st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
 
 
 def placement_downloads(state: AppState) -> None:
@@ -120,7 +120,7 @@ def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
 def _yaml(data: Data, name: str) -> Download:
     return Download(
         "Scenario (YAML)",
-        "The scenario that this result belongs to, as it was when it was made.",
+        "The scenario of this result, as it was when the result was made.",
         f"{name}_as_run.yaml",
         YAML,
         lambda: str(data["about"]["yaml"]).encode(),

@@ -110,7 +110,7 @@ def drop(state: AppState, names: Sequence[str]) -> None:
 
 
 def placeable(state: AppState, row: int) -> list[str]:
-    """Ids of the tasks of a row that may stand in a part, in topological order."""
+    """Ids of the tasks of a row that may be in a part, in topological order."""
     prepared = load_row(state, row).prepared
     return [prepared.tasks.task_ids[t] for s in prepared.decomposition.subgraphs for t in s.interior]
 

@@ -1,4 +1,4 @@
-"""The numbers of the what-if panel: where they stand in the scenario, and between what they move."""
+"""The numbers of the what-if panel: their paths in the scenario, and their ranges."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def decisions_section() -> None:
     st.markdown(HOW)
     known = [key for key in QUESTIONS if compared(data, key)]
     chosen = st.segmented_control(
-        "Whose decisions",
+        "Decisions of",
         known,
         default=known[0],
         format_func=lambda key: QUESTIONS[key].name,

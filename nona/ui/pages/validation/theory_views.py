@@ -28,7 +28,7 @@ COLUMNS = {
     "error": st.column_config.NumberColumn(format="%+.2f %%", help="Simulated over theory, less 1."),
     "±": st.column_config.NumberColumn(format="%.2f %%", help="Half of the interval over the mean."),
     "told apart from": st.column_config.ListColumn(
-        help="Neighbouring theories, as of a simulator with a likely error, that the interval rules out."
+        help="Neighbouring theories, e.g. of a simulator with a likely error, that the interval excludes."
     ),
 }
 
@@ -78,8 +78,8 @@ def _result(data: Mapping[str, Any]) -> None:
     _tiles(theory_summary(rows))
     st.caption(
         f"{data['replications']} independent runs each, {plain(data['effort'])} ones, {data['level']:.1%} "
-        f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level one "
-        "row in a thousand of a right simulator would differ by chance."
+        f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level "
+        "one row in a thousand of a correct simulator would differ by chance."
     )
     picture(
         theory_figure(rows),
@@ -94,7 +94,7 @@ def _tiles(summary: Mapping[str, Any]) -> None:
     tiles[0].metric(
         "Means that agree",
         f"{summary['agree']} of {summary['rows']}",
-        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; take "
+        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; use "
         "longer runs.",
     )
     tiles[1].metric("Mean error", f"{summary['mean_error']:.1%}", help="Mean of |simulated / theory − 1|.")
@@ -104,7 +104,7 @@ def _tiles(summary: Mapping[str, Any]) -> None:
     tiles[3].metric(
         "Worst row",
         f"{summary['worst']:.2f} half intervals",
-        help="The largest error, each measured by its own half interval; above 1 it does not agree.",
+        help="The largest error in units of its own half interval; above 1 it does not agree.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the Workload page knows of its rows: cost, offered load, arrivals. Kept, so that clicks are quick."""
+"""Cost, offered load and arrivals of the Workload page's rows. Cached, so that clicks are quick."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _sample(digest: str, rate: float, seed: int, name: str, _arrivals: Arrivals)
 
 
 def offered(state: AppState) -> Offered | None:
-    """The load that the mix offers; ``None`` where a model or the cluster is not as it must be."""
+    """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario = state.scenario
     try:
         cluster = Cluster.from_spec(scenario.cluster)
