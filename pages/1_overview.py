@@ -11,9 +11,9 @@ from nona.ui.widgets.fields import plain
 
 state = current()
 st.markdown(
-    "#### Should an inference query be split over servers? That depends on the network.\n"
-    "One query of four tasks; tasks 2 and 3 could run side by side, but task 2's tensors are large. "
-    "Load the link with other people's traffic and see when splitting stops paying."
+    "#### Should an inference query be split over servers? That depends on the network.\nOne query of "
+    "four tasks; tasks 2 and 3 could run in parallel, but task 2's tensors are large. Load the link with "
+    "other traffic and see when splitting stops paying."
 )
 network_story()
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -25,8 +25,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
         args=(state, "pages/6_placement.py"),
     )
     st.caption(
-        "Simulated on this machine, a query a second, 400 queries for every point of the curve. "
-        "Bars on the link: its messages; grey lines: their waits for other people's."
+        "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
+        "the link: its messages; grey lines: their waits for other traffic."
     )
 
 st.subheader("What do you want to find out?")

@@ -33,7 +33,7 @@ class Shown:
 
 @dataclass
 class Live:
-    """What a session asks for, and what it last heard.
+    """A session's request, and its latest answer.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
     ``before`` is the last answer for another scenario than that of ``answer``.
@@ -76,7 +76,7 @@ class Live:
         return [job for job in map(registry.get, self.parts) if job is not None]
 
     def _lost(self, registry: JobRegistry) -> bool:
-        """Whether the jobs are gone before they told anything (nobody watched, or they were discarded)."""
+        """Whether the jobs ended without an answer (unwatched, or discarded)."""
         if self.answer is not None and self.answer.fingerprint == self.asked:
             return False
         jobs = self._jobs(registry)

@@ -1,4 +1,4 @@
-"""What stands around every page: the page list, the side bar with the scenario's file and its jobs."""
+"""What surrounds every page: the page list, the side bar with the scenario's file and its jobs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState) -> None:
-    """Go where a button's callback sends the reader; a callback itself cannot."""
+    """Go to the page that a button's callback chose; a callback itself cannot."""
     if state.go_to:
         page, state.go_to = state.go_to, ""
         st.switch_page(page)
@@ -67,7 +67,7 @@ def _running(state: AppState, kind: str) -> bool:
 
 
 def _jobs(state: AppState, before: list[str]) -> None:
-    """What runs, each with its end: a job goes on while its reader looks at another page."""
+    """What runs, each with its end: a job continues while another page is open."""
     for kind in KINDS.values():
         job, noun = current_job(state, kind.name), kind.noun
         if job is None or not job.running or not noun:

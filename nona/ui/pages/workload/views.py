@@ -47,8 +47,8 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
     )
     if load is not None and load.total >= 1:
         st.error(
-            "No placement and no scheduler can keep up: queues grow without end. Add servers on the Cluster "
-            "page, or lower the rates.",
+            "No placement and no scheduler can keep up: queues grow without bound. Add servers on the "
+            "Cluster page, or lower the rates.",
             icon=":material/error:",
         )
 
