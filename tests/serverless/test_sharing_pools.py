@@ -118,7 +118,7 @@ def test_a_lease_is_given_back_once_and_where_it_was_taken(spec: SharingSpec) ->
             "",
             [(1, 1)],
             (1, 1),
-            "clients: a GPU with room has all 1 that it may have",
+            "clients: a GPU with room already has the most, 1",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Compile ESG's searches before anybody waits for them."""
+"""Compile ESG's searches before a run needs them."""
 
 from __future__ import annotations
 
