@@ -129,8 +129,8 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
 
 def _work_line(steps: Trace, every: int) -> str:
     return (
-        f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded, of {every:,d} complete ones."
-        f" The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
+        f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded; {every:,d} complete ones "
+        f"exist. The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
     )
 
 
