@@ -14,12 +14,7 @@ PAGES = [
     ("workload", "Workload", "stacked_line_chart", "The query mix, its arrival rates and its SLOs."),
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
-    (
-        "serverless",
-        "Serverless",
-        "bolt",
-        "Workflows on shared GPUs: which policy keeps the SLO, at what cost.",
-    ),
+    ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
     ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 ]
