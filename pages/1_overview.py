@@ -20,7 +20,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Open this example",
         icon=":material/rocket_launch:",
-        help="Makes it the scenario, with the link's load as chosen above, and goes on to its placement.",
+        help="Makes it the scenario, with the link's load as chosen above, and opens its placement.",
         on_click=open_example,
         args=(state, "pages/6_placement.py"),
     )

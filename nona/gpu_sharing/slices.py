@@ -99,7 +99,7 @@ class SlicePool(Ledger):
             return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
         if self._states.fixed:
             return f"no idle slice of at least {vgpus} vGPUs"
-        return f"no legal place for a slice of {vgpus} vGPUs beside those in use"
+        return f"no legal place for a slice of {vgpus} vGPUs next to those in use"
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back; its instance stays, idle."""

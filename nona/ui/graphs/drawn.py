@@ -41,7 +41,7 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], hei
 def played(
     state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge], height: int = 640
 ) -> Seen:
-    """Draw every operator by itself, with the steps of the contraction to play."""
+    """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
     def make() -> Any:

@@ -26,7 +26,7 @@ Listener = Callable[[Mapping[str, Any]], None]
 
 
 class Worker:
-    """One process. ``listener`` gets its lines, and ``{"ended": status}`` when it is gone."""
+    """One process. ``listener`` gets its lines, and ``{"ended": status}`` when it has ended."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool

@@ -23,7 +23,7 @@ _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 def start(
     state: AppState, kind: str, options: Mapping[str, Any] = _NO_OPTIONS, fingerprint: str = ""
 ) -> None:
-    """Start a job on the scenario as it is now; a refusal becomes the session's notice.
+    """Start a job on the present scenario; a refusal becomes the session's notice.
 
     ``fingerprint`` names what the result depends on; by default it is that of the scenario's parts.
     """
@@ -180,8 +180,7 @@ def result_of(state: AppState, kind: str, noun: str) -> Mapping[str, Any] | None
         return None
     if state.is_stale(kind):
         st.warning(
-            f"The scenario has changed since this {noun} was made; run it again to see the scenario as it "
-            "is now.",
+            f"The scenario has changed since this {noun} was made; run it again for the present scenario.",
             icon=":material/history:",
         )
     return result.data

@@ -22,7 +22,7 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def share_popover(state: AppState) -> None:
-    """A link to this page with the scenario as it is, or why there can be none."""
+    """A link to this page with the present scenario, or why there can be none."""
     popover = st.popover("Share", icon=":material/link:", width="stretch", on_change="rerun", key="share")
     if not popover.open:
         return
@@ -83,7 +83,7 @@ def _too_much(state: AppState, missing: tuple[str, ...], length: int) -> str:
 
 
 def take_link(state: AppState) -> None:
-    """Take in the scenario of the address: at once in a fresh session, else it waits for an answer."""
+    """Open the address's scenario: immediately in a fresh session, else after an answer."""
     text = st.query_params.get(PARAMETER)
     if text is None:
         return

@@ -52,7 +52,7 @@ def icon_path() -> str:
 
 
 def side_bar(state: AppState) -> None:
-    """The scenario with its file and its link, and what is running; above the page what a link brought."""
+    """The scenario with its file and its link, and what is running; above the page the scenario of a link."""
     st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)

@@ -84,7 +84,7 @@ def _group_line(
 ) -> str:
     names = planner.system.applications[ask.application].stage_names
     of = " → ".join(names[s] for s in stages)
-    what = f"{of} are searched together" if len(stages) > 1 else f"{of} is searched by itself"
+    what = f"{of} are searched together" if len(stages) > 1 else f"{of} is searched alone"
     gets = "they get" if len(stages) > 1 else "it gets"
     return f"{what}; of {_ms(slack_s)} that are left {gets} {_ms(limit_s)}."
 

@@ -25,7 +25,7 @@ FIELDS = {
 
 
 def device_list(state: AppState) -> None:
-    """The scenario's own devices, each with what it states and a button that removes it."""
+    """The scenario's own devices, each with its stated figures and a button that removes it."""
     own = state.scenario.cluster.devices
     if not own:
         st.caption("No device of your own yet: add one that the catalogue does not have.")

@@ -45,7 +45,7 @@ def core_editor(state: AppState) -> None:
                 "Discipline",
                 (*_NETWORK, "discipline"),
                 {"one by one": "fifo", "shared equally": "processor-sharing"},
-                "Messages one after the other (FIFO), or all at once with equal parts of the capacity.",
+                "Messages one after the other (FIFO), or all in parallel with equal parts of the capacity.",
             )
     with st.popover("Use a common link", icon=":material/cable:"):
         for name, link in links().items():

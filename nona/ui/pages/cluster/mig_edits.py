@@ -46,7 +46,7 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
-    """Read a mig-parted file for a group's board; its layouts become choices, the first one is taken."""
+    """Read a mig-parted file for a group's board; its layouts become choices, the first one is used."""
     note, found = f"mig-note-{group}", f"mig-parted-{group}"
     state.choices.pop(note, None)
     try:

@@ -39,7 +39,7 @@ def shown_steps(state: AppState, loaded: Loaded) -> Glued | None:
 
 
 def link_words(state: AppState) -> tuple[str, ...]:
-    """The options of ``nona contract`` that stand for this scenario's link and the share chosen."""
+    """The options of ``nona contract`` for this scenario's link and the chosen share."""
     link = placement_link(Cluster.from_spec(state.scenario.cluster))
     capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
     words = ["--capacity", str(capacity), "--latency", str(latency)]
@@ -79,7 +79,7 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
         ]
     )
     if glued.interior_tasks:
-        alt = "Every sub-graph with its tasks, the groups that are left of them, and what is lost at most"
+        alt = "Every sub-graph with its tasks, the groups left of them, and the most that is lost"
         table(_frame(glued), "coarsening", alt)
 
 

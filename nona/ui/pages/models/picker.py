@@ -1,4 +1,4 @@
-"""Pick or upload a model; ask for what it leaves open; errors in one line, nothing else breaks."""
+"""Pick or upload a model; ask for its open dimensions; errors in one line, nothing else breaks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pick_device(state: AppState) -> str:
 
 
 def upload_label() -> str:
-    """What may be uploaded: every format that there is a reader for, with its extensions."""
+    """The upload's label: every format with a reader, and its extensions."""
     *others, last = (r.title for r in READERS.values())
     suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)

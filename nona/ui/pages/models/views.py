@@ -15,7 +15,7 @@ from nona.units import format_time
 
 
 def operator_table(costed: CostedGraph) -> pd.DataFrame:
-    """One row per operator: its work, its time in milliseconds, and where the time comes from."""
+    """One row per operator: its work, its time in milliseconds, and the source of the time."""
     return pd.DataFrame(
         {
             "operator": [c.id for c in costed.costs],
@@ -61,7 +61,7 @@ def subgraph_table(
 
 
 def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
-    """Two sentences: what contraction left and the most that splitting saves; what is left of it here.
+    """Two sentences: what contraction left and the most that splitting saves; what remains of that here.
 
     The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the
     cluster's link, over which the second sentence counts the transfers, without other traffic.

@@ -26,6 +26,6 @@ def response_section(report: Mapping[str, Any]) -> None:
     rows = response_rows(response, report["models"])
     table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
     st.caption(
-        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which has "
-        "the certificate, takes mean waits. The Validation page compares both with the simulation."
+        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
+        "has the certificate, uses mean waits. The Validation page compares both with the simulation."
     )

@@ -49,7 +49,7 @@ def search_tab(state: AppState, data: Report | None) -> None:
 
 
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
-    """System and planner of the scenario as it is; kept until it changes."""
+    """System and planner of the present scenario; kept until it changes."""
     mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
     held = state.choices.get("serverless-planner")
     if held is None or held[0] != mark:

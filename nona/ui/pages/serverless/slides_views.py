@@ -62,12 +62,12 @@ def _study(data: Report) -> None:
     with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
         st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
     st.markdown("**Against the slides, claim by claim**")
-    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides beside what was found")
+    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides against the finding")
     st.caption(plain(RULES))
     table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
     with st.grid(2, min_column_width=360):
         with st.container():
-            alt = "Configuration misses of Orion and Aquatope beside those of the slides"
+            alt = "Configuration misses of Orion and Aquatope against those of the slides"
             chart(misses_figure(data), miss_title(data), "study-misses", alt)
         with st.container():
             alt = "Orion's share of SLOs kept by the cut-off of its search"

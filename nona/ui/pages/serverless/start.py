@@ -103,7 +103,7 @@ def _own(state: AppState) -> None:
     names = ", ".join(map(plain, state.scenario.labels[:4]))
     with st.container(border=True, height="stretch"):
         st.markdown("**My own workflows**")
-        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the cluster as it is.")
+        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the present cluster.")
         st.button(
             "Make this scenario's workflows serverless",
             icon=":material/bolt:",
@@ -135,7 +135,7 @@ def _part(state: AppState) -> dict[str, float]:
 
 
 def why_not(state: AppState) -> str:
-    """Why the scenario's models cannot be serverless applications as they stand; empty if they can."""
+    """Why the scenario's models cannot be serverless applications; empty if they can."""
     mark = scenario_hash(state.scenario, "workload", "models", "cluster")
     known = state.choices.get("serverless-why-not")
     if known is None or known[0] != mark:

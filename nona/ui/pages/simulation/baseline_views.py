@@ -66,7 +66,7 @@ def _beside(old: Kept, new: Kept) -> None:
     st.caption(
         plain(
             f"{match.text}{few} Baseline: run {old.title}. * the 95 % interval of the change excludes 0; "
-            "each holds by itself."
+            "each interval holds separately."
         )
     )
 

@@ -74,7 +74,7 @@ def _precision(state: AppState) -> None:
 
 
 def _notes(state: AppState) -> None:
-    """What each chosen scheduler does, where it comes from, and what was adapted."""
+    """What each chosen scheduler does, its source, and what was adapted."""
     about = st.popover(
         "What these schedulers are", icon=":material/menu_book:", on_change="rerun", key="scheduler-notes"
     )

@@ -25,7 +25,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to take: what the button says, what is in it, its name, its kind, and who makes it."""
+    """A file to download: its button's label, its content, name and kind, and its maker."""
 
     label: str
     help: str
@@ -83,7 +83,7 @@ def placement_downloads(state: AppState) -> None:
 
 
 def _name(data: Data) -> str:
-    """What the files begin with: the name of the scenario as it was run."""
+    """The prefix of the files: the name of the scenario as it was run."""
     return safe_name(data["about"]["name"]).replace(" ", "_")
 
 

@@ -18,7 +18,7 @@ Parts = list[list[str]]
 
 
 def expert_index(state: AppState) -> int | None:
-    """Where the scheduler stands in the scenario, if it does."""
+    """The place of the scheduler in the scenario, if it is there."""
     names = [s.name for s in state.scenario.schedulers]
     return names.index(SCHEDULER.name) if SCHEDULER.name in names else None
 
@@ -44,7 +44,7 @@ def mode_of(entry: Any) -> str:
 
 
 def parse_parts(text: str) -> Parts:
-    """One part per line, task ids separated by commas; an id with a comma stands in double quotes.
+    """One part per line, task ids separated by commas; an id with a comma is in double quotes.
 
     >>> parse_parts('a, b\\n\\n"c,d",')
     [['a', 'b'], ['c,d']]

@@ -62,7 +62,7 @@ def _compare(state: AppState, data: Report) -> None:
 
 
 def _model(data: Report) -> str:
-    """The model whose jobs are looked at; all together where there are several."""
+    """The model whose jobs are shown, or all together where there are several."""
     models = [*(["all"] if len(data["slo_s"]) > 1 else []), *data["slo_s"]]
     hint = "The model whose jobs are drawn, or all together."
     chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)

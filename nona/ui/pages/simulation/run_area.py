@@ -1,4 +1,4 @@
-"""Run, cancel, and the live charts: one place that stays where it is while runs come and go."""
+"""Run, cancel, and the live charts: one fixed place on the page."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def what_if(state: AppState) -> None:
 
 
 def _remarks(state: AppState) -> tuple[bool, str]:
-    """What the rest of the page says about the scenario as it stands."""
+    """What the rest of the page says about the present scenario."""
     return state.is_stale("simulate"), state.problem()
 
 
@@ -128,7 +128,7 @@ def _tied(state: AppState, name: str, commit: Callable[[str], None]) -> dict[str
 
 
 def _ask(state: AppState) -> None:
-    """Ask for the scenario as it is, unless it cannot run as it stands."""
+    """Ask for the present scenario, unless it cannot run."""
     if state.problem():
         state.live.stop(jobs())
     else:

@@ -20,7 +20,7 @@ def scaled(rates: tuple[float, ...], factor: float) -> tuple[float, ...]:
 
 
 def load_factor(state: AppState) -> float:
-    """The factor that the rates stand at; rates that were changed elsewhere count as 1."""
+    """The present factor of the rates; rates that were changed elsewhere count as 1."""
     rates = tuple(row.rate for row in state.scenario.workload)
     base, factor = state.choices.get("load", ((), 1.0))
     if factor == 1.0 or scaled(base, factor) != rates:

@@ -16,7 +16,7 @@ MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
 
 
 def sweep_controls(state: AppState) -> None:
-    """Fields whose content stays with the session."""
+    """Fields with content that stays with the session."""
     form = form_of(state)
     with st.grid(4, min_column_width=150):
         _number(state, form)
@@ -27,7 +27,7 @@ def sweep_controls(state: AppState) -> None:
         _schedulers(state, form)
         hint = "More jobs reveal growing queues near an edge; fewer answer sooner."
         _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, hint)
-        hint = "Independent runs at each value: the intervals come from them."
+        hint = "Independent runs at each value: they give the intervals."
         _whole(state, "Runs per value", "replications", form.replications, MOST_RUNS, hint)
 
 

@@ -82,13 +82,13 @@ def _result(state: AppState) -> None:
     elif held is not None:
         _show(state, held.data, held.fingerprint)
     else:
-        st.caption("Nothing has been swept yet. The first curves come after a few seconds.")
+        st.caption("Nothing has been swept yet. The first curves appear after a few seconds.")
 
 
 def _show(state: AppState, report: Report, fingerprint: str) -> None:
     if is_stale(state, fingerprint, report["settings"]):
         st.warning(
-            "The scenario has changed since this sweep was made; run it again for the scenario as it is now.",
+            "The scenario has changed since this sweep was made; run it again for the present scenario.",
             icon=":material/history:",
         )
     with st.container(key="sweep-reading"):

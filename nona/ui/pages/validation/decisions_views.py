@@ -26,7 +26,7 @@ def decisions_section() -> None:
         default=known[0],
         format_func=lambda key: QUESTIONS[key].name,
         key="decisions-question",
-        help="nona samples from the placement and sees no queue; nona-live also looks at the queues.",
+        help="nona samples from the placement and observes no queue; nona-live also reads the queues.",
     )
     key = chosen or known[0]
     left, right = st.columns([3, 2])

@@ -1,4 +1,4 @@
-"""Prediction against simulation on the Validation page: the map, what it says, its numbers."""
+"""Prediction against simulation on the Validation page: the map, its finding, its numbers."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _times(state: AppState) -> None:
     table(
         latency_table(report),
         "latencies",
-        "Every published latency beside the predicted one, with its source",
+        "Every published latency against the predicted one, with its source",
         "validation",
         column_config=FORMATS,
         height=480,

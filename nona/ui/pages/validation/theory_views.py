@@ -1,4 +1,4 @@
-"""Theory against simulation on the Validation page: what is known, and what a run found."""
+"""Theory against simulation on the Validation page: the known means, and a run's results."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ def _tiles(summary: Mapping[str, Any]) -> None:
 
 def _table(rows: Sequence[Mapping[str, Any]], height: int, key: str = "theory") -> None:
     shown = pd.DataFrame([_shown(r) for r in rows])
-    table(shown, key, "Theory beside simulation, system by system", column_config=COLUMNS, height=height)
+    table(shown, key, "Theory against simulation, system by system", column_config=COLUMNS, height=height)
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it; one that was not simulated yet has theory only."""
+    """A row as displayed; one that was not simulated yet has theory only."""
     theory = f"{row['theory ms']:.3f}" + ("" if row["to ms"] is None else f" – {row['to ms']:.3f}")
     shown = {"system": row["system"], "jobs": row["jobs"] or "all", "load": row["load"], "theory, ms": theory}
     if "verdict" in row:

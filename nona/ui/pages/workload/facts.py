@@ -21,7 +21,7 @@ from nona.ui.session.state import AppState
 
 
 def fastest(state: AppState, index: int) -> RowCost:
-    """Row ``index`` on the kind of executor that takes it least time; raises :class:`NonaError`."""
+    """Row ``index`` on the kind of executor that runs it fastest; raises :class:`NonaError`."""
     classes = Cluster.from_spec(state.scenario.cluster).classes
     return min((row_cost(state, index, name) for name in classes), key=lambda c: (c.total_s, c.critical_s))
 

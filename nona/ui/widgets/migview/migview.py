@@ -110,7 +110,7 @@ def edited(layout: MigLayout, wish: object) -> MigLayout:
 
 
 def mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object], None]) -> None:
-    """Draw the editor; ``on_edit`` gets what the browser wishes, to be given to :func:`edited`."""
+    """Draw the editor; ``on_edit`` gets the browser's edit, to pass to :func:`edited`."""
 
     def changed() -> None:
         state = st.session_state.get(key)
