@@ -11,12 +11,12 @@ PAGES = [
     ("models", "Models", "account_tree", "Read a model, see its operators, its times, its parallelism."),
     ("contraction", "Contraction", "compress", "Watch operators become tasks, step by step."),
     ("cluster", "Cluster", "dns", "Servers, GPUs, MIG and MPS, the network, background load."),
-    ("workload", "Workload", "stacked_line_chart", "Which queries come, how often, how fast they must be."),
+    ("workload", "Workload", "stacked_line_chart", "The query mix, its arrival rates and its SLOs."),
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
-    ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: who keeps the SLO, at what cost."),
-    ("validation", "Validation", "fact_check", "How sure all this is, checked in five ways."),
-    ("guide", "Guide", "menu_book", "Words, formulas, what the simulator does, limits, sources, keys."),
+    ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
+    ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
+    ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 ]
 pages = [
     st.Page(

@@ -1,4 +1,4 @@
-"""Guide: words, formulas, what the simulator does, limits, sources, keys."""
+"""Guide: terms, formulas, what the simulator does, limits, sources, keys."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ query = left.text_input(
     icon=":material/search:",
     key="guide-find",
     persist_state="session",
-    help="Shows the sections that hold all of these words.",
+    help="Shows the sections that contain all of these words.",
 )
 found = matching(query) if query else tuple(one) or sections()
 if one and not query:
@@ -26,7 +26,8 @@ else:
 
 if not found:
     st.info(
-        "No section holds all of these words. Try one word, or a shorter one.", icon=":material/search_off:"
+        "No section contains all of these words. Try one word, or a shorter one.",
+        icon=":material/search_off:",
     )
 if len(found) > 2:
     st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in found))

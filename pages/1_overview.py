@@ -11,22 +11,22 @@ from nona.ui.widgets.fields import plain
 
 state = current()
 st.markdown(
-    "#### Should an inference query be split over servers? That depends on the network.\n"
-    "One query of four tasks; tasks 2 and 3 could run side by side, but task 2's tensors are large. "
-    "Load the link with other people's traffic and see when splitting stops paying."
+    "#### Should an inference query be split over servers? That depends on the network.\nOne query of "
+    "four tasks; tasks 2 and 3 could run in parallel, but task 2's tensors are large. Load the link with "
+    "other traffic and see when splitting stops paying."
 )
 network_story()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Open this example",
         icon=":material/rocket_launch:",
-        help="Makes it the scenario, with the link's load as chosen above, and goes on to its placement.",
+        help="Makes it the scenario, with the link's load as chosen above, and opens its placement.",
         on_click=open_example,
         args=(state, "pages/6_placement.py"),
     )
     st.caption(
-        "Simulated on this machine, a query a second, 400 queries for every point of the curve. "
-        "Bars on the link: its messages; grey lines: their waits for other people's."
+        "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
+        "the link: its messages; grey lines: their waits for other traffic."
     )
 
 st.subheader("What do you want to find out?")

@@ -51,8 +51,8 @@ if left_tab.open:
             subgraphs_with_counts(state, loaded, device, spans)
         else:
             st.info(
-                "Nothing is left to distribute: the tasks form a chain, so a query stays on one server, "
-                "wherever that is. What a cluster gains here is more queries at once, not faster ones.",
+                "Nothing is left to distribute: the tasks form a chain, so a query stays on one server. A "
+                "cluster then serves more queries in parallel, not faster ones.",
                 icon=":material/linear_scale:",
             )
             st.page_link("pages/6_placement.py", label="Go on to Placement", icon=":material/hub:")

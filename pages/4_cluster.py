@@ -40,7 +40,7 @@ for index in range(len(spec.servers)):
 st.button(
     "Add a server group",
     icon=":material/add:",
-    help="One more kind of server beside those above.",
+    help="Another kind of server in addition to those above.",
     on_click=add_entry,
     args=(state, ("cluster", "servers"), {"count": 1}),
 )

@@ -23,12 +23,13 @@ with st.grid(4, min_column_width=130):
     st.metric(
         "Tightest SLO",
         "none" if tightest is None else format_time(tightest),
-        help="The shortest of the rows' latest times.",
+        help="The shortest SLO of all rows.",
     )
     st.metric(
         "Executors full",
         "–" if load is None else f"{100 * load.total:.3g} %",
-        help="Background and queries on the fullest kind of executor; from 100 % on queues grow without end.",
+        help="Load from background and queries on the busiest kind of executor; from 100 % on, queues "
+        "grow without bound.",
     )
 load_gauges(state, load)
 if state.notice:
@@ -48,7 +49,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.button(
         "Add it to the mix",
         icon=":material/add:",
-        help="As one more row, at 10 queries per second.",
+        help="As another row, at 10 queries per second.",
         on_click=add_model,
         args=(state, chosen),
     )

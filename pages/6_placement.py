@@ -1,4 +1,4 @@
-"""Placement: which parts of a query run where, the certificate, the prediction, and what it is against."""
+"""Placement: which parts of a query run where, the certificate, the prediction, and comparisons."""
 
 import streamlit as st
 
@@ -16,8 +16,8 @@ from nona.ui.widgets.fields import plain
 
 state = current()
 st.caption(
-    "For every sub-graph a probability for each configuration, such that the mean completion time over the "
-    "whole mix is least, waits at the link and at the servers included."
+    "Finds for every sub-graph the probability of each configuration that minimises the mean completion "
+    "time over the whole mix, waits at the link and at the servers included."
 )
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)
@@ -26,8 +26,8 @@ if data is None:
     job = current_job(state, "place")
     if job is None or not job.running:
         st.info(
-            "No placement yet. Solving takes seconds and shows the best so far; the result says which parts "
-            "of a query run where, and what is proved of better ones.",
+            "No placement yet. Solving takes seconds and shows the best so far; the result says which "
+            "parts of a query run where, and how much better any other could be.",
             icon=":material/hub:",
         )
     equivalent(state, "place", "--json", key="place")

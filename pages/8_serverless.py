@@ -1,4 +1,4 @@
-"""Serverless: workflows on shared GPUs; which policy keeps their SLO, and at what cost."""
+"""Serverless: workflows on shared GPUs; which policy keeps their SLOs, and at what cost."""
 
 from nona.ui.pages.serverless.form.controls import controls
 from nona.ui.pages.serverless.run_area import run_area

@@ -8,9 +8,9 @@ from nona.ui.widgets.guide_link import guide_link
 
 state = current()
 st.caption(
-    "What stands behind the numbers of this app: modelled times beside published ones, predictions and "
-    "decisions beside simulations, the simulator beside queueing theory, and what must hold tried on "
-    "this very machine."
+    "Evidence for the numbers of this app: modelled times against published ones, predictions and "
+    "decisions against simulations, the simulator against queueing theory, and self-checks on this "
+    "machine."
 )
 tabs = st.tabs(list(TABS), on_change="rerun", key="validation-tabs")
 for tab, draw in zip(tabs, TABS.values(), strict=True):

@@ -125,7 +125,7 @@ def _header(cells: list[str]) -> list[str]:
                 f"Measured table: the column {name!r} is unknown; use {', '.join((*_REQUIRED, *_OPTIONAL))}."
             )
         if names.count(name) > 1:
-            raise CostError(f"Measured table: the column {name!r} stands twice; keep one.")
+            raise CostError(f"Measured table: the column {name!r} appears twice; keep one.")
     return names
 
 

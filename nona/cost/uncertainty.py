@@ -1,4 +1,4 @@
-"""How sure a time is: the spread of the logarithm of true time / stated time, by provenance.
+"""The uncertainty of a time: the spread of the logarithm of true time / stated time, by provenance.
 
 A time of provenance p is read as lognormal with median the stated time and σ = ``SIGMA[p]``.
 Errors of the operators of one model share their cause (the same constants), so the interval of a

@@ -80,7 +80,7 @@ def lowest_bits(mask: int, count: int) -> int:
 WAY = Way(
     name="mig-counter",
     title="MIG, counted",
-    about="any free vGPUs will do",
+    about="any free vGPUs",
     make=lambda invoker, settings: CounterPool(invoker),
     look=Look("#6366f1", "solid", "circle"),
 )

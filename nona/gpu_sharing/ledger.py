@@ -35,7 +35,7 @@ class Ledger:
         return configuration.vcpus <= self.free_vcpus and self._gpu_for(configuration.vgpus) >= 0
 
     def ready(self, configuration: Configuration) -> bool:
-        """Whether it fits: nothing is ever set up."""
+        """Whether it fits: no set-up is ever needed."""
         return self.fits(configuration)
 
     def why_not(self, configuration: Configuration) -> str:
@@ -63,7 +63,7 @@ class Ledger:
         raise NotImplementedError
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
-        """1: nobody slows it down."""
+        """1: no other batch slows it down."""
         return 1.0
 
     def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Ledger:
         return configuration
 
     def crowded(self, configuration: Configuration) -> float:
-        """1: nobody slows it down."""
+        """1: no other batch slows it down."""
         return 1.0
 
     def gpu_factor(self, configuration: Configuration) -> float:

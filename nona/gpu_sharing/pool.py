@@ -1,4 +1,4 @@
-"""What every way of sharing an invoker offers: room, leases, and how fast leases run."""
+"""The interface of every way of sharing an invoker: room, leases, and the speed of leases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nona.gpu_sharing.resources import Configuration
 class Lease:
     """Resources that one batch holds.
 
-    ``vgpus``: those that nobody else can hold meanwhile; with fixed MIG slices that is the whole slice,
+    ``vgpus``: those that no other batch can hold meanwhile; with fixed MIG slices that is the whole slice,
     which may be larger than what the configuration asks for. ``slots``: bits of the vGPUs (counter), or
     of the memory slices (MIG), that it holds on ``gpu``; 0 where nothing is placed (MPS, time slicing).
     ``setup_s``: seconds until they are ready (a MIG instance has to be made). ``profile``: the MIG
@@ -37,15 +37,15 @@ class Pool(Protocol):
 
     @property
     def free_vcpus(self) -> int:
-        """vCPUs that nobody holds."""
+        """vCPUs that no batch holds."""
 
     @property
     def free_vgpus(self) -> int:
-        """vGPUs that nobody holds, all GPUs together (of what may be handed out, under MPS)."""
+        """vGPUs that no batch holds, all GPUs together (under MPS, of those that may be allocated)."""
 
     @property
     def stranded(self) -> int:
-        """vGPUs that are free but that no batch could get as things are.
+        """vGPUs that are free but that no batch could get now.
 
         Without a free vCPU these are all free ones. Otherwise, per GPU: the free ones less the most that
         further leases, of any sizes and placed at will beside what is held, could hold together.

@@ -1,4 +1,4 @@
-"""MIG slices: created at legal places as batches ask for them, or fixed beforehand.
+"""MIG slices: created at legal places on demand, or fixed beforehand.
 
 Rules and choice of places: :mod:`nona.gpu_sharing.board_states`.
 """
@@ -47,7 +47,7 @@ class SlicePool(Ledger):
     def __init__(self, invoker: Invoker, reconfiguration_s: float = 0.0, fixed: bool = False) -> None:
         if not invoker.board:
             raise SimulationError(
-                "Invoker: its GPU has no MIG, so it cannot be shared by slices; take mps or time-slicing, "
+                "Invoker: its GPU has no MIG, so it cannot be shared by slices; use mps or time-slicing, "
                 "or a GPU with MIG."
             )
         layout = invoker.layout
@@ -99,7 +99,7 @@ class SlicePool(Ledger):
             return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
         if self._states.fixed:
             return f"no idle slice of at least {vgpus} vGPUs"
-        return f"no legal place for a slice of {vgpus} vGPUs beside those in use"
+        return f"no legal place for a slice of {vgpus} vGPUs next to those in use"
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back; its instance stays, idle."""
@@ -120,7 +120,7 @@ class SlicePool(Ledger):
 GEOMETRY = Way(
     name="mig-geometry",
     title="MIG, placed",
-    about="slices at legal places, made when asked for",
+    about="slices at legal places, created on demand",
     make=lambda invoker, settings: SlicePool(invoker, settings.reconfiguration),
     look=Look("#0f9b8e", "solid", "square"),
     asks=("reconfiguration",),

@@ -1,4 +1,4 @@
-"""Sharing without walls: clients of one GPU under MPS, or in turns. They slow each other down."""
+"""Sharing without isolation: clients of one GPU under MPS, or in turns. They slow each other down."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SoftPool(Ledger):
         most = max((self._most - u for u in self._used), default=0)
         if vgpus > most:
             return f"vGPUs short: {most} free on one GPU, {vgpus} needed"
-        return f"clients: a GPU with room has all {self._clients} that it may have"
+        return f"clients: a GPU with room already has the most, {self._clients}"
 
     def release(self, lease: Lease, now_s: float) -> None:
         """Give a lease back."""

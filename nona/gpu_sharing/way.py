@@ -1,4 +1,4 @@
-"""What a way of sharing a GPU is: its declaration, and the settings that its pools are made with."""
+"""A way of sharing a GPU: its declaration, and the settings of its pools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nona.look import Look
 
 
 class Settings(Protocol):
-    """A scenario's choice of a way, with all that any way can be told; each reads what concerns it."""
+    """A scenario's choice of a way, with the settings of all ways; each way reads its own."""
 
     @property
     def mode(self) -> str:
@@ -24,7 +24,7 @@ class Settings(Protocol):
 
     @property
     def oversubscription(self) -> float:
-        """How many times the GPU may be handed out."""
+        """How many times the GPU may be allocated."""
 
     @property
     def interference(self) -> float:

@@ -120,7 +120,7 @@ class ModelGraph:
         if len(self.index) != len(self.operators):
             twice = next(o.id for i, o in enumerate(self.operators) if self.index[o.id] != i)
             raise GraphError(
-                f"Graph {self.name!r}: operator {twice!r} stands twice; give every node its own id."
+                f"Graph {self.name!r}: operator {twice!r} appears twice; give every node its own id."
             )
         for edge in self.edges:
             for end in (edge.source, edge.target):

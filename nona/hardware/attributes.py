@@ -81,6 +81,6 @@ def parse_rate(value: object) -> float:
     match = _RATE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(
-            f"{value!r} is no rate; write for example '312 TFLOP/s', or a number of operations per second"
+            f"{value!r} is not a rate; write for example '312 TFLOP/s', or a number of operations per second"
         )
     return float(match.group(1)) * _PREFIX[match.group(2)]

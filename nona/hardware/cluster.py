@@ -1,4 +1,4 @@
-"""The cluster: groups of servers, the shared network, and the executors they come to."""
+"""The cluster: groups of servers, the shared network, and their executors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ServerGroup:
             slices: list[str | None] = [None]
         elif device.mig is None:
             raise HardwareError(
-                f"Server group: mig={self.mig!r} on {device.name!r}, which has no MIG; remove mig or take "
+                f"Server group: mig={self.mig!r} on {device.name!r}, which has no MIG; remove mig or use "
                 "another GPU."
             )
         else:

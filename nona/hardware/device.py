@@ -118,7 +118,7 @@ class Device:
 
     @property
     def title(self) -> str:
-        """Name for people."""
+        """Display name."""
         return self.label or self.name
 
     @classmethod

@@ -53,7 +53,7 @@ class ExecutorClass:
 
     @property
     def label(self) -> str:
-        """Name for people."""
+        """Display name."""
         parts = [self.device.title]
         if self.mig:
             parts.append(f"MIG {self.mig}")

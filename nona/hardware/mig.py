@@ -1,4 +1,4 @@
-"""MIG layouts: which slices one GPU can hold at once, and where they lie.
+"""MIG layouts: which slices one GPU can hold at once, and their places.
 
 A slice covers consecutive memory slices from one of its profile's legal starts. A layout is legal
 iff its slices do not overlap on the memory axis, their compute slices fit the board, and no
@@ -124,7 +124,7 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
     >>> [s.start for s in parse_layout("1g.5gb, 3g.20gb, 3g.20gb", "a100-40gb").slices]
     Traceback (most recent call last):
     nona.errors.HardwareError: MIG layout '1g.5gb, 3g.20gb, 3g.20gb': it needs 9 of 8 memory slices \
-of the board 'a100-40gb'; take smaller or fewer slices.
+of the board 'a100-40gb'; use smaller or fewer slices.
     """
     whole = board(board_name)
     names = [n for n in _SEPARATOR.split(text.strip()) if n]
@@ -144,7 +144,7 @@ of the board 'a100-40gb'; take smaller or fewer slices.
         example = ", ".join(f"{p.name} at {' or '.join(map(str, p.starts))}" for p in dict.fromkeys(wanted))
         raise HardwareError(
             f"MIG layout {text!r}: the slices cannot be placed on the board {board_name!r} without overlap "
-            f"(memory slices may start: {example}); take another combination."
+            f"(memory slices may start: {example}); use another combination."
         )
     layouts = [MigLayout(board_name, s) for s in fits]
     if len(layouts) == 1:
@@ -168,8 +168,8 @@ def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
     for name, count in Counter(p.name for p in wanted).items():
         if count > (most := whole.profile(name).max_instances):
             raise HardwareError(
-                f"MIG layout {text!r}: {count} slices {name!r} where the board {whole.name!r} holds at most "
-                f"{most}; take fewer."
+                f"MIG layout {text!r}: {count} slices {name!r} where the board {whole.name!r} holds at "
+                f"most {most}; use fewer."
             )
     for what, need, have in (
         ("compute", sum(p.compute_slices for p in wanted), whole.compute_slices),
@@ -177,8 +177,8 @@ def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
     ):
         if need > have:
             raise HardwareError(
-                f"MIG layout {text!r}: it needs {need} of {have} {what} slices of the board {whole.name!r}; "
-                "take smaller or fewer slices."
+                f"MIG layout {text!r}: it needs {need} of {have} {what} slices of the board "
+                f"{whole.name!r}; use smaller or fewer slices."
             )
 
 

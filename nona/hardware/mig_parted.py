@@ -184,7 +184,7 @@ def _slices(name: str, number: int, entry: Mapping[str, Any]) -> str:
                 f"from 1 to {MOST_SLICES}; correct it."
             )
         if not _NAME.fullmatch(str(profile)):
-            raise HardwareError(f"{where}: {str(profile)[:40]!r} is no profile; write for example 1g.5gb.")
+            raise HardwareError(f"{where}: {str(profile)[:40]!r} is not a profile; write for example 1g.5gb.")
         names += [str(profile)] * count
         if len(names) > MOST_SLICES:
             raise HardwareError(f"{where}: more than {MOST_SLICES} instances; no board holds them.")

@@ -1,4 +1,4 @@
-"""The least that any policy can pay: a bound on the cost of a call from below, by a stated relaxation.
+"""A lower bound on the cost of a call under any policy, by a stated relaxation.
 
 What is relaxed: resources are unlimited, nothing waits, nothing is moved, every container is warm, every
 batch is full and alone on its GPU part, the fastest kind of invoker serves it, the noise of the whole call

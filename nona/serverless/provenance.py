@@ -21,8 +21,8 @@ TAGS: Mapping[str, str] = {
     "stated": "read in the slides on ESG (HPDC 2024)",
     "published": "read on a public page or in public code",
     "measured": "fitted to public measurements, or measured with this program",
-    "recollected": "believed to stand in the ESG paper, which could not be read: no claim about it",
-    "design": "our own choice, as no source says it",
+    "recollected": "believed to be in the ESG paper, which could not be read: no claim about it",
+    "design": "our own choice, as no source states it",
 }
 
 
@@ -72,7 +72,7 @@ def provenance() -> tuple[Default, ...]:
 
 
 def missing() -> tuple[str, ...]:
-    """Keys of defaults that the table has no row for; empty, as a test sees to.
+    """Keys of defaults without a row in the table; empty, as a test ensures.
 
     >>> missing()
     ()
@@ -112,5 +112,5 @@ def _leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 def _known(values: Mapping[str, Any], key: str) -> Any:
     if key not in values:
-        raise SimulationError(f"Provenance: {key!r} is no default of the program; correct the table.")
+        raise SimulationError(f"Provenance: {key!r} is not a default of the program; correct the table.")
     return values[key]

@@ -62,7 +62,7 @@ A, B = Operator("a"), Operator("b")
     ("operators", "edges", "words"),
     [
         ((), (), "no operators"),
-        ((A, A), (), "'a' stands twice"),
+        ((A, A), (), "'a' appears twice"),
         ((A, B), (Edge("a", "c", "t", 1.0),), "unknown node 'c'"),
         ((A, B), (Edge("a", "b", "t", -1.0),), "bytes=-1.0"),
         ((A, B), (Edge("a", "b", "t", float("nan")),), "bytes=nan"),

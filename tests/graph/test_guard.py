@@ -45,9 +45,9 @@ READ = "import sys; q = sys.stdin.buffer.readline(); "
         (READ + "print('rubbish', flush=True)", "the file is damaged"),
         (READ + "print(10**15, flush=True)", "the file is damaged"),
         (READ + "print(100, flush=True); print('short')", "the file is damaged"),
-        (READ + "print(4, flush=True); print('null')", "answered nonsense"),
-        (READ + "print(9, flush=True); print('{\"a\":123}')", "answered nonsense"),
-        (READ + "print(9, flush=True); print('{[{[{[{[{')", "answered nonsense"),
+        (READ + "print(4, flush=True); print('null')", "gave an invalid answer"),
+        (READ + "print(9, flush=True); print('{\"a\":123}')", "gave an invalid answer"),
+        (READ + "print(9, flush=True); print('{[{[{[{[{')", "gave an invalid answer"),
     ],
 )
 def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch) -> None:

@@ -130,7 +130,7 @@ def test_doubtful_input_is_read_with_a_warning() -> None:
     assert graph.operators[1].work == Work(flops=10.0, macs=5.0)
     assert graph.warnings == (
         "1 of 1 edges state no bytes; they count as 0 bytes.",
-        "Keys that mean nothing here were passed over: 'compute' (×1), 'latency' (×1).",
+        "Ignored keys: 'compute' (×1), 'latency' (×1).",
     )
 
 
@@ -150,14 +150,14 @@ FAULTS = [
     ({"nodes": [A], "edges": [], "links": []}, "both 'edges' and 'links'"),
     ({"nodes": [A], "directed": False}, "undirected"),
     ({"nodes": ["a"]}, "Node number 0: 'a' has no 'id'"),
-    ({"nodes": [{"id": 1.5}]}, "1.5 is no id"),
-    ({"nodes": [{"id": ""}]}, "'' is no id"),
-    ({"nodes": [{"id": True}]}, "True is no id"),
+    ({"nodes": [{"id": 1.5}]}, "1.5 is not an id"),
+    ({"nodes": [{"id": ""}]}, "'' is not an id"),
+    ({"nodes": [{"id": True}]}, "True is not an id"),
     ({"nodes": [{"id": "a\nb"}]}, "control character"),
     ({"nodes": [{"id": "\ud800"}]}, "control character"),
     ({"nodes": [{"id": "x" * 2001}]}, "2001 characters"),
-    ({"nodes": [A, A]}, "'a' stands twice"),
-    ({"nodes": [{"id": 1}, {"id": "1"}]}, "'1' stands twice"),
+    ({"nodes": [A, A]}, "'a' appears twice"),
+    ({"nodes": [{"id": 1}, {"id": "1"}]}, "'1' appears twice"),
     ({"nodes": [A | {"compute_ms": float("nan")}]}, "compute_ms=nan"),
     ({"nodes": [A | {"compute_ms": float("inf")}]}, "compute_ms=inf"),
     ({"nodes": [A | {"compute_ms": -1}]}, "compute_ms=-1"),

@@ -72,7 +72,7 @@ def test_unnamed_and_negative_dimensions_are_asked_for_by_place() -> None:
 
 def test_dimensions_the_model_does_not_have_are_mentioned() -> None:
     graph = read_model(model([relu("x", "y")]), "m.onnx", symbols={"batch": 4}, guarded=False)
-    assert graph.warnings == ("The model has no dimension called 'batch'; passed over.",)
+    assert graph.warnings == ("The model has no dimension called 'batch'; ignored.",)
     assert graph.symbols == {}
 
 

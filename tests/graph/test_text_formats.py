@@ -66,7 +66,7 @@ def test_graphml_defaults_and_unknown_keys() -> None:
     body = '<node id="a"/><node id="b"><data key="d0">5</data><data key="d1">9</data></node>'
     graph = read_model(graphml(body, keys), "g.graphml")
     assert [o.compute_s for o in graph.operators] == [{"*": 0.002}, {"*": 0.005}]
-    assert graph.warnings == ("Attributes that mean nothing here were passed over: 'speed'.",)
+    assert graph.warnings == ("Ignored attributes: 'speed'.",)
 
 
 BOMB = (
@@ -80,7 +80,7 @@ FAULTS = [
     ("g.graphml", graphml(NODE, head='<!DOCTYPE g SYSTEM "http://example.org/g.dtd">'), "document type"),
     ("g.graphml", graphml(NODE, kind="undirected"), "undirected"),
     ("g.graphml", graphml(NODE + '<edge source="a" target="q"/>'), "unknown node 'q'"),
-    ("g.graphml", graphml(NODE + NODE), "'a' stands twice"),
+    ("g.graphml", graphml(NODE + NODE), "'a' appears twice"),
     ("g.graphml", graphml("<node/>"), "no id"),
     ("g.graphml", graphml(NODE + '<edge source="a"/>'), "lacks source or target"),
     ("g.graphml", graphml('<node id="a"><graph/></node>'), "nested graph"),
@@ -102,7 +102,7 @@ FAULTS = [
     ("g.dot", b"digraph {}", "no operators"),
     ("g.dot", b'digraph { a [compute_ms="1e999"] }', "compute_ms=inf"),
     ("g.dot", b'digraph { a [compute_ms="three"] }', "'three' is not a number"),
-    ("g.dot", b'digraph { a [compute_ms="{broken"] }', "is no map"),
+    ("g.dot", b'digraph { a [compute_ms="{broken"] }', "is not a map"),
     ("g.dot", b'digraph { a -> b [bytes="-1"] }', "bytes=-1"),
     ("g.dot", b"digraph { " + b"{ " * 100_000, "nested more than 200 deep"),
     ("g.dot", b"digraph { \xff\xfe }", "not UTF-8"),

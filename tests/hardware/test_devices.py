@@ -105,8 +105,8 @@ def test_user_device_with_units_and_base() -> None:
         ({"fp32": "10 TFLOP/s", "memory": "16 GB"}, "bandwidth must be given"),
         ({"base": "a100-80gb", "bandwith": "1 GB/s"}, "did you mean 'bandwidth'"),
         ({"base": "gtx"}, "not in the catalogue"),
-        ({"base": "t4", "fp16": "65"}, "is no rate"),
-        ({"base": "t4", "fp16": "65 TB"}, "is no rate"),
+        ({"base": "t4", "fp16": "65"}, "is not a rate"),
+        ({"base": "t4", "fp16": "65 TB"}, "is not a rate"),
         ({"base": "t4", "memory": "-1 GB"}, "above 0"),
         ({"base": "t4", "memory": True}, "is not a size"),
         ({"base": "t4", "sms": 1.5}, "whole number"),
@@ -114,7 +114,7 @@ def test_user_device_with_units_and_base() -> None:
         ({"base": "t4", "compute_efficiency": 1.5}, "at most 1"),
         ({"base": "t4", "mig": "a100-40gb"}, "must be at least 98"),
         ({"base": "t4", "mig": "x1"}, "MIG board 'x1'"),
-        ({"base": "t4", "fp16": float("nan")}, "is no rate"),
+        ({"base": "t4", "fp16": float("nan")}, "is not a rate"),
     ],
 )
 def test_bad_devices_are_refused_in_one_line(attributes: dict[str, object], why: str) -> None:

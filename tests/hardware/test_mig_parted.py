@@ -89,7 +89,7 @@ HOSTILE = {
     "true or false": one("devices: all"),
     "at least one profile": one("mig-enabled: true"),
     "whole number": devices('"1g.5gb": 1000000000'),
-    "is no profile": devices('"1g.5gb; rm": 1'),
+    "is not a profile": devices('"1g.5gb; rm": 1'),
     "no slice '9g.90gb'": devices('"9g.90gb": 1'),
     "it needs 9": devices('"3g.20gb": 2, "1g.5gb": 1'),
     "no configuration enables MIG": one("mig-enabled: false"),

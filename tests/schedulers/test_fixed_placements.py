@@ -135,7 +135,7 @@ def test_expert_table_by_preset_and_by_parts():
         ({"slides": 3}, "must be a preset"),
         ({"slides": ["t1", "t2"]}, "must be a preset"),
         ({"slides": [["t9"]]}, "'t9' is not a task"),
-        ({"slides": [["t1"], ["t1"]]}, "two places"),
+        ({"slides": [["t1"], ["t1"]]}, "listed twice"),
         ({"slides": [["t0"]]}, "root or sink"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_lease_is_given_back_once_and_where_it_was_taken(spec: SharingSpec) ->
             "",
             [(1, 3)] * 2,
             (1, 1),
-            "no legal place for a slice of 1 vGPUs beside those in use",
+            "no legal place for a slice of 1 vGPUs next to those in use",
         ),
         (SharingSpec(mode="mig-fixed"), "2g.10gb, 1g.5gb", [], (1, 4), "no idle slice of at least 4 vGPUs"),
         (SharingSpec(mode="mps"), "", [(1, 5)], (1, 3), "vGPUs short: 2 free on one GPU, 3 needed"),
@@ -118,7 +118,7 @@ def test_a_lease_is_given_back_once_and_where_it_was_taken(spec: SharingSpec) ->
             "",
             [(1, 1)],
             (1, 1),
-            "clients: a GPU with room has all 1 that it may have",
+            "clients: a GPU with room already has the most, 1",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_entries_of_rows_that_went_can_be_dropped(open_page: Open) -> None:
     at.run()
     lines = [e.value.replace("\\", "") for e in at.error]
     assert lines == [
-        "'quarter' is no preset; choose one of the list.",
+        "'quarter' is no preset; choose one from the list.",
         "Not in the workload: gone; drop or rename the entries.",
     ]
     next(b for b in at.button if b.label == "Drop these entries").click().run()

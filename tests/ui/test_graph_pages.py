@@ -150,7 +150,7 @@ def test_a_clicked_operator_is_described_and_leads_to_its_neighbours(open_page: 
     at.session_state["model-graph"] = {"selected": "2"}
     at.run()
     assert metrics(at)["Time"] == "10 ms"
-    assert "it ends in the task **2** (one operator)" in words(at)
+    assert "task **2** (one operator)" in words(at)
     at.button(key="model-graph-Out-0-4").click().run()
     assert not at.exception
     assert view(at)["pick"] == ["4", 1]
@@ -245,7 +245,7 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
     network = state.scenario.cluster.network
     spans = idle_spans(model.tasks, model.decomposition, Link(network.capacity, network.latency), 8)
     saved = sum(s.local_s - s.best_s for s in spans) / model.costed[0].total_compute_s
-    assert f"{100 * saved:.1f} % is left of that" in words(at)
+    assert f"{100 * saved:.1f} % of that" in words(at)
     tab(at, "contraction-tabs", "After: tasks")
     tasks = view(at)
     assert sum(n[3] > 1 or n[0] in model.contracted.index for n in tasks["nodes"]) == len(tasks["nodes"])
@@ -262,7 +262,7 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
 
 def test_a_chain_has_nothing_left_and_the_page_says_so(open_page: Open) -> None:
     at = show(open_page("3_contraction"), "vgg16")
-    assert "38 operators become 1 task: nothing in it can run side by side." in words(at)
+    assert "38 operators become 1 task" in words(at)
     tab(at, "contraction-tabs", "Left to distribute")
     assert "Nothing is left to distribute" in words(at)
     assert not at.dataframe

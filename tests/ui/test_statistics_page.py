@@ -46,7 +46,7 @@ def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     table = next(d.value for d in at.dataframe if "pairing saves" in d.value)
     assert list(table["scheduler"]) == ["spread"]
     slower = table["verdict"][0]
-    next(s for s in at.selectbox if s.label == "Less what of").select("spread").run()
+    next(s for s in at.selectbox if s.label == "Baseline scheduler").select("spread").run()
     table = next(d.value for d in at.dataframe if "pairing saves" in d.value)
     assert list(table["scheduler"]) == ["local"]
     opposite = {"slower": "faster", "faster": "slower"}

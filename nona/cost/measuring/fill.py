@@ -81,7 +81,7 @@ def random_inputs(model: Any, symbols: Mapping[str, int], seed: int = 0) -> dict
 
 
 def name_nodes(model: Any, graph: ModelGraph) -> None:
-    """Name the nodes as the operators of ``graph``, so that a profile tells which is which."""
+    """Name the nodes as the operators of ``graph``, so that a profile identifies them."""
     ids = {o.outputs[0]: o.id for o in graph.operators if o.outputs}
     for place, node in enumerate(model.graph.node):
         known = ids.get(node.output[0]) if node.output else None

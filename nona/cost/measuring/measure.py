@@ -31,7 +31,7 @@ RUNS = 12
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured, for people; ``text`` is the table.
+    """The result of a measurement; ``text`` is the table.
 
     ``operators_s`` are medians of the runs after the warm-up; ``whole_s`` is the median time of
     the whole model with all graph optimisations.
@@ -51,7 +51,7 @@ class Measurement:
             f"{self.whole_s * 1e3:.3g} ms as a whole with all optimisations."
         ]
         if self.missing:
-            lines.append(f"{len(self.missing)} operators left no event (first {self.missing[0]!r}).")
+            lines.append(f"{len(self.missing)} operators have no profile event (first {self.missing[0]!r}).")
         return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Predicted against published latencies: what the cost formula is worth."""
+"""Predicted against published latencies: the accuracy of the cost formula."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _document(answer: bytes, filename: str) -> Document:
         document: Document = reply["document"]
         return document
     if not isinstance(reply, dict) or "error" not in reply:
-        raise GraphError(f"File {quote(filename)}: its parser answered nonsense; the file is damaged.")
+        raise GraphError(f"File {quote(filename)}: its parser gave an invalid answer; the file is damaged.")
     message = one_line(reply["error"], 1000)
     if isinstance(reply.get("missing"), list):
         raise MissingDimensions(message, [str(n) for n in reply["missing"]])

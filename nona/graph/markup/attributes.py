@@ -58,11 +58,11 @@ def passed_over(ignored: Iterable[str]) -> list[str]:
     """One line on the attributes that were not read, if there are any.
 
     >>> passed_over(["speed"])
-    ["Attributes that mean nothing here were passed over: 'speed'."]
+    ["Ignored attributes: 'speed'."]
     """
     names = sorted(ignored)
     listed = ", ".join(quote(n, 30) for n in names[:8]) + (" and more" if names[8:] else "")
-    return [f"Attributes that mean nothing here were passed over: {listed}."] if names else []
+    return [f"Ignored attributes: {listed}."] if names else []
 
 
 def _map(text: str, owner: str, key: str) -> dict[str, int | float]:
@@ -72,6 +72,6 @@ def _map(text: str, owner: str, key: str) -> dict[str, int | float]:
         times = None
     if not isinstance(times, dict):
         raise GraphError(
-            f'{owner}: {key}={quote(text)} is no map; write {{"v100": 2, "t4": 5}}, device → number.'
+            f'{owner}: {key}={quote(text)} is not a map; write {{"v100": 2, "t4": 5}}, device → number.'
         )
     return times

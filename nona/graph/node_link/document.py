@@ -116,7 +116,7 @@ def from_node_link(
     if "tensors" not in meta:
         ordered, tensors = with_edge_tensors(nodes, ordered, edges)
     if ignored:
-        notes.append(f"Keys that mean nothing here were passed over: {_counted(ignored)}.")
+        notes.append(f"Ignored keys: {_counted(ignored)}.")
     origin = meta.get("format")
     return ModelGraph(
         name=name,
@@ -156,7 +156,7 @@ def _check_unique(operators: Sequence[Operator], name: str) -> None:
     for operator in operators:
         if operator.id in seen:
             raise GraphError(
-                f"Graph {quote(name)}: node {quote(operator.id)} stands twice; give every node its own id."
+                f"Graph {quote(name)}: node {quote(operator.id)} appears twice; give every node its own id."
             )
         seen.add(operator.id)
 

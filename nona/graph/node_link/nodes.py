@@ -33,7 +33,7 @@ LOOKS = frozenset(
         "nojustify samehead sametail taillabel tailport",
     )
 )
-"""Keys about looks, or about other tools: passed over in silence."""
+"""Keys about looks, or about other tools: ignored without a warning."""
 
 
 def read_node(node: object, place: int, ignored: dict[str, int]) -> Operator:
@@ -72,7 +72,7 @@ def node_id(value: object, what: str) -> str:
     if type(value) is int:
         value = quote(value)
     if not isinstance(value, str) or not value:
-        raise GraphError(f"{what}: {quote(value)} is no id; give a text or a whole number.")
+        raise GraphError(f"{what}: {quote(value)} is not an id; give a text or a whole number.")
     return check_name(value, what)
 
 

@@ -48,7 +48,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
         raise GraphError(f"{where}: a number in it has thousands of digits; give ordinary ones.") from None
     if not isinstance(document, dict):
         raise GraphError(
-            f"{where}: a graph is a JSON object with 'nodes' and 'edges', this is {_kind(document)}; "
+            f"{where}: a graph is a JSON object with 'nodes' and 'edges', but this is {_kind(document)}; "
             "write it as NetworkX's node_link_data does."
         )
     return document

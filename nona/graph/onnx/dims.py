@@ -92,7 +92,7 @@ def bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple[
     notes = []
     extra = sorted(set(symbols) - set(used) - changed)
     if extra:
-        notes.append(f"The model has no dimension called {', '.join(map(quote, extra[:8]))}; passed over.")
+        notes.append(f"The model has no dimension called {', '.join(map(quote, extra[:8]))}; ignored.")
     return used, notes
 
 

@@ -1,4 +1,4 @@
-"""``nona-live``: the placement as a price list, corrected by what is seen when a query arrives."""
+"""``nona-live``: the placement as a price list, corrected by the queues at a query's arrival."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ SCHEDULER = Scheduler(
     name="nona-live",
     kind="bind",
     network_view=NetworkView.N4,
-    summary="Keeps a query whole or splits it as the placement may, whichever ends first in the queues seen.",
+    summary="Keeps a query whole or splits it as the placement allows, whichever ends first in the "
+    "present queues.",
     source="Ours: nona's configurations and price of traffic, list scheduling and least work left combined",
     adaptation=(
-        "Not in the paper on Nona. At arrival each sub-graph is walked through the queues as they stand, in "
-        "the placement's configurations, all local, and with each task where it ends first (HEFT: Topcuoglu, "
+        "Not in the paper on Nona. At arrival each sub-graph is walked through the present queues, in the "
+        "placement's configurations, all local, and with each task where it ends first (HEFT: Topcuoglu, "
         "Hariri and Wu, IEEE TPDS 2002); bytes cost the placement's price of congestion. With option "
         "link: none, and where there are several links, it does not read the link's queue. In studies the "
         "share of jobs that may be split (option split: 1, 0.5, 0.2 or 0), or drawing configurations as "

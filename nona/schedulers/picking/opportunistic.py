@@ -46,7 +46,7 @@ SCHEDULER = Scheduler(
     summary="Runs any ready task at once on any free executor; waits in one central queue when none is.",
     source="A baseline of the evaluation of Nona (CloudNet 2024), named on its slides",
     adaptation=(
-        "Its definition is not public; this is our reading: as much parallelism as possible, the network "
+        "Its definition is not public; our interpretation: as much parallelism as possible, the network "
         "ignored, tasks in the order in which they became ready, free executors drawn uniformly."
     ),
     decide=decide,

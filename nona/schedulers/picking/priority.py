@@ -64,9 +64,10 @@ SCHEDULER = Scheduler(
         "Operations Research 1954)"
     ),
     adaptation=(
-        "The order is that of the workload, or of the option 'order'. Jobs of one model are served in order "
-        "of arrival. Urgency counts among ready tasks only: background comes before them. A task prefers the "
-        "executor on which its last predecessor ran; otherwise the free executor is drawn uniformly."
+        "The order is that of the workload, or of the option 'order'. Jobs of one model are served in "
+        "order of arrival. Urgency counts among ready tasks only: background is served before them. A "
+        "task prefers the executor on which its last predecessor ran; otherwise the free executor is "
+        "drawn uniformly."
     ),
     decide=decide,
     prepare=prepare,

@@ -60,7 +60,7 @@ SCHEDULER = Scheduler(
     name="jsq-d",
     kind="bind",
     network_view=NetworkView.N0,
-    summary="Each task to the shortest of d queues drawn uniformly (2, unless the option d says otherwise).",
+    summary="Sends each task to the shortest of d queues drawn uniformly (option d, 2 by default).",
     source=(
         "Mitzenmacher: The Power of Two Choices in Randomized Load Balancing, IEEE TPDS 2001; Vvedenskaya, "
         "Dobrushin and Karpelevich, Problems of Information Transmission 1996"

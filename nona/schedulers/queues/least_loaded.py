@@ -79,7 +79,7 @@ SCHEDULER = Scheduler(
     network_view=NetworkView.N0,
     summary="Runs all tasks of a job on the executor that has the least work waiting or running.",
     source=(
-        "What load balancers do today (least connections, least work); least-work-left in Harchol-Balter: "
+        "Usual in load balancers (least connections, least work); least-work-left in Harchol-Balter: "
         "Performance Modeling and Design of Computer Systems, Cambridge 2013, chapter 24"
     ),
     adaptation=(

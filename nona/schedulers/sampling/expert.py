@@ -1,4 +1,4 @@
-"""``expert``: for every model the one placement that a person would fix by hand."""
+"""``expert``: for every model one placement, fixed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def part_numbers(
         for task in part:
             if task not in interior or interior[task] in number_of:
                 why = (
-                    "stands in two places"
+                    "is listed twice"
                     if task in interior
                     else "is a root or sink, which stays on the first server"
                     if task in task_ids
@@ -99,7 +99,7 @@ SCHEDULER = Scheduler(
     name="expert",
     kind="bind",
     network_view=NetworkView.N1,
-    summary="For each model one fixed placement: a preset, or parts listed by hand.",
+    summary="Uses one fixed placement for each model: a preset, or parts listed by hand.",
     source="The hand-picked expert placements of the evaluation of Nona (CloudNet 2024), named on its slides",
     adaptation=(
         "The placements of the paper are not public. By default each model gets the preset with the least "

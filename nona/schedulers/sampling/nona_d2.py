@@ -25,16 +25,16 @@ SCHEDULER = Scheduler(
     name="nona-d2",
     kind="bind",
     network_view=NetworkView.N1,
-    summary="As nona, but each part goes to the less loaded of two random executors.",
+    summary="Places as nona, but sends each part to the less loaded of two random executors.",
     source=(
         "Ours: nona with the power of two choices (Mitzenmacher: The Power of Two Choices in Randomized "
         "Load Balancing, IEEE TPDS 2001)"
     ),
     adaptation=(
         "Not in the paper on Nona. Load is the number of tasks waiting, running or promised; the two "
-        "candidates differ and both stand on servers that the sub-graph does not use. The first root is "
+        "candidates differ and both are on servers that the sub-graph does not use. The first root is "
         "drawn in the same way. Each candidate's class is drawn by the shares. The placement is that of "
-        "nona, whose waits assume draws that do not look at queues."
+        "nona, whose waits assume draws that ignore queues."
     ),
     decide=place_by_table,
     prepare=prepare,

@@ -25,15 +25,15 @@ SCHEDULER = Scheduler(
     name="nona",
     kind="bind",
     network_view=NetworkView.N1,
-    summary="Samples a configuration per sub-graph; parts go to servers drawn by the class shares.",
+    summary="Samples a configuration per sub-graph; sends its parts to servers drawn by the class shares.",
     source=(
         "Pit-Claudel, Malak, Cohen, Médard, Ghobadi: Nona: A Stochastic Congestion-Aware Job Scheduler "
         "for Real-Time Inference Queries, IEEE CloudNet 2024"
     ),
     adaptation=(
         "Built from the public abstract, slides and project page; which part shares the root's and the "
-        "sink's server is part of the configuration here. While it runs it sees nothing; offline the "
-        "placement knows the link's capacity and the mean background load. An executor's class is drawn by "
+        "sink's server is part of the configuration here. Online it observes nothing; offline the "
+        "placement uses the link's capacity and the mean background load. An executor's class is drawn by "
         "the query class's shares (a uniform draw where executors are alike), then an executor of it, "
         "uniformly among those on servers that the sub-graph does not use; with fewer servers than parts, "
         "first unused executors of that class, then any of it."

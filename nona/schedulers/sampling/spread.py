@@ -27,12 +27,12 @@ SCHEDULER = Scheduler(
     name="spread",
     kind="bind",
     network_view=NetworkView.N0,
-    summary="Every interior task on a server of its own; roots and sinks on the job's first server.",
+    summary="Places every interior task on its own server; roots and sinks on the job's first server.",
     source="The distributed, network-unaware placement of the slides on Nona (CloudNet 2024)",
     adaptation=(
         "Interior tasks that depend on one another are separated too: each dependency between them is a "
         "message from server to server, and the later task waits for it. Servers are drawn uniformly; "
-        "with fewer servers than tasks, these are dealt out in turn to the servers there are."
+        "with fewer servers than tasks, tasks are assigned to the servers in turn."
     ),
     decide=place_by_table,
     prepare=prepare,

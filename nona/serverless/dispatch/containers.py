@@ -102,7 +102,7 @@ class Containers:
         return self._check(kept)
 
     def due(self, invoker: int, function: int, now_s: float) -> Times:
-        """Containers whose start has ended are idle, those idle for too long go away."""
+        """Containers whose start has ended are idle, those idle for too long are removed."""
         kept = self._kept[function][invoker]
         while kept.starting and kept.starting[0] <= now_s:
             heappop(kept.starting)

@@ -1,4 +1,4 @@
-"""What is known of every call while the simulation runs."""
+"""The state of every call during the simulation."""
 
 from __future__ import annotations
 

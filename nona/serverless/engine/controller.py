@@ -1,4 +1,4 @@
-"""The controller: which queue is looked at when, what is decided for it, and what becomes of that.
+"""The controller: which queue is examined when, the decision for it, and its outcome.
 
 A queue is *pending* while it is to be looked at. It is on the *recheck list* when nothing that was decided
 for it had room; then whatever frees resources makes it pending.
@@ -211,8 +211,8 @@ class Controller:
         lease = self._invokers.take(invoker, configuration, now_s)
         if lease is None:
             raise SimulationError(
-                f"Policy: it placed {self._tables.configurations[configuration].text} on invoker {invoker}, "
-                "which has no room; let its place ask the view's fits."
+                f"Policy: it placed {self._tables.configurations[configuration].text} on invoker "
+                f"{invoker}, which has no room; its place must check the view's fits."
             )
         return configuration, (invoker, lease, "policy")
 

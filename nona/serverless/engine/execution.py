@@ -55,7 +55,7 @@ class Execution:
     def start(
         self, queue: int, decision: Decision, configuration: int, invoker: int, lease: Lease, now_s: float
     ) -> int:
-        """Send the oldest jobs of a queue to an invoker that has handed out a lease; the batch's number."""
+        """Send the oldest jobs of a queue to an invoker that has granted a lease; the batch's number."""
         tables, collector = self._tables, self._collector
         waiting = self._queues[queue]
         jobs = min(tables.batch[configuration], len(waiting))

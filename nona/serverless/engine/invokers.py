@@ -1,4 +1,4 @@
-"""The invokers: what each has free, and ∫ of what all have handed out."""
+"""The invokers: what each has free, and ∫ of what all have allocated."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ class Invokers:
         self._last_s = now_s
 
     def why(self, invoker: int, configuration: int) -> str:
-        """For people: why there is no room for the configuration."""
+        """In words, why there is no room for the configuration."""
         return self.pools[invoker].why_not(self._tables.configurations[configuration])

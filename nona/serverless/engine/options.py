@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what it tells while it runs."""
+"""The options of a run, and its progress reports."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerlessProgress:
-    """How far a run is, and the platform at this instant.
+    """The progress of a run, and the platform at this instant.
 
     ``fraction``: the share of the run's calls that have arrived; where several runs go on, that of all runs
     together, and ``own`` is the run's.
@@ -75,7 +75,7 @@ class ServerlessProgress:
 
     @property
     def run_fraction(self) -> float:
-        """How far this run is."""
+        """The share of this run that is done."""
         return self.fraction if self.own is None else self.own
 
 

@@ -1,4 +1,4 @@
-"""Calls of all applications: when each comes and of which application it is.
+"""Calls of all applications: the arrival and the application of each.
 
 They depend on the system's seed and the replication alone, so every policy meets the same calls, and the
 first n of many calls are the n of few.

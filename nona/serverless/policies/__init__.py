@@ -1,1 +1,1 @@
-"""The configuration policies, by name: ESG and what it is compared with."""
+"""The configuration policies, by name: ESG and the policies compared with it."""

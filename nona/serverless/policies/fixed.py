@@ -1,4 +1,4 @@
-"""``fixed``: every stage at one and the same configuration; what not choosing costs.
+"""``fixed``: every stage at one and the same configuration; the cost of not choosing.
 
 A queue shorter than the batch is served with the largest batch that it fills, on the same vCPUs and vGPUs.
 """
@@ -72,16 +72,16 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FixedPlanne
 POLICY = Policy(
     name="fixed",
     title="Fixed",
-    summary="Every stage runs at one given configuration, the smallest one unless told.",
+    summary="Runs every stage at one given configuration, by default the smallest.",
     source="a baseline of this program",
     adaptation="A queue shorter than the batch runs with the largest batch that it fills.",
     prepare=prepare,
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "batch": "Jobs in a batch; the smallest of the scenario if not given.",
-            "vcpus": "vCPUs of every batch; the smallest of the scenario if not given.",
-            "vgpus": "vGPUs of every batch; the smallest of the scenario if not given.",
+            "batch": "Jobs in a batch; by default the scenario's smallest.",
+            "vcpus": "vCPUs of every batch; by default the scenario's smallest.",
+            "vgpus": "vGPUs of every batch; by default the scenario's smallest.",
         }
     ),
     look=Look("#8390a6", "dash", "hexagon"),

@@ -11,7 +11,7 @@ from nona.serverless.model.system import ServerlessSystem
 
 
 def known_options(policy: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults with what the scenario gives in their place.
+    """The defaults, overridden by the scenario's values.
 
     Raises
     ------

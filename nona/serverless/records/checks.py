@@ -167,7 +167,7 @@ def _causality(system: ServerlessSystem, records: ServerlessRecords, joined_s: F
 
 
 def _in_turn(system: ServerlessSystem, records: ServerlessRecords, joined_s: Floats) -> Check:
-    """In every queue whoever joined earlier is dispatched no later."""
+    """In every queue a job that joined earlier is dispatched no later."""
     calls, wrong = records.calls, 0
     for application, stage in system.queues:
         own = np.flatnonzero((calls.application == application) & (calls.batch[:, stage] >= 0))
@@ -188,7 +188,7 @@ def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
     if not system.dispatch.partial:
         wrong |= of.jobs != system.space.batch[of.configuration]
     count = int(wrong.sum())
-    return Check("batches", count == 0, f"{len(of.jobs)} batches, {count} of a size that is not allowed")
+    return Check("batches", count == 0, f"{len(of.jobs)} batches, {count} of an illegal size")
 
 
 def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:

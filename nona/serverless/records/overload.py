@@ -45,7 +45,7 @@ def judge(records: ServerlessRecords) -> tuple[str, str]:
     mean, error = float(change.mean()), float(change.std(ddof=1)) / len(change) ** 0.5
     if mean * len(change) > MATERIAL * count and mean > SIGNIFICANT * error:
         return "overloaded", (
-            f"The number of open calls grew all the time, from {open_at[0]:.0f} to {open_at[-1]:.0f}; add "
+            f"The number of open calls kept growing, from {open_at[0]:.0f} to {open_at[-1]:.0f}; add "
             "invokers or lower the rates."
         )
     there, usual = float(open_at[-1]), float(np.median(open_at))

@@ -122,7 +122,7 @@ class DaskPool:
 
     @contextmanager
     def _scheduler(self) -> Iterator[None]:
-        """Say in one line that the scheduler does not answer any more."""
+        """Report in one line that the scheduler does not answer any more."""
         try:
             yield
         except OSError as error:  # a timeout is one
@@ -138,8 +138,8 @@ class DaskPool:
             return None
         except self._distributed.KilledWorker as error:
             raise SimulationError(
-                f"Dask: a run lost its worker again and again ({_line(error)}); give the workers more "
-                "memory, or use fewer jobs."
+                f"Dask: a run lost its worker repeatedly ({_line(error)}); give the workers more memory, "
+                "or use fewer jobs."
             ) from error
         return records
 

@@ -61,7 +61,7 @@ def relative_bound(target: float) -> float:
     Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 9.4.1.
     """
     if not 0 < target < 1:
-        raise SimulationError(f"Precision: {target} must lie between 0 and 1; take 0.02 for 2 %.")
+        raise SimulationError(f"Precision: {target} must be between 0 and 1; use 0.02 for 2 %.")
     return target / (1 + target)
 
 

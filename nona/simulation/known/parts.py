@@ -56,12 +56,12 @@ class RunLength:
 
 @dataclass(frozen=True, eq=False)
 class KnownSystem:
-    """A system, how to run it, and what is known of it.
+    """A system, how to run it, and its known results.
 
     Attributes
     ----------
     name, theory
-        For people: what it is, and whose result it tests.
+        What it is, and which result it tests.
     load
         Utilisation of the busiest resource, 0 to 1.
     expected

@@ -70,8 +70,8 @@ class Collector:
         """
         if first_number != self._arrived:
             raise SimulationError(
-                f"Collector: arrivals from job {first_number} must go on from job {self._arrived}; "
-                "hand over each job once, in order."
+                f"Collector: arrivals from job {first_number} must continue from job {self._arrived}; hand "
+                "over each job once, in order."
             )
         at = 0
         while at < len(query):

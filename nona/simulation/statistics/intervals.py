@@ -90,7 +90,7 @@ def student(degrees: float, level: float) -> float:
         When the level is not between 0 and 1.
     """
     if not 0 < level < 1:
-        raise SimulationError(f"Interval: level={level} must lie between 0 and 1; take 0.95.")
+        raise SimulationError(f"Interval: level={level} must be between 0 and 1; use 0.95.")
     return float(stdtrit(degrees, (1 + level) / 2))
 
 

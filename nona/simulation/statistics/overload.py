@@ -45,7 +45,7 @@ def _shares(raw: RawRun) -> NDArray[np.float64]:
 
 
 def _by_chance(system: System, raw: RawRun, links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(L,) How much of each link's load may be luck: which of many links a message crosses is drawn.
+    """(L,) How much of each link's load may be chance: which of many links a message crosses is drawn.
 
     The bytes B of independent jobs, each of at most M, have a variance of at most M·E[B]; with the
     total given, of M·E[B]·(1 − share). Background is in ``links`` but not drawn here; that errs on
@@ -103,19 +103,19 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     unfinished = int(tally.arrived.sum() - tally.completed.sum())
     if unfinished:
         return "overloaded", (
-            f"{unfinished} of {jobs} measured jobs were not complete when the run was cut off; "
-            "some resource gets more than it can serve, or some jobs starve."
+            f"{unfinished} of {jobs} measured jobs were not complete when the run was cut off; some "
+            "resource is overloaded, or some jobs starve."
         )
     left_behind, score = growth(raw)
     if left_behind > MATERIAL and score > SIGNIFICANT:
         return "overloaded", (
-            f"The number of jobs in the system grew all the time, by {left_behind:.2g} per arrival; "
-            "some resource gets more than it can serve."
+            f"The number of jobs in the system kept growing, by {left_behind:.2g} per arrival; some "
+            "resource is overloaded."
         )
     there, usual = backlog(raw)
     if there - usual > max(BACKLOG * jobs, UNUSUAL * (1 + usual) ** 0.5):
         return "backlogged", (
-            f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; "
-            "measure more jobs, for the means depend on where this window ends."
+            f"{there:.0f} jobs were in the system at the end of the window, usually {usual:.0f}; measure "
+            "more jobs, as the means depend on where this window ends."
         )
     return "stable", ""

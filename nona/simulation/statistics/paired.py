@@ -72,7 +72,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Paired
     y: Array = np.asarray(b, dtype=float)
     if x.shape != y.shape:
         raise SimulationError(
-            f"Paired difference: {x.size} and {y.size} replications must match; run both alike."
+            f"Paired difference: {x.size} and {y.size} replications must match; run both in the same way."
         )
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
@@ -90,7 +90,7 @@ def paired_jobs(a: Array, b: Array, level: float = 0.95) -> PairedDifference:
     """
     if a.shape != b.shape:
         raise SimulationError(
-            f"Paired difference: {a.size} and {b.size} jobs must be the same ones; run both alike."
+            f"Paired difference: {a.size} and {b.size} jobs must be the same ones; run both in the same way."
         )
     both = ~(np.isnan(a) | np.isnan(b))
     x, y = a[both], b[both]

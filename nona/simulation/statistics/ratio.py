@@ -53,7 +53,9 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
     x: NDArray[np.float64] = np.asarray(a, dtype=float)
     y: NDArray[np.float64] = np.asarray(b, dtype=float)
     if x.shape != y.shape:
-        raise SimulationError(f"Ratio: {x.size} and {y.size} replications must match; run both alike.")
+        raise SimulationError(
+            f"Ratio: {x.size} and {y.size} replications must match; run both in the same way."
+        )
     both = ~(np.isnan(x) | np.isnan(y))
     x, y = x[both], y[both]
     n = len(x)

@@ -198,7 +198,7 @@ def hit_rate_difference(
 
 def _check_pairs(a: Sequence[Records], b: Sequence[Records]) -> None:
     if [(r.replication, r.jobs, r.every) for r in a] != [(r.replication, r.jobs, r.every) for r in b]:
-        raise SimulationError("Paired difference: the replications must match; run both alike.")
+        raise SimulationError("Paired difference: the replications must match; run both in the same way.")
 
 
 def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Sequence[str]) -> None:
@@ -206,7 +206,7 @@ def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Seq
     if len(schedulers) != 1:
         raise SimulationError(
             f"Summary: records of {len(schedulers)} schedulers ({', '.join(sorted(schedulers))}) must be "
-            "of one; summarise each by itself."
+            "of one; summarise each separately."
         )
     classes = max(len(r.tally.arrived) for r in records)
     if len(slo_s) != len(names) or classes > len(names):

@@ -125,7 +125,7 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
 
 
 def run_name(replication: int) -> str:
-    """What to call a run when its progress is told.
+    """The name of a run in progress reports.
 
     >>> run_name(0), run_name(PILOT_FIRST + 1)
     ('replication 1', 'warm-up pilot 2')

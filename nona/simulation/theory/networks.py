@@ -114,7 +114,9 @@ def jackson_jct_s(
         )
     outside = float(np.sum(external))
     if not outside > 0:
-        raise SimulationError(f"Jackson network: arrivals of {outside} /s must be above 0; let jobs come in.")
+        raise SimulationError(
+            f"Jackson network: arrivals of {outside} /s must be above 0; give a positive rate."
+        )
     jobs = 0.0  # in the network on average, which Little's law turns into a time
     for rate, mean_s, count in zip(rates, means_s, counts, strict=True):
         jobs += rate * mmc_jct_s(rate, mean_s, count) if rate > 0 else 0.0

@@ -97,8 +97,7 @@ def erlang_c(servers: int, offered: float) -> float:
     """
     if servers < 1 or not offered >= 0:
         raise SimulationError(
-            f"Erlang C: servers={servers} must be at least 1 and offered={offered} at least 0; give a "
-            "queue that exists."
+            f"Erlang C: servers={servers} must be at least 1 and offered={offered} at least 0; correct them."
         )
     if offered >= servers:
         return 1.0

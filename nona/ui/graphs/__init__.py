@@ -1,1 +1,1 @@
-"""Graphs as they are drawn: layout, blocks and colours, what is told of the box that was clicked."""
+"""Drawn graphs: layout, blocks, colours, and the details of the selected box."""

@@ -22,7 +22,7 @@ SEARCHED = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of every node (operator or task) of a graph, in its order.
+    """Facts about every node (operator or task) of a graph, in node order.
 
     ``parts`` names the sub-graph or cut of each node by its number, −1 for cut tasks; ``tensors`` are
     (source, target, name, bytes); ``sizes`` how many operators each node has; ``tip`` makes a node's tooltip.
@@ -42,7 +42,7 @@ class Facts:
 
 
 def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
-    """An id for every block: the node's own, or that of its module, numbered where it is in pieces."""
+    """An id for every block: the node's own, or its module's, numbered if the module is in pieces."""
     seen: Counter[tuple[str, ...]] = Counter()
     ids = []
     for block in graph.blocks:

@@ -1,4 +1,4 @@
-"""Graphs as this session has them drawn: which modules are open, what was asked for, what is picked."""
+"""Graphs as drawn in this session: open modules, requests, the selected node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Drawings:
 
 
 def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:
-    """Draw a graph by its modules, opened and shut as its reader asked; ``mark`` names its content."""
+    """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = made
     held = state.choices.of(Drawings)
     cut = held.cuts.get((key, mark), modules.usual)
@@ -53,7 +53,7 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], hei
 def played(
     state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge], height: int = 640
 ) -> Seen:
-    """Draw every operator by itself, with the steps of the contraction to play."""
+    """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
     def make() -> Any:

@@ -1,4 +1,4 @@
-"""What the DAG view is told of a model: its operators, its tasks, the operators of one module."""
+"""The DAG view's facts about a model: its operators, its tasks, the operators of one module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the box that was clicked: an operator, a task, or a block of operators."""
+"""Details of the selected box: an operator, a task, or a block of operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTED = 200
 
 
 def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
-    """Time, work, shapes and neighbours of one operator, and the task that it ends in."""
+    """Time, work, shapes and neighbours of one operator, and the task that contains it."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = loaded.prepared.graph
     operator, cost = graph.operators[graph.index[own]], costed.costs[graph.index[own]]
@@ -31,8 +31,8 @@ def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
         tiles(
             [
                 ("Time", format_time(cost.compute_s), f"On {costed.device}: {cost.provenance}."),
-                ("Share of the model", f"{100 * share:.3g} %", "Of the time of all operators."),
-                ("Work", format_count(cost.flops, "FLOP"), "A multiply-add counts as two."),
+                ("Share of the model", f"{100 * share:.3g} %", "Share of the total time of all operators."),
+                ("Work", format_count(cost.flops, "FLOP"), "A multiply-add counts as two operations."),
                 (
                     "Moved",
                     format_size(cost.read_bytes + cost.write_bytes + cost.weight_bytes),
@@ -60,7 +60,7 @@ def task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: 
             [
                 ("Time", format_time(sum(c.compute_s for c in costs)), f"On {costed.device}."),
                 ("Read", format_size(sum(into.values())), "Distinct tensors from other tasks."),
-                ("Handed on", format_size(sum(out.values())), "Distinct tensors for other tasks."),
+                ("Written", format_size(sum(out.values())), "Distinct tensors for other tasks."),
                 ("Weights", format_size(sum(c.weight_bytes for c in costs)), "Parameters that it reads."),
             ]
         )
@@ -77,13 +77,17 @@ def block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:
         st.markdown(f"Block **{plain(title)}** · {_counted(len(costs))}")
         tiles(
             [
-                ("Time", format_time(sum(c.compute_s for c in costs)), "Of all its operators."),
-                ("Work", format_count(sum(c.flops for c in costs), "FLOP"), "A multiply-add counts as two."),
+                ("Time", format_time(sum(c.compute_s for c in costs)), "Sum over all its operators."),
+                (
+                    "Work",
+                    format_count(sum(c.flops for c in costs), "FLOP"),
+                    "A multiply-add counts as two operations.",
+                ),
                 ("Weights", format_size(sum(c.weight_bytes for c in costs)), "Parameters, once per use."),
             ]
         )
         kinds = Counter(c.kind for c in costs).most_common(8)
-        st.caption("Most of them: " + ", ".join(f"{n} × {plain(kind)}" for kind, n in kinds))
+        st.caption("Most frequent: " + ", ".join(f"{n} × {plain(kind)}" for kind, n in kinds))
 
 
 def _counted(operators: int) -> str:
@@ -92,7 +96,7 @@ def _counted(operators: int) -> str:
 
 def _lines(graph: ModelGraph, operator: Operator, cost: OperatorCost, task: str, size: int) -> str:
     lines = [
-        f"- **Time** is {cost.provenance}; it ends in the task **{plain(task)}** ({_counted(size)})",
+        f"- **Time** is {cost.provenance}; it is part of the task **{plain(task)}** ({_counted(size)})",
         f"- **Bytes** {format_size(cost.read_bytes)} read, {format_size(cost.write_bytes)} written, "
         f"{format_size(cost.weight_bytes)} weights",
     ]

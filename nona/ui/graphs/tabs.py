@@ -1,4 +1,4 @@
-"""The graphs of the Models and Contraction pages, each with what its clicked box is."""
+"""The graphs of the Models and Contraction pages, each with the details of its selected box."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL, PLAY, TASKS = "model-graph", "contraction", "tasks"
 
 @st.fragment
 def model_graph(state: AppState, loaded: Loaded) -> None:
-    """The operators by their modules; below, the one that was clicked."""
+    """The operators by their modules; below, the selected one."""
     made = operators_of(loaded)
     seen = drawn(state, MODEL, loaded.key, made)
     facts = made[0]
@@ -30,8 +30,8 @@ def model_graph(state: AppState, loaded: Loaded) -> None:
         block_panel(MODEL, seen.selected.removeprefix("block:").replace("/", "."), costs)
     elif number < len(facts.ids):
         st.caption(
-            f"{len(facts.ids):,} operators in {number:,} boxes: a double border is a block of operators. "
-            "Double click it to look inside; search finds what is in it."
+            f"{len(facts.ids):,} operators in {number:,} boxes: a double border marks a block of "
+            "operators. Double-click it to open it; search also finds its operators."
         )
     else:
         st.caption("Click an operator for its figures; arrow keys walk along the edges.")
@@ -39,7 +39,7 @@ def model_graph(state: AppState, loaded: Loaded) -> None:
 
 @st.fragment
 def contraction_player(state: AppState, loaded: Loaded, glued: Glued | None = None) -> None:
-    """The contraction step by step; of a large model one module at a time.
+    """The contraction step by step; large models one module at a time.
 
     With ``glued`` the steps of the coarsening follow.
     """
@@ -67,7 +67,7 @@ def contraction_player(state: AppState, loaded: Loaded, glued: Glued | None = No
     seen = played(state, key, mark, facts, steps)
     if seen.selected in contracted.task_of:
         own = contracted.task_of[str(seen.selected)]
-        st.caption(f"{plain(str(seen.selected))} ends in this task:")
+        st.caption(f"{plain(str(seen.selected))} is part of this task:")
         task_panel(state, key, loaded, own, neighbours=False)
     else:
         st.caption("Play, step with the arrow keys, drag the slider. Click an operator to see its task.")
@@ -75,7 +75,7 @@ def contraction_player(state: AppState, loaded: Loaded, glued: Glued | None = No
 
 @st.fragment
 def task_graph(state: AppState, loaded: Loaded) -> None:
-    """The tasks that are left; below, the one that was clicked."""
+    """The tasks after contraction; below, the selected one."""
     made = tasks_of(loaded)
     seen = drawn(state, TASKS, loaded.key, made)
     contracted = loaded.prepared.contracted
@@ -87,6 +87,4 @@ def task_graph(state: AppState, loaded: Loaded) -> None:
         title = seen.selected.removeprefix("block:").replace("/", ".")
         block_panel(TASKS, title, [costed.costs[i] for i in operators])
     else:
-        st.caption(
-            "Click a task to see its operators. Coloured tasks are what can be placed on other servers."
-        )
+        st.caption("Click a task to see its operators. Coloured tasks can be placed on other servers.")

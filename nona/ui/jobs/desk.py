@@ -1,4 +1,4 @@
-"""What a task is handed besides its specification: how to tell, when to stop, what is kept."""
+"""What a task gets besides its specification: how to report, when to stop, its caches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _go_on() -> None:
 
 @dataclass(frozen=True)
 class Desk:
-    """``emit`` sends a line to whoever waits; ``check`` raises ``Cancelled`` when nobody does any more."""
+    """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
 
     emit: Callable[[dict[str, Any]], None]
     check: Callable[[], None] = _go_on

@@ -50,7 +50,7 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether the work goes on."""
+        """Whether the work is still running."""
         return self.status == "running"
 
     @property
@@ -66,7 +66,7 @@ class Job:
         return self.elapsed_s * (1 - self.fraction) / self.fraction
 
     def touch(self) -> None:
-        """Say that somebody watches; unwatched jobs are cancelled after a while."""
+        """Mark the job as watched; unwatched jobs are cancelled after a while."""
         self.seen = time.monotonic()
 
     def cancel(self) -> None:
@@ -75,12 +75,12 @@ class Job:
             self.worker.kill()
 
     def supersede(self) -> None:
-        """The work is not wanted any more: ask for its end; the process goes on to other work."""
+        """Ask the work to stop because it is no longer needed; the process takes other work."""
         if self._end("cancelled"):
             self.worker.send({"stop": self.id})
 
     def take_in(self, message: Mapping[str, Any]) -> bool:
-        """Take in a line of the worker; returns whether it was the last of this job."""
+        """Process a line from the worker; returns whether it was this job's last."""
         if "ended" in message:
             if not self.error:
                 self.error = (

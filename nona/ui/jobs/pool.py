@@ -26,7 +26,7 @@ Listener = Callable[[Mapping[str, Any]], None]
 
 
 class Worker:
-    """One process. ``listener`` gets its lines, and ``{"ended": status}`` when it is gone."""
+    """One process. ``listener`` gets its lines, and ``{"ended": status}`` when it has ended."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
@@ -104,7 +104,7 @@ class WorkerPool:
         return chosen or self._new()
 
     def give_back(self, worker: Worker) -> None:
-        """Take a worker that has finished its job, and see that enough are waiting."""
+        """Take a worker that has finished its job, and keep enough waiting."""
         worker.listener = None
         worker.jobs += 1
         with self._lock:
@@ -116,14 +116,14 @@ class WorkerPool:
         self.fill()
 
     def forget(self, worker: Worker) -> None:
-        """Strike out a worker that is gone."""
+        """Remove a worker that has ended."""
         with self._lock:
             self._all.discard(worker)
             if worker in self._idle:
                 self._idle.remove(worker)
 
     def fill(self) -> None:
-        """See that ``idle`` workers are waiting."""
+        """Keep ``idle`` workers waiting."""
         while True:
             with self._lock:
                 if self._closed or len(self._idle) >= self.idle:

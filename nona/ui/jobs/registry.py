@@ -101,7 +101,7 @@ class JobRegistry:
             self.discard(job_id)
 
     def sweep(self) -> None:
-        """Forget finished jobs that nobody has looked at for long."""
+        """Forget finished jobs that have not been watched for long."""
         now = time.monotonic()
         for job in list(self._jobs.values()):
             if not job.running and now - job.seen > self.keep_s:

@@ -1,4 +1,4 @@
-"""Places for the nodes of a DAG: ranks from Graphviz, or our own, wrapped into columns.
+"""Node positions of a DAG: ranks from Graphviz or our own, wrapped into columns.
 
 Deep networks are strips a hundred times taller than wide. Their ranks are cut into columns that
 are read like a page: top to bottom, then the next column; cuts prefer ranks of a single node.
@@ -58,7 +58,7 @@ def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout
 
 
 def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], str]:
-    """Nodes of every rank with their places across, and who ranked them."""
+    """Nodes of every rank with their horizontal positions, and the ranking engine."""
     places = None
     if limit_s > 0 and len(dag) <= DOT_NODES:
         edges = list(transitive_reduction(dag).edges())  # ranks need no others, and dot is slow with many
@@ -85,7 +85,7 @@ def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list
 
 
 def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float]]]:
-    """Nodes of every rank with their place across, in pixels."""
+    """Nodes of every rank with their horizontal position, in pixels."""
     scale = (NODE_WIDTH + 18) / (1.45 * 72)
     rows: dict[int, list[tuple[int, float]]] = {}
     for v, (across, down) in enumerate(zip(x, y, strict=True)):
@@ -94,7 +94,7 @@ def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float
 
 
 def _layers(dag: Dag) -> list[list[tuple[int, float]]]:
-    """Longest-path layers, ordered within by the mean place of their neighbours (a few sweeps)."""
+    """Longest-path layers, ordered within by the mean position of their neighbours (a few sweeps)."""
     levels = dag.levels()
     rows: list[list[int]] = [[] for _ in range(max(levels) + 1)]
     for v in dag.topological_order():

@@ -109,7 +109,7 @@ def _load(
 
 
 def _content(state: AppState, name: str) -> str:
-    """What tells two models of one name apart."""
+    """What distinguishes two models of the same name."""
     if name in state.scenario.models:
         return _digest(json.dumps(state.scenario.models[name], sort_keys=True).encode())
     return "sample" if name in sample_names() else _digest(state.uploads.sources.read(name))

@@ -1,4 +1,4 @@
-"""Work on models in threads of the server: done once for each content, kept, and never waited for blindly.
+"""Work on models in server threads: done once per content, cached, waited for with progress.
 
 Prepared models are large graphs of small objects. To bring one of 20,000 operators over from another
 process costs as much as to make it here, and unpickling holds the interpreter all that time; a

@@ -14,7 +14,7 @@ SAME_MOVE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A scenario as it stood, with its drafts and the model that was looked at."""
+    """A past scenario, with its drafts and the selected model."""
 
     scenario: Scenario
     drafts: Mapping[Any, Any]
@@ -23,7 +23,7 @@ class Moment:
 
 @dataclass
 class History:
-    """What can be taken back, and what was taken back; at most ``limit`` steps of each.
+    """The changes to undo and to redo; at most ``limit`` steps of each.
 
     Changes of one place that follow one another within two seconds, as those of a slider that is
     dragged, are one step. Each step is named by the place that it changed.
@@ -60,11 +60,11 @@ class History:
         return self._future[-1][0] if self._future else ""
 
     def back(self, now: Any) -> Any:
-        """What stood before the last change, ``None`` if there is none; ``now`` can be had again."""
+        """The state before the last change, ``None`` if there is none; ``now`` can be restored."""
         return self._move(self._past, self._future, now)
 
     def forth(self, now: Any) -> Any:
-        """What stood before the last :meth:`back`, ``None`` if there is none."""
+        """The state before the last :meth:`back`, ``None`` if there is none."""
         return self._move(self._future, self._past, now)
 
     def _move(self, source: list[tuple[str, Any]], target: list[tuple[str, Any]], now: Any) -> Any:

@@ -53,7 +53,7 @@ TYPED = ("device-name", "device-fp*", "device-memory", "device-bandwidth", "guid
 
 
 def remember(state: AppState) -> None:
-    """Note what stands in the widgets that are kept."""
+    """Note the values of the kept widgets."""
     for key in st.session_state:
         if is_kept(str(key)) and _is_plain(value := st.session_state[key]):
             state.kept.pop(str(key), None)
@@ -63,7 +63,7 @@ def remember(state: AppState) -> None:
 
 
 def restore(state: AppState) -> None:
-    """Put back what is kept and has gone, before any widget is drawn."""
+    """Restore the kept values that are gone, before any widget is drawn."""
     for key, value in state.kept.items():
         if key not in st.session_state:
             st.session_state[key] = value

@@ -1,4 +1,4 @@
-"""Quick answers while a person changes numbers: ask, supersede, take in, put together.
+"""Quick answers while numbers change: request, supersede, receive, combine.
 
 An answer is asked for by the fingerprint of the scenario. When that changes, what runs is superseded
 and the new question goes to a worker that waits; the former answer stays until the new one is there.
@@ -33,7 +33,7 @@ class Shown:
 
 @dataclass
 class Live:
-    """What a session asks for, and what it last heard.
+    """A session's request, and its latest answer.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
     ``before`` is the last answer for another scenario than that of ``answer``.
@@ -63,11 +63,11 @@ class Live:
             self._take(Shown(self.asked, merged(told, [s.name for s in scenario.schedulers])))
 
     def busy(self, registry: JobRegistry) -> bool:
-        """Whether the answer is still to come, or is getting better."""
+        """Whether the answer is pending, or is being refined."""
         return not self.asked or any(job.running for job in self._jobs(registry))
 
     def stop(self, registry: JobRegistry) -> None:
-        """Give up what is being asked; the answer so far stays."""
+        """Cancel the request; the answer so far stays."""
         for job_id in self.parts:
             registry.supersede(job_id)
         self.asked, self.parts, self.errors = "", (), ()
@@ -76,7 +76,7 @@ class Live:
         return [job for job in map(registry.get, self.parts) if job is not None]
 
     def _lost(self, registry: JobRegistry) -> bool:
-        """Whether the jobs are gone before they told anything (nobody watched, or they were discarded)."""
+        """Whether the jobs ended without an answer (unwatched, or discarded)."""
         if self.answer is not None and self.answer.fingerprint == self.asked:
             return False
         jobs = self._jobs(registry)

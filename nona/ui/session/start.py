@@ -18,7 +18,7 @@ ERROR = "open-error"
 
 
 def new_state() -> AppState:
-    """The state of a new session; a scenario that cannot be opened is said in one line."""
+    """The state of a new session; a scenario that cannot be opened is reported in one line."""
     state = AppState()
     path = os.environ.get(VARIABLE)
     if path:

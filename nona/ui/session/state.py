@@ -103,7 +103,7 @@ class AppState:
         return True
 
     def _edit_alone(self, path: Path, value: Any) -> bool:
-        """Take an edit that is valid by itself, though drafts beside it are not."""
+        """Accept an edit that is valid on its own, though other drafts are not."""
         data = self.scenario.model_dump(mode="json")
         _put(data, path, value)
         try:
@@ -147,16 +147,16 @@ class AppState:
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing of a person's own is here yet."""
+        """Whether the user has changed nothing yet."""
         own = self.history.undone or self.history.redone or self.drafts or self.results or self.jobs
         return not own and not self.uploads.names()
 
     def undo(self) -> None:
-        """Take the last change of the scenario back, if there is one; what was typed beside it too."""
+        """Undo the last change of the scenario, if there is one, and the drafts typed with it."""
         self._return(self.history.back(self._moment()))
 
     def redo(self) -> None:
-        """Make the change again that was taken back last."""
+        """Redo the change that was undone last."""
         self._return(self.history.forth(self._moment()))
 
     def _become(self, scenario: Scenario, place: str) -> None:
@@ -191,7 +191,7 @@ class AppState:
         return result is not None and result.fingerprint != self.fingerprint(kind)
 
     def problem(self) -> str:
-        """The first reason why the scenario cannot run as it stands on the pages; empty if none."""
+        """The first reason why the scenario cannot run as shown on the pages; empty if none."""
         for draft in self.drafts.values():
             return draft.error
         try:

@@ -1,4 +1,4 @@
-"""Files that a person uploaded: a folder of plain names that goes when nobody refers to it."""
+"""Files that a person uploaded: a folder of plain names, removed when no longer in use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Uploads:
                 f"File {plain!r}: {len(data)} bytes is more than the limit of {MAX_BYTES}; make it smaller."
             )
         if len(self.names()) >= MAX_FILES and plain not in self.names():
-            raise GraphError(f"File {plain!r}: {MAX_FILES} files are the most of a session; start a new one.")
+            raise GraphError(f"File {plain!r}: a session holds at most {MAX_FILES} files; start a new one.")
         (self.folder / plain).write_bytes(data)
         return plain
 

@@ -40,7 +40,7 @@ class Workspaces:
         return token, held[0]
 
     def touch(self, token: str, state: AppState) -> None:
-        """Note that ``state`` is in use, and drop what nobody has used for long."""
+        """Note that ``state`` is in use, and drop the sessions unused for long."""
         now = time.monotonic()
         with self._lock:
             self._held.pop(token, None)

@@ -1,1 +1,1 @@
-"""What stands around every page: scenario bar, job panel, sharing, equivalent commands."""
+"""What surrounds every page: scenario bar, job panel, sharing, equivalent commands."""

@@ -1,4 +1,4 @@
-"""The same from a shell: the command that does what a page does, and the scenario's YAML that it reads."""
+"""The same from a shell: the command that does what a page does, and the scenario's YAML for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def equivalent(state: AppState, command: str, *arguments: str, key: str, scenari
     with popover:
         st.code(command_line(command, *file, *arguments), language="bash", wrap_lines=True)
         if scenario:
-            st.caption("Save this beside it, or take *Download YAML* in the side bar (with uploaded models).")
+            st.caption(
+                "Save this in the same folder, or use *Download YAML* in the side bar (with uploaded models)."
+            )
             st.code(state.dump(), language="yaml", height=320)
 
 

@@ -24,7 +24,7 @@ _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 def start(
     state: AppState, kind: str, options: Mapping[str, Any] = _NO_OPTIONS, fingerprint: str = ""
 ) -> None:
-    """Start a job on the scenario as it is now; a refusal becomes the session's notice.
+    """Start a job on the present scenario; a refusal becomes the session's notice.
 
     ``fingerprint`` names what the result depends on; by default it is that of the scenario's parts.
     """
@@ -47,7 +47,7 @@ def start(
 
 
 def collect(state: AppState) -> bool:
-    """Take in the results of jobs that are done, or that left one when cancelled; whether any is new."""
+    """Take in the results of finished jobs, or of cancelled ones that left one; whether any is new."""
     fresh = False
     for kind, job_id in state.jobs.items():
         job, before = jobs().get(job_id), state.taken.get(kind)
@@ -96,7 +96,7 @@ def job_buttons(
     fingerprint: str = "",
     done: str = "",
 ) -> bool:
-    """The buttons that start and cancel one kind of job, and what stands in its way; whether it runs."""
+    """The buttons that start and cancel one kind of job, and what prevents it; whether it runs."""
     job = current_job(state, kind)
     running = job is not None and job.running
     problem = state.problem() if KINDS.find(kind).parts else ""
@@ -145,7 +145,7 @@ def _progress(state: AppState, kind: str, was_running: bool, live: Live | None) 
 
 
 def ended_note(job: Job | None, what: str, advice: str) -> None:
-    """How a job ended, if not well, and what to do; ``what`` names it, ``advice`` makes it shorter."""
+    """How a job failed, and what to do; ``what`` names it, ``advice`` makes it shorter."""
     if job is None or job.status == "done":
         return
     if job.status == "failed":
@@ -156,7 +156,7 @@ def ended_note(job: Job | None, what: str, advice: str) -> None:
 
 
 def progress_text(job: Job, *counts: str) -> str:
-    """How far it is: what runs, ``counts``, how long it may still take."""
+    """Progress: what runs, ``counts``, the estimated time left."""
     parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
     if job.remaining_s is not None:
         parts.append(f"about {duration(job.remaining_s)} left")
@@ -164,7 +164,7 @@ def progress_text(job: Job, *counts: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A wall-clock time for people, without false precision.
+    """A wall-clock time as text, without false precision.
 
     >>> duration(0.4), duration(75), duration(4000)
     ('0.4 s', '75 s', '67 min')

@@ -16,7 +16,7 @@ from nona.ui.widgets.fields import line, plain
 
 def scenario_bar(state: AppState) -> None:
     """Name, fingerprint, undo and redo, file and link of the session's scenario."""
-    line(state, "Scenario", ("name",), "Its name: in files, reports and links. Enter takes it.")
+    line(state, "Scenario", ("name",), "The name used in files, reports and links. Press Enter to apply.")
     st.caption(f"Fingerprint `{scenario_hash(state.scenario)}`", help="Equal fingerprints: equal scenarios.")
     _steps(state)
     st.download_button(
@@ -31,14 +31,19 @@ def scenario_bar(state: AppState) -> None:
         key="download-scenario",
     )
     if files := apart(state.scenario):
-        st.caption(plain(f"The YAML names but does not hold: {', '.join(files)}. Keep them beside it."))
+        st.caption(
+            plain(
+                f"The YAML names these files but does not contain them: {', '.join(files)}. Keep "
+                "them with it."
+            )
+        )
     with st.popover("Open YAML", icon=":material/upload_file:", width="stretch"):
         st.file_uploader(
             "Scenario file (YAML or JSON)",
             key=f"scenario-file-{state.revision}",
             on_change=_open,
             args=(state, f"scenario-file-{state.revision}"),
-            help="It takes the place of the present scenario; Undo brings that one back.",
+            help="It replaces the present scenario; Undo restores that one.",
             max_upload_size=16,
         )
     if state.choices.complaints.get("open-error"):
@@ -54,7 +59,7 @@ def _steps(state: AppState) -> None:
             icon=":material/undo:",
             disabled=not back,
             on_click=state.undo,
-            help=plain(f"Take back: {back}") if back else "Nothing to take back.",
+            help=plain(f"Undo: {back}") if back else "Nothing to undo.",
             width="stretch",
             key="undo",
         )
@@ -63,7 +68,7 @@ def _steps(state: AppState) -> None:
             icon=":material/redo:",
             disabled=not forth,
             on_click=state.redo,
-            help=plain(f"Do again: {forth}") if forth else "Nothing to do again.",
+            help=plain(f"Redo: {forth}") if forth else "Nothing to redo.",
             width="stretch",
             key="redo",
         )

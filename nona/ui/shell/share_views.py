@@ -22,7 +22,7 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def share_popover(state: AppState) -> None:
-    """A link to this page with the scenario as it is, or why there can be none."""
+    """A link to this page with the present scenario, or why there can be none."""
     popover = st.popover("Share", icon=":material/link:", width="stretch", on_change="rerun", key="share")
     if not popover.open:
         return
@@ -31,17 +31,17 @@ def share_popover(state: AppState) -> None:
         text = pack(Shared(_whole(state), _choices(state)))
         if missing or len(text) > LONGEST or _unread(state):
             st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
-            st.caption("Take *Download YAML*: whoever opens it there has the same scenario.")
+            st.caption("Use *Download YAML*: whoever opens it has the same scenario.")
             return
         st.code(link := address(text), language=None, wrap_lines=True, height=150)
         st.caption(
             plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page.")
         )
         if state.drafts:
-            st.caption("What is marked as wrong is not in it.")
+            st.caption("Invalid entries are not in it.")
         if urlsplit(link).hostname in HERE:
-            st.caption("It opens on this machine. For another one take *Download YAML*.")
-        st.caption("Do not pass on the address of your browser: it opens your own session.")
+            st.caption("It opens on this machine. For another one use *Download YAML*.")
+        st.caption("Do not share your browser's address: it opens your own session.")
 
 
 def address(text: str) -> str:
@@ -83,7 +83,7 @@ def _too_much(state: AppState, missing: tuple[str, ...], length: int) -> str:
 
 
 def take_link(state: AppState) -> None:
-    """Take in the scenario of the address: at once in a fresh session, else it waits for an answer."""
+    """Open the address's scenario: immediately in a fresh session, else after an answer."""
     text = st.query_params.get(PARAMETER)
     if text is None:
         return
@@ -103,7 +103,7 @@ def take_link(state: AppState) -> None:
 
 
 def link_notice(state: AppState) -> None:
-    """What came of a link: an error, or the question whether it may replace the present scenario."""
+    """The outcome of a link: an error, or the question whether it may replace the present scenario."""
     if state.choices.complaints.get(ERROR):
         st.error(plain(state.choices.complaints[ERROR]), icon=":material/link_off:")
     if state.offer is None:

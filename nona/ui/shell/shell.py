@@ -1,4 +1,4 @@
-"""What stands around every page: the page list, the side bar with the scenario's file and its jobs."""
+"""What surrounds every page: the page list, the side bar with the scenario's file and its jobs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState) -> None:
-    """Go where a button's callback sends the reader; a callback itself cannot."""
+    """Go to the page that a button's callback chose; a callback itself cannot."""
     if state.go_to:
         page, state.go_to = state.go_to, ""
         st.switch_page(page)
@@ -52,7 +52,7 @@ def icon_path() -> str:
 
 
 def side_bar(state: AppState) -> None:
-    """The scenario with its file and its link, and what is running; above the page what a link brought."""
+    """The scenario with its file and its link, and what is running; above the page the scenario of a link."""
     st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)
@@ -67,7 +67,7 @@ def _running(state: AppState, kind: str) -> bool:
 
 
 def _jobs(state: AppState, before: list[str]) -> None:
-    """What runs, each with its end: a job goes on while its reader looks at another page."""
+    """What runs, each with its end: a job continues while another page is open."""
     for kind, task in KINDS.items():
         job = current_job(state, kind)
         if job is None or not job.running:

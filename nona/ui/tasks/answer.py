@@ -1,4 +1,4 @@
-"""A quick answer for the page: few jobs, one replication at first, then more, each told at once."""
+"""A quick answer for the page: few jobs, one replication at first, then more, each reported at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPLICATIONS = 8
 
 
 def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Tell all schedulers' figures after every replication; the last ones are the result.
+    """Report all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live`` holds ``report`` (as of a simulation), ``predicted``, ``replications``, ``jobs``
     (measured per run), ``engine``, and ``failed``:

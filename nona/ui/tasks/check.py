@@ -13,7 +13,7 @@ from nona.ui.jobs.desk import Desk
 
 
 def check_self(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Run every self-check; rows that are done come along with the progress."""
+    """Run every self-check; finished rows are reported with the progress."""
     begin, rows = time.monotonic(), []
     desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})
     for check in self_checks():

@@ -1,4 +1,4 @@
-"""Counting the configurations of one model: what the worker does when it takes more than a moment."""
+"""Counting the configurations of one model: what the worker does when it takes long."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by the
 
 
 class _Search:
-    """Tells of every better placement while the search goes on.
+    """Reports every better placement during the search.
 
     The job's ``live`` holds the ``steps`` (of :class:`~nona.study.placing.search_steps.Step`), its ``best``
     everything that the page shows of the best so far: what is left when the job is cancelled.
@@ -66,7 +66,7 @@ class _Search:
 
 
 def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Solve, compare with local and spread, show the working; the best so far is told on the way."""
+    """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
     desk.emit({"fraction": READ, "text": "Solving the formula"})
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))

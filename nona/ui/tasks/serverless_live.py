@@ -1,4 +1,4 @@
-"""What a serverless run tells while it goes on: policies so far, and the platform at the last instant."""
+"""The reports of a running serverless run: policies so far, and the platform at the last instant."""
 
 from __future__ import annotations
 

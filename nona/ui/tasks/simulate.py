@@ -1,4 +1,4 @@
-"""What a worker does for a simulation: run it, tell how far it is, leave result and files."""
+"""What a worker does for a simulation: run it, report its progress, leave result and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
 
 class _Watch:
-    """Takes in progress, and tells of it every now and then.
+    """Takes in progress, and reports it now and then.
 
     The job's ``live`` holds ``series`` (of :class:`~nona.report.simulations.live.series.LiveSeries`), ``slo``
     (label and seconds of each class with one), ``schedulers`` (their order), ``jobs`` done ``of`` all

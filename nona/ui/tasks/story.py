@@ -1,4 +1,4 @@
-"""The worker's part of the network story: point after point, told as they come."""
+"""The worker's part of the network story: point after point, reported as computed."""
 
 from __future__ import annotations
 

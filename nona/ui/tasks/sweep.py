@@ -1,4 +1,4 @@
-"""The worker's part of a sweep: curve after curve, told as they come."""
+"""The worker's part of a sweep: curve after curve, reported as computed."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
 
 
 class _Teller:
-    """Tells now and then how far all systems are together, by the jobs that they take."""
+    """Reports now and then the progress of all systems together, by their jobs."""
 
     def __init__(
         self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[Mapping[str, Any]]
@@ -62,7 +62,7 @@ class _Teller:
         self._place += 1
 
     def report(self, share: float) -> None:
-        """The system at hand is done to ``share``; raises ``Cancelled`` when nobody waits any more."""
+        """The system at hand is done to ``share``; raises ``Cancelled`` when no session waits any more."""
         self._desk.check()
         if time.monotonic() - self._told < REPORT_EVERY_S:
             return

@@ -1,4 +1,4 @@
-"""Components of our own: a folder's style and scripts, handed to Streamlit as one each."""
+"""Components of our own: a folder's style and scripts, one Streamlit component each."""
 
 from __future__ import annotations
 

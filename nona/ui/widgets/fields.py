@@ -1,4 +1,4 @@
-"""Widgets tied to a place in the scenario: what is typed stays, an error stands beside its field."""
+"""Widgets tied to a place in the scenario: what is typed stays, an error appears at its field."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _error(state: AppState, path: Path) -> None:
 
 
 def plain(text: str) -> str:
-    """Text for Streamlit's Markdown, with every sign that Markdown would read set to stand for itself.
+    """Text for Streamlit's Markdown, with every Markdown sign escaped.
 
     >>> plain("a_b [x](y) $z$ <b>")
     'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'

@@ -1,4 +1,4 @@
-"""Figures side by side: as many in a row as there is room for, two on a telephone, none cut off."""
+"""Figures side by side: as many in a row as fit, two on a telephone, none cut off."""
 
 from __future__ import annotations
 

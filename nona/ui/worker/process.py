@@ -23,7 +23,7 @@ _SCALE = {"darwin": 1}.get(sys.platform, 1024)  # what ru_maxrss counts in
 
 
 class Inbox:
-    """What comes in on standard input: jobs to run, and the ids of those to stop."""
+    """The input on standard input: jobs to run, and the ids of those to stop."""
 
     def __init__(self) -> None:
         self.jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def _next(inbox: Inbox, server: Any) -> dict[str, Any]:
-    """The next job; while there is none, the compiled engine is loaded as soon as it is there."""
+    """The next job; while there is none, the compiled engine is loaded as soon as it exists."""
     while True:
         if inbox.jobs.empty():
             server.load()

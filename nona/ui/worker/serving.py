@@ -26,7 +26,7 @@ class Server:
             function_of(kind)
 
     def load(self) -> None:
-        """Load the compiled engine if its machine code is there; see that a process makes it if not."""
+        """Load the compiled engine if its machine code is there; have a process compile it if not."""
         if not self.loaded and engine_named(AUTO) == "compiled":
             warm()
             self.loaded = True

@@ -65,23 +65,24 @@ POLICY = Policy(
     summary="Sizes all stages offline, by constrained Bayesian optimisation on two Gaussian processes.",
     source="Zhou, Zhang, Delimitrou, Aquatope, ASPLOS 2023; zzhou612/aquatope",
     adaptation=(
-        "Sizes are jobs, vCPUs and vGPUs. Plans are tried in a small model (times, transfers and noise, "
-        "full batches, no queues), not on a cluster; latency is a percentile of a few calls. "
+        "Sizes are jobs, vCPUs and vGPUs. Plans are evaluated in a small model (times, transfers and "
+        "noise, full batches, no queues), not on a cluster; latency is a percentile of a few calls. "
         "Expected improvement is maximised over 128 points a round, not by gradients; the processes model "
-        "logarithms; no outliers are removed; no plan is tried twice. The predictor of pre-warmed containers "
-        "is left out: pre-warming is the platform's. Training takes no modelled time. A plan that cannot "
-        "be used is a configuration miss; the nearest configurations are our fall-backs, Aquatope has none."
+        "logarithms; no outliers are removed; no plan is tried twice. The predictor of pre-warmed "
+        "containers is left out: pre-warming is the platform's. Training takes no modelled time. A plan "
+        "that cannot be used is a configuration miss; the nearest configurations are our fall-backs, "
+        "Aquatope has none."
     ),
     prepare=prepare,
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "initial": "Random plans that are tried first.",
+            "initial": "Random plans tried first.",
             "rounds": "Rounds of optimisation after that.",
             "candidates": "Plans tried in each round.",
-            "samples": "Samples from the two processes by which expected improvement is estimated.",
-            "calls": "Calls by which a plan's latency and cost are measured.",
-            "percentile": "Percentile of the latency that shall keep the SLO; if not given, the scenario's.",
+            "samples": "Samples from the two processes that estimate the expected improvement.",
+            "calls": "Calls that measure a plan's latency and cost.",
+            "percentile": "Percentile of the latency that must keep the SLO; by default the scenario's.",
         }
     ),
     look=Look("#e0559a", "longdash", "triangle-up"),

@@ -84,7 +84,7 @@ def _group_line(
 ) -> str:
     names = planner.system.applications[ask.application].stage_names
     of = " → ".join(names[s] for s in stages)
-    what = f"{of} are searched together" if len(stages) > 1 else f"{of} is searched by itself"
+    what = f"{of} are searched together" if len(stages) > 1 else f"{of} is searched alone"
     gets = "they get" if len(stages) > 1 else "it gets"
     return f"{what}; of {_ms(slack_s)} that are left {gets} {_ms(limit_s)}."
 
@@ -98,7 +98,7 @@ def _choice_lines(
         fastest_s, late = float(tables.least_s[0]), planner.system.dispatch.late
         return (
             f"No path is in time: the fastest one takes {_ms(fastest_s)}.",
-            f"So the {late} path is taken, which begins with {first}.",
+            f"So ESG uses the {late} path, which begins with {first}.",
         )
     spent, paid = steps.time_s[0], steps.cost_usd[0]
     free = trace(tables, inf, 1, 0)
@@ -121,7 +121,7 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
     for path, cost in zip(steps.paths, steps.cost_usd, strict=True):
         if path[0] != steps.paths[0][0]:
             more = cost / steps.cost_usd[0] - 1 if steps.cost_usd[0] > 0 else 0.0
-            dearer = f"{100 * more:.2g} % dearer" if more > 1e-9 else "no dearer"
+            dearer = f"{100 * more:.2g} % more expensive" if more > 1e-9 else "at no higher cost"
             text = planner.system.space[path[0]].text
             return (f"Where no invoker has room for it, {text} is next, {dearer}.",)
     return ()
@@ -129,8 +129,8 @@ def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
 
 def _work_line(steps: Trace, every: int) -> str:
     return (
-        f"{steps.looked:,d} paths were looked at and {steps.opened:,d} opened; {every:,d} full ones exist."
-        f" The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
+        f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded; {every:,d} complete ones "
+        f"exist. The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
     )
 
 

@@ -194,24 +194,25 @@ POLICY = Policy(
     title="ESG",
     summary=(
         "Before each stage, a best-first search with two blades for the cheapest configurations of the "
-        "stages ahead that keep within what is left of the SLO."
+        "stages ahead that meet the rest of the SLO."
     ),
     source="Hui, Xu, Guo, Shen: ESG, HPDC 2024",
     adaptation=(
         "From slides and summaries: the formula of the average normalised length, ties, the batches of "
-        "later stages and what is done without a path in time are ours; the time of the search is modelled."
+        "later stages and the fall-back without a path in time are ours; the time of the search is "
+        "modelled."
     ),
     prepare=prepare,
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "group": "Most functions that are searched together.",
+            "group": "Largest number of functions searched together.",
             "k": "Length of the configuration priority queue: paths that a search returns.",
-            "later_batches": "Batches planned for later stages: at most the queue at hand (queue), or any.",
+            "later_batches": "Batches planned for later stages: at most the current queue (queue), or any.",
             "search": f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
-            "replan": "Search before every stage (true), or once before the first and keep that (false).",
-            "step_s": "Seconds charged per path looked at; the default was measured on one core.",
-            "base_s": "Seconds charged per search besides.",
+            "replan": "Search before every stage (true), or once before the first and keep its plan (false).",
+            "step_s": "Seconds charged per path examined; the default was measured on one core.",
+            "base_s": "Seconds charged per search in addition.",
             "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
         }
     ),

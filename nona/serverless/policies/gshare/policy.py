@@ -1,4 +1,4 @@
-"""FaST-GShare: the configuration that makes the most of what it costs, on as few GPUs as possible.
+"""FaST-GShare: the configuration with the most throughput per cost, on as few GPUs as possible.
 
 Among the configurations that keep a stage's static share of the SLO, the one with the largest throughput
 per resource. FaST-GShare's measure is RPR = throughput / (SM share · time quota); here a batch also holds
@@ -116,17 +116,18 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGshareP
 POLICY = Policy(
     name="fast-gshare",
     title="FaST-GShare",
-    summary="The largest throughput per cost within a static share of the SLO, on as few GPUs as possible.",
+    summary="Takes the largest throughput per cost within a static share of the SLO, on as few GPUs as "
+    "possible.",
     source="Gu et al., FaST-GShare, ICPP 2023; KontonGu/FaST-GShare and its autoscaler",
     adaptation=(
         "The SLO is split statically in proportion to mean times (FaST-GShare has no workflows). "
-        "Throughput is taken per dollar, as batches hold vCPUs too. Its GPUs are shared by time quota and SM "
-        "share; here a batch holds k of the vGPUs for the whole time, so rectangles become strips, and "
-        "best-area fit becomes the fullest GPU that has room. It scales instances by load, without batches "
-        "in a queue: here each batch is one choice. It names one configuration; the next best ones are our "
-        "fall-backs. Where nothing keeps the share, the scenario's rule for late jobs holds. The "
-        "published autoscaler looks profiles up in a stub, which is not copied. The scheduler's own time is "
-        "taken as 0; no figure was found."
+        "Throughput is taken per dollar, as batches hold vCPUs too. Its GPUs are shared by time quota and "
+        "SM share; here a batch holds k of the vGPUs all the time, so rectangles become strips, and "
+        "best-area fit becomes the fullest GPU that has room. It scales instances by load, without "
+        "batches in a queue: here each batch is one choice. It names one configuration; the next best "
+        "ones are our fall-backs. Where nothing keeps the share, the scenario's rule for late jobs holds. "
+        "The published autoscaler looks profiles up in a stub, which is not copied. The scheduler's own "
+        "time is taken as 0; no figure was found."
     ),
     prepare=prepare,
     defaults=DEFAULTS,

@@ -153,24 +153,24 @@ def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlan
 POLICY = Policy(
     name="infless",
     title="INFless",
-    summary="The largest batch that the load fills in time, where it leaves the least fragment; static SLOs.",
+    summary="Takes the largest batch that the load fills in time, where it fragments least; static SLOs.",
     source="Yang et al., INFless, ASPLOS 2022; TankLabTJU/INFless",
     adaptation=(
-        "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is one "
-        "instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, as "
-        "functions may take longer than one, and a single job needs no least rate. At the time-out the "
-        "largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late jobs "
-        "holds. The code's slips (the best CRE kept between rounds, rows overwritten when they parse) "
-        "are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own time is "
-        "taken as 0; no figure was found."
+        "The SLO is split statically in proportion to mean times (INFless has no workflows). A batch is "
+        "one instance's; the load is that of the AFW queue. Rates are not rounded to whole jobs a second, "
+        "as functions may take longer than one, and a single job needs no minimum rate. At the time-out "
+        "the largest batch that is full runs. Where nothing keeps the share, the scenario's rule for late "
+        "jobs holds. The code's errors (the best CRE kept between rounds, rows overwritten when they "
+        "parse) are not copied. Weights are the code's GFLOPs per thread and per GPU. The scheduler's own "
+        "time is taken as 0; no figure was found."
     ),
     prepare=prepare,
     defaults=DEFAULTS,
     option_help=MappingProxyType(
         {
-            "wait": "Whether a batch may wait until it is full or its time-out is over.",
+            "wait": "Whether a batch may wait until it is full or its time-out ends.",
             "batch_vcpus": "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code.",
-            "gpu_share": "The most of a GPU that a batch gets; the code's lists end at a half.",
+            "gpu_share": "Largest part of a GPU for a batch; the code's lists end at a half.",
             "vcpu_weight": "Weight of a left-over vCPU (GFLOPs of a thread).",
             "gpu_weight": "Weight of a whole left-over GPU (GFLOPs).",
             "search_s": "Seconds charged for a decision.",

@@ -70,11 +70,11 @@ POLICY = Policy(
     adaptation=(
         "Sizes are jobs, vCPUs and vGPUs in place of memory. Latencies are normal in place of measured "
         "distributions, and batches are taken to be full. The search is best first over all states seen, "
-        "where the code only goes on from the last; the cut-off (recollected: 0.1 s) and the time per "
+        "where the code continues only from the last; the cut-off (recollected: 0.1 s) and the time per "
         "evaluated neighbour (an assumption: what convolving latency distributions took on one core) are "
-        "options, and the modelled time is charged to every call that is planned. On a cut-off the best so "
-        "far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used is a "
-        "configuration miss; the nearest configurations are our fall-backs, Orion has none."
+        "options, and the modelled time is charged to every call that is planned. On a cut-off the best "
+        "so far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used "
+        "is a configuration miss; the nearest configurations are our fall-backs, Orion has none."
     ),
     prepare=prepare,
     defaults=DEFAULTS,
@@ -82,9 +82,10 @@ POLICY = Policy(
         {
             "cutoff_s": "Modelled seconds after which the search stops with the best so far.",
             "step_s": "Modelled seconds to evaluate one neighbour.",
-            "percentile": "Percentile of the latency that shall keep the SLO; if not given, the scenario's.",
-            "priority": "What is taken up first: latency (as in Orion's code) or cost.",
-            "rounds": "States taken up at most.",
+            "percentile": "Percentile of the latency that must keep the SLO; by default the scenario's.",
+            "priority": "What the search expands first: the least latency (latency, as in Orion's code) "
+            "or the least cost (cost).",
+            "rounds": "Largest number of states expanded.",
         }
     ),
     look=Look("#2b8fd6", "solid", "triangle-down"),

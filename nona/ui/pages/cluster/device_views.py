@@ -1,4 +1,4 @@
-"""Devices on the Cluster page: one's own with remove, the form for one, the table of all."""
+"""Devices on the Cluster page: the user's own, the form to add one, the table of all."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from nona.ui.widgets.tables import table
 from nona.units import format_bandwidth, format_count, format_size
 
 FIELDS = {
-    "fp32": ("19.5 TFLOP/s", "Peak at single precision, dense; also stands in for rates not given."),
-    "fp16": ("312 TFLOP/s", "Peak at half precision on the tensor cores, dense."),
-    "memory": ("40 GB", "Device memory: what weights have to fit."),
-    "bandwidth": ("1555 GB/s", "To device memory: bounds kernels that move much and compute little."),
+    "fp32": ("19.5 TFLOP/s", "Dense peak at single precision; also used for rates that are not given."),
+    "fp16": ("312 TFLOP/s", "Dense peak at half precision on the tensor cores."),
+    "memory": ("40 GB", "Device memory, which must hold the weights."),
+    "bandwidth": (
+        "1555 GB/s",
+        "Of the device memory: limits kernels that move much data and compute little.",
+    ),
 }
 
 
 def device_list(state: AppState) -> None:
-    """The scenario's own devices, each with what it states and a button that removes it."""
+    """The scenario's own devices, each with its stated figures and a button that removes it."""
     own = state.scenario.cluster.devices
     if not own:
-        st.caption("None of your own yet: those of the catalogue are known; add one that is not in it.")
+        st.caption("No device of your own yet: add one that the catalogue does not have.")
     used = {g.gpu for g in state.scenario.cluster.servers}
     for name, attributes in own.items():
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -37,7 +40,7 @@ def device_list(state: AppState) -> None:
                 key=f"remove-device-{state.revision}-{name}",
                 help="In use by a server group: choose another GPU there first."
                 if name in used
-                else "Takes this device out of the scenario.",
+                else "Removes this device from the scenario.",
                 disabled=name in used,
                 on_click=remove_device,
                 args=(state, name),
@@ -81,7 +84,10 @@ def device_form(state: AppState) -> None:
         with st.grid(2, min_column_width=150):
             with st.container():
                 st.text_input(
-                    "Name", key="device-name", persist_state="session", help="What server groups call it."
+                    "Name",
+                    key="device-name",
+                    persist_state="session",
+                    help="The name that server groups use.",
                 )
                 _beside(problem, "name")
             st.selectbox(
@@ -89,7 +95,7 @@ def device_form(state: AppState) -> None:
                 list(devices()),
                 key="device-base",
                 persist_state="session",
-                help="Figures that you leave empty are those of this device.",
+                help="Empty fields take this device's figures.",
             )
         with st.grid(4, min_column_width=130):
             for name, (example, about) in FIELDS.items():
@@ -104,7 +110,7 @@ def device_form(state: AppState) -> None:
 
 
 def _names(problem: str, field: str) -> bool:
-    """Whether a complaint is about ``field``; one about the name comes without a field."""
+    """Whether an error is about ``field``; one about the name mentions no field."""
     told = problem.partition(": ")[2]
     if field == "name":
         return told.startswith(("a name is", "its name"))

@@ -1,4 +1,4 @@
-"""The network of the cluster: the core, and the cards and racks on the way to it."""
+"""The network of the cluster: the core, and the cards and racks on the path to it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def core_editor(state: AppState) -> None:
             state,
             "Capacity",
             (*_NETWORK, "capacity"),
-            "All messages together, such as 25 Gbit/s; less queues more.",
+            "For all messages together, e.g. 25 Gbit/s; less capacity, longer queues.",
         )
         quantity(
             state,
             "Latency",
             (*_NETWORK, "latency"),
-            "Added to each message after its transfer, such as 20 us.",
+            "Added to each message after its transfer, e.g. 20 us.",
         )
         if network.nic is None:
             choice(
@@ -45,9 +45,9 @@ def core_editor(state: AppState) -> None:
                 "Discipline",
                 (*_NETWORK, "discipline"),
                 {"one by one": "fifo", "shared equally": "processor-sharing"},
-                "Messages one after the other (FIFO), or all at once with equal parts of the capacity.",
+                "Messages one after the other (FIFO), or all in parallel with equal parts of the capacity.",
             )
-    with st.popover("Take a usual link", icon=":material/cable:"):
+    with st.popover("Use a common link", icon=":material/cable:"):
         for name, link in links().items():
             st.button(
                 plain(link.label or name),
@@ -62,7 +62,7 @@ def core_editor(state: AppState) -> None:
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
     """Which links there are besides the core, their capacities, and a picture of all."""
-    st.subheader("Links on the way")
+    st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
     key = f"links-{state.revision}"
@@ -78,25 +78,27 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
         key=key,
         on_change=choose,
         required=True,
-        help="Which links a message crosses besides the core; each queues by itself.",
+        help="Which links a message crosses besides the core; each has its own queue.",
     )
     if network.nic is None:
         st.caption(
-            "Messages between servers cross the core alone. With cards, each server's traffic in and out "
-            "takes its turn as well; with racks, what leaves a rack shares an uplink."
+            "Messages between servers cross only the core. With cards, each server's traffic in and out "
+            "queues as well; with racks, traffic that leaves a rack shares an uplink."
         )
         return
     with st.grid(3, min_column_width=130):
-        quantity(state, "Card of each server", (*_NETWORK, "nic"), "In each direction by itself.")
+        quantity(state, "Card of each server", (*_NETWORK, "nic"), "Capacity in each direction.")
         if network.racks is not None:
-            hint = "Messages within a rack stay below the core."
+            hint = "Messages within a rack do not cross the core."
             count(state, "Servers per rack", (*_NETWORK, "racks", "size"), 1, 100_000, hint)
-            quantity(state, "Uplink of each rack", (*_NETWORK, "racks", "uplink"), "And as much down.")
+            quantity(
+                state, "Uplink of each rack", (*_NETWORK, "racks", "uplink"), "Capacity up; the same down."
+            )
     if cluster is not None:
         _picture(cluster)
     st.caption(
-        "Every link serves first come, first served and carries the same share of background traffic. "
-        "Simulation, placement and prediction know them all."
+        "Every link is first come, first served and carries the same share of background traffic. "
+        "Simulation, placement and prediction model all of them."
     )
 
 
@@ -104,7 +106,7 @@ def _picture(cluster: Cluster) -> None:
     stages = link_stages(cluster.network, cluster.servers)
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.plotly_chart(
-        stages_figure(stages), key="stages", alt="Capacity of all links of each stage on the way of a message"
+        stages_figure(stages), key="stages", alt="Capacity of all links of each stage on a message's path"
     )
     with right:
         table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")

@@ -13,7 +13,7 @@ from nona.ui.session.state import AppState, Draft, Path
 from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.migview.migview import edited
 
-EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share the GPU otherwise."
+EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share it another way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class PartedFiles:
 
 
 def mig_path(group: int) -> Path:
-    """Where the layout of a server group stands in the scenario."""
+    """The path of a server group's layout in the scenario."""
     return ("cluster", "servers", group, "mig")
 
 
 def shown_layout(state: AppState, group: int, board: str) -> MigLayout:
-    """The layout as the reader left it, the empty one included; empty where it cannot be read."""
+    """The layout as the user left it, the empty one included; empty where it cannot be read."""
     try:
         return layout_of(str(state.shown(mig_path(group)) or ""), board)
     except HardwareError:
@@ -46,7 +46,7 @@ def set_layout(state: AppState, group: int, layout: MigLayout) -> None:
 
 
 def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
-    """Do what the browser wishes, if it is legal; else say why not."""
+    """Apply the browser's edit if it is legal; else report why it is not."""
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
@@ -56,7 +56,7 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
-    """Read a mig-parted file for a group's board; its layouts become choices, the first one is taken."""
+    """Read a mig-parted file for a group's board; its layouts become choices, the first one is used."""
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:

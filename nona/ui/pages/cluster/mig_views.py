@@ -58,7 +58,7 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
 
 
 def _preset(state: AppState, group: int, board: str) -> None:
-    """The choice among full layouts; it shows what the picture shows."""
+    """The choice among full layouts, in step with the picture."""
     presets = {layout_name(text): text for text in layout_texts(board)}
     shown = str(state.shown(mig_path(group)) or "")
     presets.setdefault(layout_name(shown), shown)
@@ -74,8 +74,8 @@ def _preset(state: AppState, group: int, board: str) -> None:
         list(presets),
         key=key,
         on_change=choose,
-        help="A full layout to start from: no further standard instance fits beside it. Change it below by "
-        "mouse or keyboard.",
+        help="A full layout to start from: no further standard instance fits. Change it below by mouse or "
+        "keyboard.",
     )
     if (draft := state.drafts.get(mig_path(group))) is not None:
         st.error(plain(draft.error), icon=":material/error:")
@@ -103,7 +103,7 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
     frame = pd.DataFrame([{**r, **s} for r, s in zip(rows, speeds, strict=True)]).drop(columns="executor")
     formats: dict[str, Any] = {"compute": _PART, "bandwidth": _PART}
     formats["speed, large kernels"] = st.column_config.NumberColumn(
-        format=_PERCENT, help=_SPEED + "work that fills the slice, as large batches do (f^0.95)."
+        format=_PERCENT, help=_SPEED + "work that fills the slice, e.g. large batches (f^0.95)."
     )
     for name in speeds[0]:
         formats[name] = st.column_config.NumberColumn(
@@ -164,7 +164,8 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
             key=key,
             on_change=take,
             max_upload_size=1,
-            help="Takes its first layout that this board can hold; places are found, as the file has none.",
+            help="Uses the first layout that this board can hold; its instances are placed here, as the "
+            "file has no places.",
         )
         _taken(state, group, board)
 
@@ -179,7 +180,7 @@ def _taken(state: AppState, group: int, board: str) -> None:
         set_layout(state, group, parted.layouts[st.session_state[key]])
 
     st.selectbox(
-        "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Takes this one."
+        "Layouts in the file", list(parted.layouts), key=key, on_change=choose, help="Uses this layout."
     )
     if parted.left_out:
         st.caption(f"Left out, this board cannot hold them: {plain(', '.join(parted.left_out))}.")

@@ -21,10 +21,10 @@ SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 
 
 def capacity_tiles(cluster: Cluster) -> None:
-    """What the cluster comes to."""
+    """Totals of the cluster."""
     total, network = capacity(cluster), cluster.network
     with st.grid(5, min_column_width=130):
-        st.metric("Servers", f"{cluster.servers:,}", help="All groups together.")
+        st.metric("Servers", f"{cluster.servers:,}", help="Sum over all groups.")
         kinds = len(cluster.classes)
         st.metric(
             "Executors",
@@ -35,14 +35,14 @@ def capacity_tiles(cluster: Cluster) -> None:
         st.metric(
             "Compute",
             format_count(total.fp16_flop_per_s, "FLOP/s"),
-            help="Peak of all executors together at fp16, dense. Kernels reach a part of it.",
+            help="Peak of all executors together at fp16, dense. Kernels reach only part of it.",
         )
         name = "Core" if network.several_links else "Link"
         st.metric(name, format_bandwidth(network.capacity), help="Capacity that all servers share.")
 
 
 def memory_section(state: AppState, cluster: Cluster) -> None:
-    """Memory of the executors beside the weights of the mix, and a warning for all that does not fit."""
+    """Executor memory against the weights of the mix, with a warning for what does not fit."""
     classes = tuple(cluster.classes.values())
     weights: dict[str, float] = {}
     for index, row in enumerate(state.scenario.workload):
@@ -54,9 +54,9 @@ def memory_section(state: AppState, cluster: Cluster) -> None:
         st.warning(plain(f"{problem}."), icon=":material/memory:")
     with st.expander("Memory: which weights fit where", icon=":material/memory:"):
         st.caption(
-            "Weights at the precision of the cost model, each parameter once; an executor holds all of a "
-            "model that may run on it. Activations and workspace are not counted. The placement decides "
-            "which models really live where."
+            "Weights at the precision of the cost model, each parameter once; an executor holds all "
+            "weights of every model that may run on it. Activations and workspace are not counted. The "
+            "placement decides which models an executor actually holds."
         )
         table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
 
@@ -76,7 +76,7 @@ def group_editor(state: AppState, index: int) -> None:
                 (*place, "gpus"),
                 1,
                 64,
-                "GPUs in every server; each takes tasks by itself.",
+                "GPUs in every server; each runs its own tasks.",
             )
             count(state, "vCPUs each", (*place, "vcpus"), 1, 4096, "Virtual CPUs in every server.")
             _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
@@ -100,7 +100,7 @@ def _remove(state: AppState, index: int) -> None:
         "Remove",
         icon=":material/delete:",
         key=f"remove-group-{state.revision}-{index}",
-        help="Takes this server group out of the cluster; the last one stays.",
+        help="Removes this server group; the last one cannot be removed.",
         disabled=len(state.scenario.cluster.servers) == 1,
         on_click=remove_entry,
         args=(state, ("cluster", "servers"), index),
@@ -121,7 +121,7 @@ def _gpu(state: AppState, index: int, gpu: str) -> None:
         names.index(gpu),
         key=key,
         on_change=choose,
-        help="The device in these servers: task times follow its rates. A layout it cannot hold goes.",
+        help="The device in these servers sets the task times. A MIG layout that it cannot hold is dropped.",
     )
 
 
@@ -143,19 +143,32 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
 
 
 def background_editor(state: AppState) -> None:
-    """Load that is not ours, on executors and links."""
+    """Load from other users on executors and links."""
     st.subheader("Background load")
     st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
     compute, network = ("background", "compute"), ("background", "network")
-    scv = "Squared coefficient of variation: 0 all alike, 1 exponential; more means longer waits."
+    scv = "Squared coefficient of variation: 0 constant, 1 exponential; higher means longer waits."
     with st.grid(2, min_column_width=130):
         percent(
-            state, "Executors busy", (*compute, "utilization"), "Share of every executor's time it takes."
+            state,
+            "Executors busy",
+            (*compute, "utilization"),
+            "Share of every executor's time that background work takes.",
         )
-        percent(state, "Link busy", (*network, "utilization"), "Share of every link's capacity it takes.")
+        percent(
+            state,
+            "Link busy",
+            (*network, "utilization"),
+            "Share of every link's capacity that background traffic takes.",
+        )
         quantity(
-            state, "Mean service", (*compute, "mean_service"), "How long one background task runs: 5 ms."
+            state,
+            "Mean service",
+            (*compute, "mean_service"),
+            "Mean run time of one background task, e.g. 5 ms.",
         )
-        quantity(state, "Mean message", (*network, "mean_size"), "Size of one background message: 1 MB.")
+        quantity(
+            state, "Mean message", (*network, "mean_size"), "Mean size of one background message, e.g. 1 MB."
+        )
         number(state, "SCV of service", (*compute, "scv"), 0.0, 1000.0, 0.5, scv)
         number(state, "SCV of message size", (*network, "scv"), 0.0, 1000.0, 0.5, scv)

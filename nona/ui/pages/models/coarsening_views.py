@@ -38,7 +38,7 @@ def glued_of(state: AppState, loaded: Loaded) -> Glued:
     return fetch(
         ("glued", loaded.key, link, share),
         lambda: glued_model(loaded.prepared, link, share=share),
-        "Looking for what stays together",
+        "Finding which tasks stay together",
     )
 
 
@@ -48,7 +48,7 @@ def shown_steps(state: AppState, loaded: Loaded) -> Glued | None:
 
 
 def link_words(state: AppState) -> tuple[str, ...]:
-    """The options of ``nona contract`` that stand for this scenario's link and the share chosen."""
+    """The options of ``nona contract`` for this scenario's link and the chosen share."""
     link = placement_link(Cluster.from_spec(state.scenario.cluster))
     capacity, latency = quantity_text(link.speed, "bandwidth"), quantity_text(link.latency_s, "time")
     words = ["--capacity", str(capacity), "--latency", str(latency)]
@@ -57,7 +57,7 @@ def link_words(state: AppState) -> tuple[str, ...]:
 
 
 def stays_together(state: AppState, loaded: Loaded) -> None:
-    """The choice of what may be lost, the result in a sentence and figures, and every sub-graph."""
+    """The permitted loss, the result in a sentence and figures, and every sub-graph."""
     _pick_share(state)
     glued = glued_of(state, loaded)
     st.markdown(f"##### {glue_headline(glued)}")
@@ -73,17 +73,22 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
                 f"{glued.interior_units:,}",
                 "Groups of them that may leave the root's and the sink's server.",
             ),
-            ("Joins", f"{glued.steps:,}", f"The rule {NAME} plays and lists them after the contraction's."),
+            (
+                "Joins",
+                f"{glued.steps:,}",
+                f"The rule {NAME} plays and lists these steps after the contraction's.",
+            ),
             (
                 "Lost at most",
                 format_time(glued.bound_s),
-                "Per query, at any given waits of link and servers; a second of link load counts as one.",
+                "Per query, at any fixed waits at link and servers; a second of link load counts as one "
+                "second.",
             ),
             ("Share", f"{100 * glued.bound_share:.2g} %", "Of the interiors' time on one server."),
         ]
     )
     if glued.interior_tasks:
-        alt = "Every sub-graph with its tasks, the groups that are left of them, and what is lost at most"
+        alt = "Every sub-graph with its tasks, the groups left of them, and the most that is lost"
         table(_frame(glued), "coarsening", alt)
 
 
@@ -97,7 +102,7 @@ def _pick_share(state: AppState) -> None:
         state.choices.of(Lost).share,
         key=_KEY,
         on_change=choose,
-        help="Of each sub-graph's time on one server; the more, the more short tasks stay together.",
+        help="Share of each sub-graph's time on one server; a higher share keeps more short tasks together.",
     )
 
 

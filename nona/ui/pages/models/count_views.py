@@ -15,8 +15,8 @@ from nona.ui.widgets.tables import table
 
 HINTS = {
     "interior time µs": "All its tasks one after the other.",
-    "longest chain µs": "The least that any split needs, transfers being free.",
-    "best split µs": "The best way to split over this cluster's link with nobody else on it.",
+    "longest chain µs": "The least time of any split if transfers were free.",
+    "best split µs": "The best split over this cluster's link without other traffic.",
     "border kB": "Distinct tensors from its root into it, and from it into its sink.",
 }
 
@@ -37,7 +37,7 @@ def subgraphs_with_counts(
     """The table of sub-graphs, and the count where it takes more than a moment."""
     counts = counted(state, loaded)
     if counts is None:
-        st.caption("This model's sub-graphs are large: their configurations are counted when you ask for it.")
+        st.caption("This model's sub-graphs are large: their configurations are counted on request.")
         options = {"model": state.model, "symbols": state.symbols.get(state.model, {}), "device": device}
         job_panel(
             state,

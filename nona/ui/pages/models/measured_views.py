@@ -25,7 +25,7 @@ def measured_times(state: AppState, device: str) -> None:
     with st.expander(title, icon=":material/timer:", expanded=opened):
         called = _name_in_tables(state)
         st.caption(
-            f"A CSV table with the columns {plain(EXAMPLE)}, as the command `nona measure` writes it; its "
+            f"A CSV table with the columns {plain(EXAMPLE)}, the format of the command `nona measure`; its "
             "times replace modelled ones. An operator named \\* stands for the whole model."
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
@@ -55,8 +55,8 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
             icon=":material/check:",
         )
         st.caption(
-            "A scenario that is downloaded as YAML names this file but does not hold it: keep the CSV "
-            "beside it, and upload both."
+            "A scenario downloaded as YAML names this file but does not contain it: keep the CSV with it, "
+            "and upload both."
         )
     with st.container(horizontal=True):
         st.button(
@@ -119,7 +119,7 @@ def _take(state: AppState) -> None:
 
 
 def stored_name(name: str) -> str:
-    """The name under which a table is kept, which tells it from a trace.
+    """The name under which a table is kept, which distinguishes it from a trace.
 
     >>> stored_name("times.csv"), stored_name("times.measured.csv")
     ('times.measured.csv', 'times.measured.csv')

@@ -1,4 +1,4 @@
-"""Pick or upload a model; ask for what it leaves open; errors in one line, nothing else breaks."""
+"""Pick or upload a model; ask for its open dimensions; errors in one line, nothing else breaks."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def pick_device(state: AppState) -> str:
         names.index(kept),
         key="device",
         on_change=choose,
-        help="The GPU on which times are shown here; the cluster's own are set on its page.",
+        help="The GPU for the times on this page; the cluster's GPUs are set on the Cluster page.",
     )
     return kept
 
 
 def upload_label() -> str:
-    """What may be uploaded: every format that there is a reader for, with its extensions."""
+    """The upload's label: every format with a reader, and its extensions."""
     *others, last = (r.title for r in READERS.values())
     suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)
@@ -70,11 +70,11 @@ def upload_label() -> str:
 
 
 def upload_model(state: AppState) -> None:
-    """The upload of a model file; what cannot be kept is said in one line."""
+    """The upload of a model file; errors are reported in one line."""
     st.file_uploader(
         upload_label(),
-        help="It is read on this machine and goes nowhere else. At most 64 MB: export large networks with "
-        "their weights in files of their own, and leave those out.",
+        help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
+        "external weight files, and leave those out.",
         key="model-file",
         on_change=_take,
         args=(state,),

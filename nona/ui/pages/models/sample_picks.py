@@ -1,4 +1,4 @@
-"""The sample models as quick picks: how large each is, and how much of it could run side by side."""
+"""The sample models as quick picks: how large each is, and how much of it could run in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What splitting could gain at the very most, for the model that a page shows."""
+"""The most that splitting could gain, for the model on the page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nona.units import format_bandwidth, format_time
 
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
-    """The spans of the model's sub-graphs on this scenario's servers and links, with nobody else there."""
+    """The spans of the model's sub-graphs on this scenario's servers and links, without other load."""
     cluster = Cluster.from_spec(state.scenario.cluster)
     link, servers, prepared = placement_link(cluster), cluster.servers, loaded.prepared
     return fetch(
         ("idle", loaded.key, link, servers),
         lambda: idle_spans(prepared.tasks, prepared.decomposition, link, servers),
-        "Looking for the best way to split",
+        "Finding the best split",
     )
 
 
@@ -45,7 +45,7 @@ def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
             ("Operators", f"{len(contracted.graph.operators):,}", "Nodes of the model graph."),
             ("Tasks", f"{len(contracted.tasks):,}", "What the planner places: merged operators."),
             ("Steps", f"{len(contracted.steps):,}", "Merges, each allowed by the rule."),
-            ("Sub-graphs", f"{len(spans):,}", "Places where tasks could run side by side."),
+            ("Sub-graphs", f"{len(spans):,}", "Parts of the model whose tasks could run in parallel."),
             (
                 "Longest chain",
                 format_time(after_s),
@@ -54,8 +54,8 @@ def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
             (
                 "Saved at most",
                 format_time(most_s),
-                f"One after the other it takes {format_time(costed.total_compute_s)}; the longest chain is "
-                "the least that any split needs.",
+                f"In sequence it takes {format_time(costed.total_compute_s)}; no split takes less than the "
+                "longest chain.",
             ),
         ]
     )

@@ -15,7 +15,7 @@ from nona.units import format_time
 
 
 def operator_table(costed: CostedGraph) -> pd.DataFrame:
-    """One row per operator: its work, its time in milliseconds, and where the time comes from."""
+    """One row per operator: its work, its time in milliseconds, and the source of the time."""
     return pd.DataFrame(
         {
             "operator": [c.id for c in costed.costs],
@@ -61,30 +61,30 @@ def subgraph_table(
 
 
 def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
-    """Two sentences: what contraction left and the most that splitting saves; what is left of it here.
+    """Two sentences: what contraction left and the most that splitting saves; what remains of that here.
 
     The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the
-    cluster's link, over which the second sentence counts the transfers, with nobody else on it.
+    cluster's link, over which the second sentence counts the transfers, without other traffic.
     """
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     operators, tasks = len(contracted.graph.operators), len(contracted.tasks)
     became = f"{_count(operators, 'operator')} become {_count(tasks, 'task')}"
     if not idle:
         order = ", one after the other" if tasks > 1 else ""
-        return f"{became}{order}: nothing in it can run side by side.", ""
+        return f"{became}{order}: nothing in it can run in parallel.", ""
     total = costed.total_compute_s
     most = 100 * (1 - costed.critical_path_s / total) if total > 0 else 0.0
     here = sum(s.local_s - s.best_s for s in idle)
     places = "place is" if len(idle) == 1 else "places are"
     first = (
-        f"{became}; {len(idle):,} {places} left where work could run side by side; splitting can save at "
+        f"{became}; {len(idle):,} {places} left where work could run in parallel; splitting can save at "
         f"most {_percent(most)} of the computing time on {costed.device}."
     )
     if total <= 0 or here <= 1e-9 * total:
-        second = f"Over {link}, even with nobody else on it, nothing of that is left: transfers take longer."
+        second = f"Over {link}, even without other traffic, none of that remains: transfers take longer."
     else:
         second = (
-            f"Over {link}, with nobody else on it, {_percent(100 * here / total)} is left of that "
+            f"Over {link}, without other traffic, {_percent(100 * here / total)} of that remains "
             f"({format_time(here)} of {format_time(total)})."
         )
     return first, second
@@ -143,10 +143,10 @@ def gain_statement(parallelism: float) -> str:
     """The plain statement of what splitting can gain at most.
 
     >>> gain_statement(1.0)
-    'Nothing in it can run side by side: splitting one query over servers cannot make it faster.'
+    'Nothing in it can run in parallel: splitting one query over servers cannot make it faster.'
     """
     if parallelism < 1.0005:
-        return "Nothing in it can run side by side: splitting one query over servers cannot make it faster."
+        return "Nothing in it can run in parallel: splitting one query over servers cannot make it faster."
     return (
         f"Splitting one query over servers can shorten its computing by at most "
         f"{100 * (1 - 1 / parallelism):.1f} %, if transfers and waits cost nothing."

@@ -29,7 +29,7 @@ NOTHING: Mapping[str, float | str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that a person wants to know: where the answer is, and the scenario to start from.
+    """A user's question: the page with the answer, and the scenario to start from.
 
     Without a ``scenario`` the present one is kept; ``choices`` are (widget, value) on that page.
     """
@@ -54,8 +54,8 @@ QUESTIONS = (
     ),
     Question(
         "What does my cluster need?",
-        "Change servers, GPUs, MIG slices or the link; pin the former answer and see the difference with "
-        "its interval.",
+        "Change servers, GPUs, MIG slices or the link; pin the previous result and see the difference "
+        "with its interval.",
         "Plan a cluster",
         ":material/dns:",
         "pages/7_simulation.py",
@@ -63,7 +63,7 @@ QUESTIONS = (
         (("simulation-view", "Run"),),
     ),
     Question(
-        "Which scheduler, and until what load?",
+        "Which scheduler, up to what load?",
         "The five models of the Nona paper on 80 servers: every scheduler against background traffic, and "
         "where each one becomes unstable.",
         "Compare schedulers",
@@ -74,7 +74,7 @@ QUESTIONS = (
     ),
     Question(
         "Which policy keeps the SLO of my serverless workflows, and at what cost?",
-        "Functions that are batched and sized on shared GPUs: ESG beside INFless, FaST-GShare, Orion and "
+        "Functions batched and sized on shared GPUs: ESG against INFless, FaST-GShare, Orion and "
         "Aquatope; hit rate, cost, cold starts, the search step by step.",
         "Compare policies",
         ":material/bolt:",
@@ -83,9 +83,9 @@ QUESTIONS = (
         (("serverless-tabs", "Policies"),),
     ),
     Question(
-        "How sure is all this?",
-        "Prediction beside simulation with its interval, the simulator beside queueing theory, modelled "
-        "times beside published ones.",
+        "How accurate are the results?",
+        "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
+        "times against published ones.",
         "See the checks",
         ":material/fact_check:",
         "pages/9_validation.py",
@@ -106,7 +106,7 @@ class Stage:
 
 
 def demo_title(name: str, long: bool = False) -> str:
-    """Name of a shipped scenario for people, or its description."""
+    """Display name of a shipped scenario, or its description."""
     return scenario_description(name) if long else load_scenario(scenario_path(name)).name
 
 

@@ -37,7 +37,7 @@ def capacity_section(state: AppState) -> None:
     else:
         st.caption(
             "Solves the placement and predicts the missed SLOs for a dozen numbers of servers, all else "
-            "as it is."
+            "unchanged."
         )
     words = ["--hit", str(HITS[hit]), "--group", str(group), *(["--simulate"] if simulated else [])]
     equivalent(state, "capacity", *words, key=KIND)
@@ -52,14 +52,14 @@ def _controls(state: AppState) -> tuple[str, int, bool]:
         default="99 %",
         required=True,
         key="capacity-hit",
-        help="The share of all jobs with an SLO, classes weighted by their rates, that must be in time.",
+        help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
     )
     names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
     chosen = middle.selectbox(
         "Servers that grow",
         names,
         key="capacity-group",
-        help="The group of the cluster whose number is looked for; the others stay as they are.",
+        help="The server group to resize; the others stay unchanged.",
     )
     simulated = right.toggle(
         "Simulate it too",

@@ -1,4 +1,4 @@
-"""Configurations of a sub-graph as a list: probability as a bar, servers with their tasks beside it."""
+"""Configurations of a sub-graph as a list: probability as a bar, next to the servers with their tasks."""
 
 from __future__ import annotations
 

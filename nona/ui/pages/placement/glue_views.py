@@ -1,4 +1,4 @@
-"""What of the mix could leave its server at all over this cluster's link: the coarsening of every row."""
+"""Which tasks of the mix could leave their server over this cluster's link: the coarsening of every row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def glue_section(state: AppState) -> None:
         return
     link = next(iter(found.values())).link
     st.caption(
-        f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: where parting two "
-        "tasks takes longer by itself than everything on one server, that gains nothing at given waits. "
-        "Page Contraction has the reasons, and what more may be kept together at a stated loss."
+        f"Over {format_bandwidth(link.speed)} with {format_time(link.latency_s)} latency: separating two "
+        "tasks gains nothing at fixed waits if that alone takes longer than everything on one server. The "
+        "page Contraction has the reasons, and what else may stay together at a stated loss."
     )
-    alt = "Of each model: interior tasks, groups of them that might leave, and what is lost at most by that"
+    alt = "For each model: interior tasks, groups of them that might leave, and the most that this loses"
     table(glue_frame(found), "together", alt)
 
 

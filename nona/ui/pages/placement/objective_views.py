@@ -1,4 +1,4 @@
-"""What the placement makes small: the choice, and what a search for fewer missed SLOs found."""
+"""The placement's objective: the choice, and the result of a search for fewer missed SLOs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OBJECTIVES = {
     "Mean completion time, by formula alone": "formula",
 }
 HELP = (
-    "What the placement minimises. The first two are judged by sampled jobs that walk among random waits. "
+    "What the placement minimises. The first two are evaluated with sampled jobs that meet random waits. "
     "The formula is the paper's problem: mean waits, solved to a certified gap; for large models it is "
     "optimistic."
 )
@@ -44,11 +44,11 @@ def sampled_section(report: Mapping[str, Any]) -> None:
         if len(rows) > 1:
             table(pd.DataFrame(rows), "sampled", "Predicted share of missed SLOs of each model")
     ended = (
-        "ended because nothing better by more than the sampling error was left to try"
+        "ended because no move left was better by more than the sampling error"
         if found["settled"]
         else "ended at its limit"
     )
     st.caption(
-        f"The search judged {found['evaluations']} placements and {ended}; the figures are from "
-        f"{found['samples']:,} sampled jobs of each model that it had not seen."
+        f"The search evaluated {found['evaluations']} placements and {ended}; the figures come from "
+        f"{found['samples']:,} sampled jobs of each model that the search had not used."
     )

@@ -36,8 +36,8 @@ def response_section(report: Mapping[str, Any]) -> None:
     rows = response_rows(response, report["models"])
     table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
     st.caption(
-        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which has "
-        "the certificate, takes mean waits. The Validation page compares both with the simulation."
+        "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
+        "has the certificate, uses mean waits. The Validation page compares both with the simulation."
     )
 
 
@@ -52,7 +52,7 @@ def link_section(report: Mapping[str, Any]) -> None:
     picture(
         link_waits_figure(links),
         key="link-waits",
-        alt=f"Predicted wait of a mean message at each link on its way. {finding}",
+        alt=f"Predicted wait of a mean message at each link on its path. {finding}",
     )
     table(pd.DataFrame(link_rows(links)), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
@@ -69,15 +69,20 @@ def servers_section(report: Mapping[str, Any]) -> None:
     shares = share_rows(report)
     if shares:
         st.markdown(
-            "Every server that a query is given, its first and one for each part, is drawn by these "
-            "probabilities, then uniformly within its class:"
+            "Every server of a query, its first and one for each part, is drawn with these probabilities, "
+            "then uniformly within its class:"
         )
         table(pd.DataFrame(shares), "shares", "Probability of each executor class, model by model")
     with st.expander("Replicas of weights", icon=":material/memory:"):
         st.caption(
-            "An executor holds the whole weights of every model that may run on it, as any part may come to "
-            "it; rows with one model share them. Weights alone are counted, at the precision of the cost "
-            "model: leave room for activations and the runtime. The schedulers random, jsq-d, opportunistic, "
-            "priority, spark-fair and spark-fifo use every executor as if it held all models."
+            "An executor holds all weights of every model that may run on it, as it may get any part; "
+            "rows with the same model share them. Only weights are counted, at the precision of the cost "
+            "model: leave room for activations and the runtime. The schedulers random, jsq-d, "
+            "opportunistic, priority, spark-fair and spark-fifo use every executor as if it held all "
+            "models."
         )
-        table(pd.DataFrame(replica_rows(report)), "replicas", "Weights of each model, and how many hold them")
+        table(
+            pd.DataFrame(replica_rows(report)),
+            "replicas",
+            "Weights of each model, and how many executors hold them",
+        )

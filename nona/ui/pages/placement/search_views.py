@@ -29,7 +29,7 @@ def live_search(live: Row) -> None:
 
 
 def early_note(data: Row) -> None:
-    """A mark on a result whose search was cancelled."""
+    """A mark on the result of a cancelled search."""
     if data.get("ended_early_s") is not None:
         st.warning(plain(early_text(data["ended_early_s"])), icon=":material/stop_circle:")
 

@@ -1,4 +1,4 @@
-"""The head of the Placement page: what is predicted, what is certified, what it is against; the verdict."""
+"""The head of the Placement page: prediction, certificate, comparison, and the verdict."""
 
 from __future__ import annotations
 

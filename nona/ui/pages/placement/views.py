@@ -60,11 +60,11 @@ def charts(data: Report) -> None:
             key="comparison",
             alt=f"Predicted mean JCT of nona, local and spread. {finding}",
         )
-    table(comparison_frame(data), "comparison-table", "The solved placement beside local and spread")
+    table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
 
 
 def comparison_frame(data: Report) -> pd.DataFrame:
-    """The solved placement beside local and spread: by sampled jobs where they judged, and by formula."""
+    """The solved placement against local and spread: by sampled jobs where they were used, and by formula."""
     sampled, rows = is_sampled(data["nona"]), []
     for name in ("nona", "local", "spread"):
         report = data[name]
@@ -92,12 +92,14 @@ def congestion_section(state: AppState, data: Report) -> None:
     job_panel(state, "congestion", "Predict by formula over the link's load")
     curve = result_of(state, "congestion")
     if curve is None:
-        st.caption("Solves the formula at a dozen loads, from now to saturation.")
+        st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
     if is_sampled(data["nona"]) and split_share(data["nona"]) < LEAST and curve["stops"] != curve["now"]:
-        st.markdown("By sampled jobs, which judge the placement above, it does not pay at the present load.")
+        st.markdown(
+            "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
+        )
     slos = {n: r.slo for n, r in zip(state.scenario.labels, state.scenario.workload, strict=True) if r.slo}
     picture(
         congestion_figure(curve, slos),
@@ -105,8 +107,9 @@ def congestion_section(state: AppState, data: Report) -> None:
         alt=f"Mean JCT by formula over the link's background load. {finding}",
     )
     st.caption(
-        "By formula alone, not by the sampled jobs that judge the placement above; nona is the formula's "
-        "optimum at every load. Where paths cross many joins, splitting stops paying earlier: simulate."
+        "By formula alone, not by the sampled jobs that evaluate the placement above; nona is the "
+        "formula's optimum at every load. Where paths cross many joins, splitting stops paying earlier: "
+        "simulate."
     )
     with st.expander("The numbers of this chart"):
         table(
@@ -147,7 +150,7 @@ def configurations_of(state: AppState, report: Report) -> None:
         names.index(most),
         key="placed-model",
         persist_state="session",
-        help="Whose sub-graphs to look at; first the one that is split most.",
+        help="The model to show; the one split most often comes first.",
     )
     subgraphs = [s for s in report["models"][name or names[0]]["subgraphs"] if has_interior(s)]
     number = right.selectbox(

@@ -82,7 +82,7 @@ def _queries(models: Mapping[str, Row]) -> None:
     st.markdown("**A sub-graph's time** (equations 10 and 11): along the longest path of each configuration")
     st.latex(r"g_c = \sum p_v + \mathrm{transfers} + n_c W_n + v_c W_c,\qquad g = \sum_c x_c\, g_c")
     left, right = st.columns([1, 2])
-    name = left.selectbox("Model", names, key="working-model", help="Whose sub-graphs to open.")
+    name = left.selectbox("Model", names, key="working-model", help="The model to show.")
     subgraphs = [s for s in models[name or names[0]]["subgraphs"] if s["interior"]]
     chosen = right.selectbox(
         "Sub-graph",
@@ -91,7 +91,7 @@ def _queries(models: Mapping[str, Row]) -> None:
             f"{i + 1}: {subgraphs[i]['root'] or '(start)'} → {subgraphs[i]['sink'] or '(end)'}"
         ),
         key=f"working-subgraph-{name}",
-        help="Which one; its configurations in use are the rows below.",
+        help="The sub-graph to show; its configurations in use are the rows below.",
     )
     subgraph = subgraphs[chosen or 0]
     table(

@@ -1,4 +1,4 @@
-"""Latencies of every application against its SLO, and what the searches took."""
+"""Latencies of every application against its SLO, and the times of the searches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def latency_tab(state: AppState, data: Report) -> None:
     """Boxes of the latencies with the SLO as a line, a table, and the times of the searches."""
     report = data["report"]
     names = list(next(iter(report["policies"].values()))["applications"])
-    hint = "Whose latencies are drawn: one application's in milliseconds, or all as shares of their SLOs."
+    hint = "The application to show, in milliseconds, or all as shares of their SLOs."
     chosen = choose_one("Application", [ALL, *names], "application", hint)
     one = None if chosen == ALL else chosen
     chart(
@@ -44,7 +44,7 @@ def latency_tab(state: AppState, data: Report) -> None:
         "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
         "as a dashed line",
     )
-    st.caption("A search's time is modelled by what it looked at, and the jobs of its queue wait for it.")
+    st.caption("A search's time is modelled from the paths it examined; the jobs of its queue wait for it.")
 
 
 def latency_rows(report: Report) -> list[dict[str, Any]]:

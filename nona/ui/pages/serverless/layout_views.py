@@ -21,13 +21,11 @@ def layouts_tab(state: AppState, data: Report) -> None:
     layouts = data["layouts"]
     left, right = st.columns(2)
     with left:
-        policy = choose_one("Policy", list(layouts["rows"]), "policy", "Whose run is drawn.")
+        policy = choose_one("Policy", list(layouts["rows"]), "policy", "The policy to show.")
     rows = layouts["rows"][policy]
     with right:
         used = sorted({r["invoker"] for r in rows}) or [0]
-        number = choose_one(
-            "Invoker", [f"node {k}" for k in used], "invoker", "Which worker node's GPUs are drawn."
-        )
+        number = choose_one("Invoker", [f"node {k}" for k in used], "invoker", "The worker node to show.")
     invoker = int(number.removeprefix("node "))
     node, mode = layouts["nodes"][invoker], layouts["mode"]
     seconds = st.slider(
@@ -36,17 +34,17 @@ def layouts_tab(state: AppState, data: Report) -> None:
         60,
         8,
         key="serverless-shown-seconds",
-        help="From the start of the measured window; what runs longer is cut.",
+        help="From the start of the measured window; longer batches are cut off.",
     )
     for gpu in range(node["gpus"]):
         own = [r for r in rows if r["invoker"] == invoker and r["gpu"] == gpu]
         _gpu(clipped(placed(own), seconds), node, mode, gpu, policy, layouts["applications"], seconds)
     st.caption(
-        "Hatched at the left of a batch: its slice is made, its container starts, its input is fetched. "
+        "Hatched at the left of a batch: slice creation, container start, input transfer. "
         + (
-            "Crossed: free memory slices that no MIG profile could cover beside those held."
+            "Crossed: free memory slices that no MIG profile could cover given those held."
             if WAYS.find(mode).sets_up
-            else "Slices have legal places, and can be stranded, with sharing by "
+            else "Slices need legal places, and can be stranded, only with sharing by "
             f"{' or '.join(f'“{w.title}”' for w in WAYS.values() if w.sets_up)}."
         )
     )
@@ -76,7 +74,7 @@ def _gpu(
 
 
 def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
-    """A choice that is kept over pages and reloads; the first where what was kept is none any more."""
+    """A choice that is kept over pages and reloads; the first option if the kept one is gone."""
     key = f"serverless-shown-{name}"
     if options and st.session_state.get(key) not in options:
         st.session_state.pop(key, None)

@@ -25,7 +25,7 @@ EVERY = "every policy of the scenario"
 
 
 def nodes_tab(state: AppState, data: Report | None) -> None:
-    """Target, policy and size; then the fewest nodes that are sure to keep the target."""
+    """Target, policy and size; then the fewest nodes whose whole interval keeps the target."""
     names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
@@ -35,18 +35,18 @@ def nodes_tab(state: AppState, data: Report | None) -> None:
             default="99 %",
             required=True,
             key="serverless-shown-target",
-            help="The share of all calls that must be done within their SLO, its whole interval included.",
+            help="Required share of calls within their SLO; its whole 95 % interval must reach it.",
         )
     with right:
-        who = choose_one("Under", [EVERY, *names], "node-policy", "Every policy takes a search of its own.")
+        who = choose_one("Under", [EVERY, *names], "node-policy", "Each policy needs its own search.")
     with st.grid(2, min_column_width=170):
         with st.container():
-            hint = "Of each run; 4 to 16 runs per count, as many as it takes to tell."
+            hint = "Of each run; 4 to 16 runs per count, as many as a verdict needs."
             calls = st.number_input(
                 "Calls of a run", 50, 20_000, 600, 50, key="serverless-shown-node-calls", help=hint
             )
         with st.container():
-            hint = "Counts beyond are not tried."
+            hint = "Larger counts are not tried."
             most = st.number_input(
                 "Nodes at most", 1, 256, 64, 1, key="serverless-shown-most-nodes", help=hint
             )
@@ -58,12 +58,12 @@ def nodes_tab(state: AppState, data: Report | None) -> None:
     held = state.results.get(KIND)
     if held is None:
         st.caption(
-            "Doubles the first group of nodes until the target holds, then halves towards the fewest, and "
-            "looks at the counts beside it; each by simulation with the same random numbers."
+            "Doubles the first group of nodes until the target holds, bisects to the fewest, and checks "
+            "the neighbouring counts, each by simulation with the same random numbers."
         )
     else:
         if held.fingerprint != mark:
-            st.caption("This answer is of other settings than those above; search again.")
+            st.caption("This answer is for settings other than those above; search again.")
         _answer(held.data)
     equivalent(state, "serverless", "--nodes-for", f"{100 * share:g}%", "--most", str(most), key=KIND)
 
@@ -75,6 +75,6 @@ def _answer(report: Report) -> None:
     picture(nodes_figure(report), "serverless-nodes-figure", alt)
     table(pd.DataFrame(nodes_rows(report)), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
-        "“not told apart”: the interval still holds the target after all runs, which counts as not kept. A "
-        "cluster is paid for whether it is used or not; of it held: what batches held of it."
+        "“not told apart”: the interval still contains the target after all runs, which counts as not "
+        "kept. The cluster is paid for even when idle; “of it held” is the cost of what batches held."
     )

@@ -24,7 +24,7 @@ Report = Mapping[str, Any]
 
 
 def policies_tab(state: AppState, data: Report) -> None:
-    """Who keeps the SLOs, and at what cost."""
+    """Which policy keeps the SLOs, and at what cost."""
     report = data["report"]
     _overloads(report)
     tiles(_tiles(report))
@@ -49,8 +49,8 @@ def _overloads(report: Report) -> None:
     names = overloaded(report["policies"])
     if names:
         st.warning(
-            f"{plain(', '.join(names))}: queues grow all the time, so that the figures depend on the length "
-            "of the run. Fewer calls a second, more nodes or smaller batches would help.",
+            f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the length of the "
+            "run. Fewer calls per second, more nodes or smaller batches would help.",
             icon=":material/trending_up:",
         )
 

@@ -35,7 +35,7 @@ def run_area(state: AppState) -> Mapping[str, Any] | None:
 
 
 def _size(state: AppState) -> None:
-    """How much the run is, and a way to a first look where that is much."""
+    """The size of the run, and a shortcut to a first look if it is large."""
     spec, size = state.scenario.serverless, state.scenario.simulation
     calls = (size.jobs + auto_warmup(size.jobs)) * size.replications * (len(spec.policies) if spec else 0)
     if calls <= MANY_CALLS:
@@ -78,7 +78,7 @@ def _area(state: AppState, was_running: bool) -> None:
         st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
     elif job is None:
         st.caption(
-            "Every policy sees the same calls, the same noise, the same platform. Run it to see, while it "
-            "goes on, who keeps the SLOs and at what cost, how queues grow, and what every node has handed "
-            "out. The tabs below with the search, the ways of sharing and the nodes need no run."
+            "Every policy gets the same calls, the same noise, the same platform. A run shows live which "
+            "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. "
+            "The tabs below for the search, the ways of sharing and the nodes need no run."
         )

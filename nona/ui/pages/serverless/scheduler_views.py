@@ -26,10 +26,10 @@ KIND = "serverless-schedulers"
 
 
 def schedulers_tab(state: AppState, data: Report | None) -> None:
-    """What one gets without batching and sizing: every function a task on the smallest slice."""
+    """The result without batching and sizing: every function a task on the smallest slice."""
     st.markdown(
-        "What if nobody batched or sized? Every function becomes a task at the smallest configuration, every "
-        "vGPU an executor, and the schedulers of the Simulation page place the tasks."
+        "What if no policy batched or sized? Every function becomes a task at the smallest configuration, "
+        "every vGPU an executor, and the schedulers of the Simulation page place the tasks."
     )
     st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
     names = ", ".join(s.name for s in state.scenario.schedulers)
@@ -55,7 +55,7 @@ def schedulers_tab(state: AppState, data: Report | None) -> None:
     if data is None:
         st.caption("Run the policies above to see them beside the schedulers.")
     elif over_oracle(both):
-        st.caption("The oracle bounds the policies; schedulers on this simpler platform need not keep to it.")
+        st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
 
 
 def _row(name: str, p: Report, policy: bool) -> dict[str, str]:

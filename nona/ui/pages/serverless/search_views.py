@@ -1,4 +1,4 @@
-"""ESG's search explained: a queue of one's own choice, its search step by step, why, and where it went."""
+"""ESG's search explained: a chosen queue, its search step by step, and the reason for the answer."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ class Prepared:
 
 
 def search_tab(state: AppState, data: Report | None) -> None:
-    """Choose a queue and what is left of its SLO; see what ESG looks at and why it answers as it does."""
+    """Choose a queue and what is left of its SLO; see the paths that ESG examines and why it decides so."""
     st.markdown(
-        "What does ESG do when this queue may be served? Its search takes the cheapest open path first; the "
-        "**time blade** cuts what cannot keep the limit, the **cost blade** what cannot be among the best."
+        "What does ESG do when this queue can be served? Its search expands the cheapest open path first; "
+        "the **time blade** cuts paths that cannot keep the limit, the **cost blade** paths that cannot "
+        "be among the best."
     )
     try:
         system, planner = _planner(state)
@@ -58,7 +59,7 @@ def search_tab(state: AppState, data: Report | None) -> None:
 
 
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
-    """System and planner of the scenario as it is; kept until it changes."""
+    """System and planner of the present scenario; kept until it changes."""
     mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
     held = state.choices.find(Prepared)
     if held is None or held.mark != mark:
@@ -74,11 +75,11 @@ def _ask(system: ServerlessSystem) -> Ask:
     names = [a.name for a in system.applications]
     with st.grid(4, min_column_width=165):
         with st.container():
-            hint = "Whose queue is served."
+            hint = "The application whose queue is served."
             application = names.index(choose_one("Application ", names, "search-application", hint))
         app = system.applications[application]
         with st.container():
-            hint = "The function whose queue it is; what comes after it in its group is searched with it."
+            hint = "The function whose queue is served; later functions of its group are searched with it."
             stage = app.stage_names.index(choose_one("Stage", list(app.stage_names), "search-stage", hint))
         with st.container():
             hint = "Jobs that wait in the queue; no batch may be larger."
@@ -94,8 +95,8 @@ def _ask(system: ServerlessSystem) -> Ask:
                 5,
                 format="%d %%",
                 key="serverless-shown-slack",
-                help="What is left when the stage is served, in per cent of the application's SLO: less if "
-                "calls have waited, been cold or slow.",
+                help="What is left when the stage is served, in per cent of the application's SLO: less "
+                "after waits, cold starts or slow stages.",
             )
     return Ask(application, stage, int(length), app.slo_s * left / 100)
 

@@ -34,7 +34,12 @@ def sharing_tab(state: AppState, data: Report | None) -> None:
     size = state.scenario.simulation
     with st.grid(3, min_column_width=170):
         with st.container():
-            policy = choose_one("Policy to compare with", policies, "way-policy", "Whose run is repeated.")
+            policy = choose_one(
+                "Policy to compare with",
+                policies,
+                "way-policy",
+                "The policy to run under each way of sharing.",
+            )
         with st.container():
             hint = f"In each run; at most {MOST_CALLS:,} here. More calls narrow the intervals."
             calls = st.number_input(
@@ -61,10 +66,12 @@ def sharing_tab(state: AppState, data: Report | None) -> None:
     job_panel(state, KIND, "Compare the ways of sharing", options=options, fingerprint=mark)
     held = state.results.get(KIND)
     if held is None:
-        st.caption("MIG isolates but has legal places; MPS fits anything but clients slow each other down.")
+        st.caption(
+            "MIG isolates but restricts placement; MPS fits any size but clients slow each other down."
+        )
     else:
         if held.fingerprint != mark:
-            st.caption("This comparison is of other settings than those above; run it again.")
+            st.caption("This comparison is for settings other than those above; run it again.")
         _answer(held.data)
     equivalent(state, "serverless", *(w for m in ways_for() for w in ("--sharing", m)), key=KIND)
 

@@ -1,4 +1,4 @@
-"""The slides' evaluation, repeated: what was found, claim by claim, and what the result hangs on."""
+"""The slides' evaluation, repeated: the findings, claim by claim, and what the result depends on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Report = Mapping[str, Any]
 def slides_tab(state: AppState, data: Report | None) -> None:
     """The shipped study; where it is missing, how to make it."""
     if not shipped_path("serverless").is_file():
-        st.caption("The study's results did not come with this copy. The command below makes them.")
+        st.caption("This copy lacks the study's results. The command below computes them.")
         equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
         return
     _study(shipped("serverless"))
@@ -62,12 +62,12 @@ def _study(data: Report) -> None:
     with st.expander("What was found", icon=":material/lightbulb:", expanded=True):
         st.markdown("\n".join(f"* {plain(line)}" for line in findings(data)))
     st.markdown("**Against the slides, claim by claim**")
-    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides beside what was found")
+    table(pd.DataFrame(claim_rows(data)), "study-claims", "Each claim of the slides against the finding")
     st.caption(plain(RULES))
     table(pd.DataFrame(setting_rows(data)), "study-policies", "Every policy in every setting")
     with st.grid(2, min_column_width=360):
         with st.container():
-            alt = "Configuration misses of Orion and Aquatope beside those of the slides"
+            alt = "Configuration misses of Orion and Aquatope against those of the slides"
             chart(misses_figure(data), miss_title(data), "study-misses", alt)
         with st.container():
             alt = "Orion's share of SLOs kept by the cut-off of its search"
@@ -84,7 +84,7 @@ def _study(data: Report) -> None:
 
 
 def _sensitivity(data: Report) -> None:
-    st.markdown("**What the result hangs on**: one default changed at a time, for all policies alike")
+    st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
     left, right = st.columns(2)
     with left:
         hint = "In which of the slides' settings the defaults are changed."
@@ -92,7 +92,7 @@ def _sensitivity(data: Report) -> None:
     with right:
         kinds = {"SLOs kept": "hits", "cost": "costs"}
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
-    alt = f"{kind} of every policy under each changed default in {setting}, a row each; the first as it is"
+    alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
     picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
     rows = pd.DataFrame(sensitivity_rows(data, setting))
     table(rows, "study-alternatives", "Rankings of the policies under each changed default")

@@ -42,7 +42,7 @@ DEMOS = (
     Demo(
         "strict_light",
         "Strict SLO, light load",
-        "Little time and much room: who finds a fast configuration soon enough?",
+        "Little time, much capacity: which policy finds a fast configuration soon enough?",
         ":material/speed:",
     ),
     Demo(
@@ -54,7 +54,7 @@ DEMOS = (
     Demo(
         "relaxed_heavy",
         "Relaxed SLO, heavy load",
-        "Much time and little room: who batches well, and what does a hit cost?",
+        "Much time, little capacity: which policy batches well, and what does a hit cost?",
         ":material/stacked_bar_chart:",
     ),
     Demo(
@@ -102,7 +102,7 @@ def _card(state: AppState, demo: Demo) -> None:
             width="stretch",
             on_click=open_serverless,
             args=(state, demo),
-            help=f"Makes “{demo.title}” the scenario; the one that is open can be had back with Undo.",
+            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
         )
 
 
@@ -111,7 +111,7 @@ def _own(state: AppState) -> None:
     names = ", ".join(map(plain, state.scenario.labels[:4]))
     with st.container(border=True, height="stretch"):
         st.markdown("**My own workflows**")
-        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the cluster as it is.")
+        st.caption(plain(reason) if reason else f"{names}: each stage a function, on the present cluster.")
         st.button(
             "Make this scenario's workflows serverless",
             icon=":material/bolt:",
@@ -143,7 +143,7 @@ def _part(state: AppState) -> dict[str, float]:
 
 
 def why_not(state: AppState) -> str:
-    """Why the scenario's models cannot be serverless applications as they stand; empty if they can."""
+    """Why the scenario's models cannot be serverless applications; empty if they can."""
     mark = scenario_hash(state.scenario, "workload", "models", "cluster")
     known = state.choices.of(WhyNot)
     if known.mark != mark:

@@ -1,4 +1,4 @@
-"""How the first batches of a run came to their invokers: who was asked, who refused, and why."""
+"""How the first batches of a run got their invokers: which were asked, which refused, and why."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ def stories(data: Report | None) -> None:
     st.subheader("Where the batches went", anchor=False)
     told = {name: rows for name, rows in data["stories"].items() if rows} if data is not None else {}
     if not told:
-        st.caption(
-            "Run the policies: then the first batches of each tell which invokers refused them, and why."
-        )
+        st.caption("Run the policies to see which invokers refused the first batches of each, and why.")
         return
     left, right = st.columns([1, 3])
     with left:
-        policy = choose_one("Run of", list(told), "story-policy", "Whose run tells.")
+        policy = choose_one("Run of", list(told), "story-policy", "The policy to show.")
     rows = told[policy]
     texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
     with right:
-        hint = "The first batches of the measured window; those with refusals tell most."
+        hint = "The first batches of the measured window; those with refusals show the most."
         chosen = choose_one("Batch", list(texts), "story-batch", hint)
     row = texts[chosen]
     ranked = ", then ".join(row["ranked"])
@@ -45,5 +43,5 @@ def stories(data: Report | None) -> None:
             frame, "story-refusals", "Every invoker that refused: for which configuration, by which rule, why"
         )
     else:
-        st.caption("Nobody refused.")
+        st.caption("No invoker refused.")
     st.caption(plain(story_line(row)) + ".")

@@ -23,7 +23,7 @@ Tab = Callable[[AppState, Report | None], None]
 
 
 def serverless_tabs(state: AppState, data: Report | None) -> None:
-    """All that the page tells beyond its finding."""
+    """Everything on the page beyond its finding."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
     for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
         if tab.open:

@@ -1,4 +1,4 @@
-"""The run that is shown beside the one that is pinned: old, new, and the differences with intervals."""
+"""The shown run against the pinned one: old, new, and the differences with intervals."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def baseline_panel(state: AppState) -> None:
     with st.container(border=True, key="baseline"):
         if old.number == new.number:
             st.caption(
-                "This run is the baseline. Change the cluster, the workload or anything else, run again, and "
-                "both stand side by side here."
+                "This run is the baseline. Change the cluster, the workload or anything else, run again, "
+                "and both appear side by side here."
             )
             return
         _beside(old, new)
@@ -66,7 +66,7 @@ def _beside(old: Kept, new: Kept) -> None:
     st.caption(
         plain(
             f"{match.text}{few} Baseline: run {old.title}. * the 95 % interval of the change excludes 0; "
-            "each holds by itself."
+            "each interval holds separately."
         )
     )
 

@@ -14,12 +14,12 @@ VIEWS = ("Run", "What if", "Sweep")
 
 
 def controls(state: AppState) -> None:
-    """All controls; what they say is the scenario's, so the other pages and the file know it too."""
+    """All controls; their values are part of the scenario, so the other pages and the file have them too."""
     with st.container(border=True, key="simulation-controls"):
         pick_schedulers(state)
         with st.grid(3, min_column_width=150):
             with st.container():
-                hint = "Jobs whose times count, all models together, in each run. More: narrower intervals."
+                hint = "Measured jobs of all models in each run. More jobs give narrower intervals."
                 count(state, "Jobs measured per run", ("simulation", "jobs"), 1, MOST_JOBS, hint)
             with st.container():
                 hint = "Independent runs of each scheduler; 2 or more give intervals."
@@ -43,7 +43,7 @@ def pick_schedulers(state: AppState) -> None:
         own = {s.name: s.options for s in state.scenario.schedulers}
         state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
 
-    hint = "All of them see the same jobs: same arrivals, same service draws."
+    hint = "All get the same jobs: the same arrivals, the same service times."
     st.multiselect("Schedulers", options, chosen, key=key, on_change=choose, help=hint)
     draft = state.drafts.get(("schedulers",))
     if draft:
@@ -59,22 +59,22 @@ def _precision(state: AppState) -> None:
             ("simulation", "warmup"),
             {"automatic": "auto", "MSER-5, on pilot runs": "mser"},
             "Jobs left out at the start, the same for all schedulers. Automatic: a fifth of the jobs, at "
-            "least 1,000; MSER-5 looks where the start-up ends, on five pilot runs of each scheduler.",
+            "least 1,000; MSER-5 finds where the start-up ends, on five pilot runs of each scheduler.",
         )
         quantity(
             state,
             "Precision of the means",
             ("simulation", "precision"),
-            "Go on until every mean JCT is known to this share of itself, as 2 %. Empty: as many "
-            "replications as stated.",
+            "Adds replications until every mean JCT has this relative precision, e.g. 2 %. Empty: the "
+            "stated number of replications.",
             optional=True,
         )
-        hint = "With a precision: where it ends in any case."
+        hint = "With a precision: the most replications that are run."
         count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
 
 
 def _notes(state: AppState) -> None:
-    """What each chosen scheduler does, where it comes from, and what was adapted."""
+    """What each chosen scheduler does, its source, and what was adapted."""
     about = st.popover(
         "What these schedulers are", icon=":material/menu_book:", on_change="rerun", key="scheduler-notes"
     )
@@ -84,13 +84,13 @@ def _notes(state: AppState) -> None:
         for entry in state.scenario.schedulers:
             if entry.name in scheduler_names():
                 s = get_scheduler(entry.name)
-                sees = f"Sees of the network: {s.network_view.name}. Source: {s.source}"
+                sees = f"Network view: {s.network_view.name}. Source: {s.source}"
                 st.markdown(f"**{plain(s.name)}** {plain(s.summary)}")
                 st.caption(plain(f"{sees} {s.adaptation}".strip()))
 
 
 def view_switch() -> str:
-    """Which of the three ways to ask is open."""
+    """Which of the three modes is open."""
     chosen = st.segmented_control(
         "Ask by",
         VIEWS,

@@ -1,4 +1,4 @@
-"""Everything that a run leaves, as files: read or made when they are asked for."""
+"""Everything that a run leaves, as files: read or made on request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to take: what the button says, what is in it, its name, its kind, and who makes it."""
+    """A file to download: its button's label, its content, name and kind, and its maker."""
 
     label: str
     help: str
@@ -49,7 +49,7 @@ def run_downloads(state: AppState) -> None:
         if folder is not None:
             _row("Every measured job", _jobs(folder, name))
         else:
-            st.caption("Its job tables and its trace are no longer kept; run it again to have them.")
+            st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
 
 
 def placement_downloads(state: AppState) -> None:
@@ -83,7 +83,7 @@ def placement_downloads(state: AppState) -> None:
 
 
 def _name(data: Data) -> str:
-    """What the files begin with: the name of the scenario as it was run."""
+    """The prefix of the files: the name of the scenario as it was run."""
     return safe_name(data["about"]["name"]).replace(" ", "_")
 
 
@@ -120,7 +120,7 @@ def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
 def _yaml(data: Data, name: str) -> Download:
     return Download(
         "Scenario (YAML)",
-        "The scenario that this result belongs to, as it was when it was made.",
+        "The scenario of this result, as it was when the result was made.",
         f"{name}_as_run.yaml",
         YAML,
         lambda: str(data["about"]["yaml"]).encode(),

@@ -1,4 +1,4 @@
-"""Sentences about the engine that answered."""
+"""Sentences about the engine that ran the simulation."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Parts = list[list[str]]
 
 
 def expert_index(state: AppState) -> int | None:
-    """Where the scheduler stands in the scenario, if it does."""
+    """The place of the scheduler in the scenario, if it is there."""
     names = [s.name for s in state.scenario.schedulers]
     return names.index(SCHEDULER.name) if SCHEDULER.name in names else None
 
@@ -44,7 +44,7 @@ def mode_of(entry: Any) -> str:
 
 
 def parse_parts(text: str) -> Parts:
-    """One part per line, task ids separated by commas; an id with a comma stands in double quotes.
+    """One part per line, task ids separated by commas; an id with a comma is in double quotes.
 
     >>> parse_parts('a, b\\n\\n"c,d",')
     [['a', 'b'], ['c,d']]
@@ -110,7 +110,7 @@ def drop(state: AppState, names: Sequence[str]) -> None:
 
 
 def placeable(state: AppState, row: int) -> list[str]:
-    """Ids of the tasks of a row that may stand in a part, in topological order."""
+    """Ids of the tasks of a row that may be in a part, in topological order."""
     prepared = load_row(state, row).prepared
     return [prepared.tasks.task_ids[t] for s in prepared.decomposition.subgraphs for t in s.interior]
 

@@ -63,7 +63,7 @@ def _row(state: AppState, row: int, label: str, mode: str) -> None:
         help="Where expert puts this model's tasks, in every query alike.",
     )
     if mode not in MODES:
-        st.error(plain(f"{mode} is no preset; choose one of the list."), icon=":material/error:")
+        st.error(plain(f"{mode} is no preset; choose one from the list."), icon=":material/error:")
     if mode == OWN_PARTS:
         _parts(state, row, label)
 

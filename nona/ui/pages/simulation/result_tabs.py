@@ -62,9 +62,9 @@ def _compare(state: AppState, data: Report) -> None:
 
 
 def _model(data: Report) -> str:
-    """The model whose jobs are looked at; all together where there are several."""
+    """The model whose jobs are shown, or all together where there are several."""
     models = [*(["all"] if len(data["slo_s"]) > 1 else []), *data["slo_s"]]
-    hint = "Whose jobs are drawn: those of one model, or all together."
+    hint = "The model whose jobs are drawn, or all together."
     chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)
     return str(chosen) if chosen in models else models[0]
 
@@ -113,7 +113,7 @@ def _first_jobs(state: AppState, data: Report) -> None:
 
 def _scheduler(names: list[str]) -> str:
     one = st.selectbox(
-        "Scheduler", names, key="result-scheduler", persist_state="session", help="Whose run is drawn."
+        "Scheduler", names, key="result-scheduler", persist_state="session", help="The scheduler to show."
     )
     return one if one in names else names[0]
 

@@ -1,4 +1,4 @@
-"""Run, cancel, and the live charts: one place that stays where it is while runs come and go."""
+"""Run, cancel, and the live charts: one fixed place on the page."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def _area(state: AppState, was_running: bool) -> None:
         charts = chart_data(held.data["live"], False, titles=titles)
         _draw(headline(found, held.data["differences"]), charts)
     elif job is not None and job.live.get("series"):
-        _draw("Not finished: these are the jobs up to there.", chart_data(job.live, False))
+        _draw("Not finished: these are the jobs so far.", chart_data(job.live, False))
     else:
         st.caption(
-            "Every scheduler sees the same arrivals and the same service times. Run it to see, while it "
-            "goes on, how long jobs take, how many keep their SLO and what is busy; then who is quickest, "
-            "with intervals."
+            "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
+            "jobs take, how many keep their SLO and what is busy; then which scheduler is fastest, with "
+            "intervals."
         )
 
 

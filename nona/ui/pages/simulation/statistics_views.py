@@ -1,4 +1,4 @@
-"""How sure the answers are: formula, simulation and theory side by side, differences, warm-up."""
+"""How accurate the results are: formula, simulation and theory side by side, differences, warm-up."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def differences_panel(differences: Mapping[str, Report]) -> None:
     if len(differences) < 2:
         return
     baseline = st.selectbox(
-        "Less what of",
+        "Baseline scheduler",
         list(differences),
         key="difference-baseline",
         persist_state="session",
-        help="Each scheduler's mean JCT less that of this one, on the same jobs.",
+        help="Each scheduler's mean JCT minus that of this one, on the same jobs.",
     )
     if baseline not in differences:
         return
     rows = differences[baseline]
-    axis = f"mean JCT less that of {baseline}, ms"
+    axis = f"mean JCT minus that of {baseline}, ms"
     chart(
         dots_figure(difference_dots(rows), axis, zero=True),
         differences_title(baseline, rows),
@@ -47,8 +47,8 @@ def differences_panel(differences: Mapping[str, Report]) -> None:
     frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
     table(frame, "differences", f"Paired differences from {baseline}", f"differences_from_{baseline}")
     st.caption(
-        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times as "
-        "many replications schedulers with random numbers of their own would need for the same interval."
+        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
+        "as many replications independent random numbers would need for the same interval."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the Simulation page says of a result: tiles, table, trouble and what to do about it, checks."""
+"""What the Simulation page shows of a result: tiles, table, trouble and what to do about it, checks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def result_tiles(report: Report) -> None:
             (
                 "SLO hits",
                 percent_text(s["slo_hit_rate"]["mean"]),
-                "Jobs done within their SLO, of all that came.",
+                "Share of all arrived jobs that were done within their SLO.",
             ),
             ("Executors busy", percent_text(s["utilization"]["compute"]), "Background included."),
             ("Busiest link", percent_text(s["utilization"]["network"]), "Background included."),

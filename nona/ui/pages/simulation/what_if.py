@@ -53,7 +53,7 @@ def what_if(state: AppState) -> None:
 
 
 def _remarks(state: AppState) -> tuple[bool, str]:
-    """What the rest of the page says about the scenario as it stands."""
+    """What the rest of the page says about the present scenario."""
     return state.is_stale("simulate"), state.problem()
 
 
@@ -98,7 +98,7 @@ def _load(state: AppState) -> None:
         min(max(factor, 0.1), 3.0),
         0.05,
         format="%.2f ×",
-        help="Times the rates of all queries, as they were when this scenario was opened or edited.",
+        help="Multiplies the rates of all queries as they were when this scenario was opened or edited.",
         **_tied(state, "load", commit),
     )
 
@@ -117,7 +117,7 @@ def _capacity(state: AppState) -> None:
     def commit(key: str) -> None:
         state.edit(LINK, str(st.session_state[key]))
 
-    hint = "What the link that all servers share can carry."
+    hint = "Capacity of the link that all servers share."
     now = str(state.value(LINK))
     st.select_slider("Link capacity", capacities(state), now, help=hint, **_tied(state, "capacity", commit))
 
@@ -128,7 +128,7 @@ def _tied(state: AppState, name: str, commit: Callable[[str], None]) -> dict[str
 
 
 def _ask(state: AppState) -> None:
-    """Ask for the scenario as it is, unless it cannot run as it stands."""
+    """Ask for the present scenario, unless it cannot run."""
     if state.problem():
         state.live.stop(jobs())
     else:
@@ -164,9 +164,9 @@ def _answer(state: AppState, was_busy: bool) -> None:
 def _status(live: Live, old: bool) -> str:
     """One short line: how far the answer is."""
     if live.answer is None:
-        return "Asking all schedulers." if live.asked else "Waiting for a free worker."
+        return "Simulating all schedulers." if live.asked else "Waiting for a free worker."
     if old:
-        return "Computing again. The former answer is below."
+        return "Computing again. The previous answer is below."
     data = live.answer.data
     count = data["replications"]
     many = f"{count} replication{'s' if count > 1 else ''}"
@@ -174,7 +174,7 @@ def _status(live: Live, old: bool) -> str:
 
 
 def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
-    """The table of results, with the mean JCT that stood there before the last change."""
+    """The table of results, with the mean JCT from before the last change."""
     found = shown.data["report"]["schedulers"]
     rows = results_table(found, shown.data["predicted"]).drop(columns=["p50", "completed", "in flight"])
     if before is not None:

@@ -1,4 +1,4 @@
-"""The numbers of the what-if panel: where they stand in the scenario, and between what they move."""
+"""The numbers of the what-if panel: their paths in the scenario, and their ranges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def scaled(rates: tuple[float, ...], factor: float) -> tuple[float, ...]:
 
 
 def load_factor(state: AppState) -> float:
-    """The factor that the rates stand at; rates that were changed elsewhere count as 1."""
+    """The present factor of the rates; rates that were changed elsewhere count as 1."""
     rates = tuple(row.rate for row in state.scenario.workload)
     load = state.choices.of(Load)
     if load.factor == 1.0 or scaled(load.base, load.factor) != rates:

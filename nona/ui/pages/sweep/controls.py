@@ -16,7 +16,7 @@ MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
 
 
 def sweep_controls(state: AppState) -> None:
-    """Fields whose content stays with the session."""
+    """Fields with content that stays with the session."""
     form = form_of(state)
     with st.grid(4, min_column_width=150):
         _number(state, form)
@@ -25,9 +25,9 @@ def sweep_controls(state: AppState) -> None:
         _whole(state, "Values, about", "count", form.count, MOST_VALUES, "Round values between the two ends.")
     with st.popover(_size(state, form), icon=":material/tune:", key="sweep-size"):
         _schedulers(state, form)
-        hint = "More jobs see queues near an edge grow; fewer answer sooner."
+        hint = "More jobs reveal growing queues near an edge; fewer answer sooner."
         _whole(state, "Jobs per run", "jobs", form.jobs, MOST_JOBS, hint)
-        hint = "Independent runs at each value: the intervals come from them."
+        hint = "Independent runs at each value: they give the intervals."
         _whole(state, "Runs per value", "replications", form.replications, MOST_RUNS, hint)
 
 
@@ -48,7 +48,7 @@ def _number(state: AppState, form: Form) -> None:
         format_func=lambda k: plain(numbers[k].label),
         key=key,
         on_change=_changer(state, key, "key"),
-        help="The number of the scenario that moves; all else stays as it is.",
+        help="The number of the scenario that varies; all else stays unchanged.",
     )
 
 
@@ -79,7 +79,7 @@ def _schedulers(state: AppState, form: Form) -> None:
         chosen,
         key=key,
         on_change=choose,
-        help="By default those of the scenario; options that it gives them hold here too.",
+        help="By default those of the scenario; their options apply here too.",
     )
 
 

@@ -36,7 +36,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The controls as they stand; ``low`` and ``high`` as typed, ``schedulers`` ``None``: the scenario's."""
+    """The present controls; ``low`` and ``high`` as typed, ``schedulers`` ``None``: the scenario's."""
 
     key: str
     low: str
@@ -97,7 +97,7 @@ def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
 
 
 def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
-    """What a sweep's result depends on: not on where the swept number stands in the scenario now."""
+    """What a sweep's result depends on: not on the present value of the swept number in the scenario."""
     first = swept_scenario(scenario, settings, settings.values[0])
     named = json.dumps(to_plain(settings), sort_keys=True)
     whole = scenario_hash(first, *SIMULATION_PARTS) + named

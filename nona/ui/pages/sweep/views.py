@@ -44,8 +44,8 @@ class Shown:
 def sweep_panel(state: AppState) -> None:
     """Controls, progress, and the result of a sweep."""
     st.caption(
-        "One number moves, everything else stays. Every scheduler is simulated at every value with the same "
-        "random numbers; the formula stands beside where there is one."
+        "One number varies, everything else stays. Every scheduler is simulated at every value with the "
+        "same random numbers; the formula is shown where there is one."
     )
     sweep_controls(state)
     settings = _settings(state)
@@ -81,26 +81,26 @@ def _result(state: AppState) -> None:
         return
     if job is not None and job.status in ("cancelled", "failed") and job.live.get("schedulers"):
         st.info(
-            "What follows is what was known when the sweep ended early: fewer runs, edges only as near as "
-            "the values lie. Run it again to complete it.",
+            "The sweep ended early; below is the result so far: fewer runs, edges only as precise as the "
+            "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
         _show(state, job.live, job.fingerprint)
     elif held is not None:
         _show(state, held.data, held.fingerprint)
     else:
-        st.caption("Nothing has been swept yet. The first curves come after a few seconds.")
+        st.caption("Nothing has been swept yet. The first curves appear after a few seconds.")
 
 
 def _show(state: AppState, report: Report, fingerprint: str) -> None:
     if is_stale(state, fingerprint, report["settings"]):
         st.warning(
-            "The scenario has changed since this sweep was made; run it again for the scenario as it is now.",
+            "The scenario has changed since this sweep was made; run it again for the present scenario.",
             icon=":material/history:",
         )
     with st.container(key="sweep-reading"):
         st.fragment(_reading)(state, report)
-    with st.expander("What is the formula's, what is the simulation's", icon=":material/balance:"):
+    with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
         for what, text in explanation(report):
             st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)

@@ -21,12 +21,12 @@ def decisions_section() -> None:
     st.markdown(HOW)
     known = [key for key in QUESTIONS if compared(data, key)]
     chosen = st.segmented_control(
-        "Whose decisions",
+        "Decisions of",
         known,
         default=known[0],
         format_func=lambda key: QUESTIONS[key].name,
         key="decisions-question",
-        help="nona samples from the placement and sees no queue; nona-live also looks at the queues.",
+        help="nona samples from the placement and observes no queue; nona-live also reads the queues.",
     )
     key = chosen or known[0]
     left, right = st.columns([3, 2])

@@ -1,4 +1,4 @@
-"""The paper's evaluation on the Validation page: what was found, and where the ratio of 350 lies."""
+"""The paper's evaluation on the Validation page: what was found, and where the ratio of 350 occurs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prediction against simulation on the Validation page: the map, what it says, its numbers."""
+"""Prediction against simulation on the Validation page: the map, its finding, its numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prediction_section() -> None:
         default="mean_s",
         format_func=MEASURES.__getitem__,
         key="map-measure",
-        help="Which prediction stands against the simulation in the map.",
+        help="The prediction that the map compares with the simulation.",
     )
     chosen = measure or "mean_s"
     finding = title(data, chosen)

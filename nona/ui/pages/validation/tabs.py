@@ -31,8 +31,8 @@ from nona.ui.widgets.tables import table
 def _times(state: AppState) -> None:
     st.caption(
         "Modelled times come from a formula whose constants were read off profiles of single operators. "
-        "Here they stand beside latencies of whole networks that others published; nothing is fitted to "
-        "those that count. Batch 1."
+        "Here they are compared with published latencies of whole networks; nothing is fitted to the "
+        "counted ones. Batch 1."
     )
     report = validation_report()
     validation_tiles(report.overall)
@@ -53,7 +53,7 @@ def _times(state: AppState) -> None:
     table(
         latency_table(report),
         "latencies",
-        "Every published latency beside the predicted one, with its source",
+        "Every published latency against the predicted one, with its source",
         "validation",
         column_config=FORMATS,
         height=480,
@@ -63,7 +63,7 @@ def _times(state: AppState) -> None:
         "little. shown: not comparable, for the reason in its note."
     )
     st.subheader("By group")
-    table(summary_table(report), "groups", "How good each group is predicted", column_config=FORMATS)
+    table(summary_table(report), "groups", "How well each group is predicted", column_config=FORMATS)
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
     table(slice_table(report), "slices", "Slowdown of slices, published and predicted", column_config=FORMATS)
@@ -83,8 +83,8 @@ def _prediction(state: AppState) -> None:
 def _decisions(state: AppState) -> None:
     st.subheader("Decisions, simulated")
     st.markdown(
-        "Does the placement win when it is simulated? Every sample, and networks made by rule that were not "
-        "looked at when the solver was built, over speeds of the link, background on it and load."
+        "Does the placement win in simulation? All samples, and generated networks that were not used to "
+        "build the solver, over link speeds, link background and load."
     )
     decisions_section()
 
@@ -92,10 +92,10 @@ def _decisions(state: AppState) -> None:
 def _theory(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
-        "Completion times come from a simulator. Here it runs systems whose mean completion time queueing "
-        "theory knows: single queues, priorities, networks of queues, fork-join, the power of choices, the "
-        "link in both disciplines. Each interval should meet theory, and be narrow enough to rule out its "
-        "neighbours."
+        "Completion times come from a simulator. Here it runs systems with a mean completion time known "
+        "from queueing theory: single queues, priorities, networks of queues, fork-join, the power of "
+        "choices, the link in both disciplines. Each interval should contain the theoretical mean, and be "
+        "narrow enough to exclude neighbouring theories."
     )
     theory_section(state)
 
@@ -103,8 +103,8 @@ def _theory(state: AppState) -> None:
 def _checks(state: AppState) -> None:
     st.subheader("Self-checks")
     st.markdown(
-        "What must hold on any machine is tried on this one: the two engines agree bit for bit, nothing is "
-        "lost, the same seed gives the same bytes, a placement keeps to its bound."
+        "Checks on this machine of what must hold on any: the two engines agree bit for bit, nothing is "
+        "lost, the same seed gives the same bytes, a placement respects its bound."
     )
     check_section(state)
 

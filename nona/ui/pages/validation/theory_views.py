@@ -1,4 +1,4 @@
-"""Theory against simulation on the Validation page: what is known, and what a run found."""
+"""Theory against simulation on the Validation page: the known means, and a run's results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = {
     "error": st.column_config.NumberColumn(format="%+.2f %%", help="Simulated over theory, less 1."),
     "±": st.column_config.NumberColumn(format="%.2f %%", help="Half of the interval over the mean."),
     "told apart from": st.column_config.ListColumn(
-        help="Neighbouring theories, as of a simulator with a likely error, that the interval rules out."
+        help="Neighbouring theories, e.g. of a simulator with a likely error, that the interval excludes."
     ),
 }
 
@@ -84,8 +84,8 @@ def _result(data: Mapping[str, Any]) -> None:
     _tiles(theory_summary(rows))
     st.caption(
         f"{data['replications']} independent runs each, {plain(data['effort'])} ones, {data['level']:.1%} "
-        f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level one "
-        "row in a thousand of a right simulator would differ by chance."
+        f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level "
+        "one row in a thousand of a correct simulator would differ by chance."
     )
     picture(
         theory_figure(rows),
@@ -100,7 +100,7 @@ def _tiles(summary: Mapping[str, Any]) -> None:
     tiles[0].metric(
         "Means that agree",
         f"{summary['agree']} of {summary['rows']}",
-        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; take "
+        help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; use "
         "longer runs.",
     )
     tiles[1].metric("Mean error", f"{summary['mean_error']:.1%}", help="Mean of |simulated / theory − 1|.")
@@ -110,17 +110,17 @@ def _tiles(summary: Mapping[str, Any]) -> None:
     tiles[3].metric(
         "Worst row",
         f"{summary['worst']:.2f} half intervals",
-        help="The largest error, each measured by its own half interval; above 1 it does not agree.",
+        help="The largest error in units of its own half interval; above 1 it does not agree.",
     )
 
 
 def _table(rows: Sequence[Mapping[str, Any]], height: int, key: str = "theory") -> None:
     shown = pd.DataFrame([_shown(r) for r in rows])
-    table(shown, key, "Theory beside simulation, system by system", column_config=COLUMNS, height=height)
+    table(shown, key, "Theory against simulation, system by system", column_config=COLUMNS, height=height)
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it; one that was not simulated yet has theory only."""
+    """A row as displayed; one that was not simulated yet has theory only."""
     theory = f"{row['theory ms']:.3f}" + ("" if row["to ms"] is None else f" – {row['to ms']:.3f}")
     shown = {"system": row["system"], "jobs": row["jobs"] or "all", "load": row["load"], "theory, ms": theory}
     if "verdict" in row:

@@ -50,7 +50,7 @@ def set_sharing(state: AppState, group: int, sharing: str) -> None:
 
 
 def set_gpu(state: AppState, group: int, gpu: str) -> None:
-    """Take another GPU; a MIG layout that it cannot hold goes."""
+    """Take another GPU; a MIG layout that it cannot hold is dropped."""
     entry = dict(state.value(("cluster", "servers", group)))
     board = board_of(state, gpu)
     if entry["mig"] and (board is None or not _fits(entry["mig"], board)):

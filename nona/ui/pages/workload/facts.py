@@ -1,4 +1,4 @@
-"""What the Workload page knows of its rows: cost, offered load, arrivals. Kept, so that clicks are quick."""
+"""Cost, offered load and arrivals of the Workload page's rows. Cached, so that clicks are quick."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nona.ui.session.state import AppState
 
 
 def fastest(state: AppState, index: int) -> RowCost:
-    """Row ``index`` on the kind of executor that takes it least time; raises :class:`NonaError`."""
+    """Row ``index`` on the kind of executor that runs it fastest; raises :class:`NonaError`."""
     classes = Cluster.from_spec(state.scenario.cluster).classes
     return min((row_cost(state, index, name) for name in classes), key=lambda c: (c.total_s, c.critical_s))
 
@@ -63,7 +63,7 @@ def _sample(digest: str, rate: float, seed: int, name: str, _arrivals: Arrivals)
 
 
 def offered(state: AppState) -> Offered | None:
-    """The load that the mix offers; ``None`` where a model or the cluster is not as it must be."""
+    """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario = state.scenario
     try:
         cluster = Cluster.from_spec(scenario.cluster)

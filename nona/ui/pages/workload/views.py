@@ -1,4 +1,4 @@
-"""The Workload page: load of the whole mix, a card for each row with what is possible of its SLO."""
+"""The Workload page: load of the whole mix, a card for each row with the feasibility of its SLO."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
     fresh = placed is not None and not state.is_stale("place")
     busy = placed.data["nona"]["predicted"]["network_utilization"] if placed is not None and fresh else None
     own = None if busy is None else max(0.0, busy - background.network.utilization)
-    wait = "What the queries send depends on the placement; solve it on the Placement page to see."
-    bad = "A model or the cluster is not as it must be yet; see below."
+    wait = "How much the queries send depends on the placement; solve it on the Placement page to see."
+    bad = "A model or the cluster is not valid yet; see below."
     draw(
         "load",
         el(
@@ -47,8 +47,8 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
     )
     if load is not None and load.total >= 1:
         st.error(
-            "No placement and no scheduler can keep up: queues grow without end. Add servers on the Cluster "
-            "page, or lower the rates.",
+            "No placement and no scheduler can keep up: queues grow without bound. Add servers on the "
+            "Cluster page, or lower the rates.",
             icon=":material/error:",
         )
 
@@ -63,13 +63,13 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
                 state,
                 "Rate",
                 (*place, "rate"),
-                "Mean queries per second, such as 300/s; more load, longer waits.",
+                "Mean queries per second, e.g. 300/s; more load, longer waits.",
             )
             quantity(
                 state,
                 "SLO",
                 (*place, "slo"),
-                "Latest time to be done, such as 40 ms; empty: none. Hits are counted against it.",
+                "Longest completion time allowed, e.g. 40 ms; empty: none. SLO hits count jobs within it.",
                 optional=True,
             )
             _process(state, index)
@@ -78,7 +78,7 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
                     "Remove",
                     icon=":material/delete:",
                     key=f"remove-row-{state.revision}-{index}",
-                    help="Takes this row out of the mix; the last one stays.",
+                    help="Removes this row from the mix; the last one cannot be removed.",
                     disabled=len(state.scenario.workload) == 1,
                     on_click=remove_entry,
                     args=(state, ("workload",), index),
@@ -131,7 +131,7 @@ def _process(state: AppState, index: int) -> None:
             list(options.values()).index(shown),
             key=key,
             on_change=choose,
-            help="How queries come: at random, in bursts, evenly, or as a trace has them.",
+            help="How queries arrive: at random, in bursts, evenly, or as in a trace.",
         )
         draft = state.drafts.get(("workload", index, "arrivals"))
         if draft:
@@ -148,7 +148,7 @@ def _details(state: AppState, index: int, process: str) -> None:
             0.0,
             1000.0,
             0.1,
-            "0: every task takes its modelled time; 1: exponential; else gamma. More means longer waits.",
+            "0: every task takes its modelled time; 1: exponential; else gamma. Higher means longer waits.",
         )
         count(state, "Batch", (*place, "batch"), 1, 4096, "Queries computed together as one.")
         if process == "gamma":
@@ -159,7 +159,7 @@ def _details(state: AppState, index: int, process: str) -> None:
                 0.05,
                 100.0,
                 0.5,
-                "1 is Poisson, more: bursts.",
+                "1: Poisson; above 1: bursts.",
             )
         elif process == "mmpp":
             arrivals = (*place, "arrivals")
@@ -175,12 +175,12 @@ def _details(state: AppState, index: int, process: str) -> None:
             percent(
                 state, "Share of time in bursts", (*arrivals, "burst_fraction"), "The rest has a lower rate."
             )
-            quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "Such as 10 s.")
+            quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "For example 10 s.")
         elif process == "trace":
             choice(
                 state,
                 "Speed of the trace",
                 (*place, "arrivals", "scale_to_rate"),
                 {"stretched to the rate": True, "as recorded": False},
-                "As recorded, the trace's own rate counts, not that of the row.",
+                "As recorded: the trace's own rate applies, not the row's.",
             )

@@ -69,7 +69,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the reader of the view did: the id of the selected node, the step shown."""
+    """The user's input in the view: the id of the selected node, the step shown."""
 
     selected: str | None
     step: int
@@ -151,7 +151,7 @@ def dag_view(
 
 
 def asked(key: str) -> list[Any] | None:
-    """What the reader of the view ``key`` asked for last: a verb, the id of a node, and when."""
+    """The user's last request in the view ``key``: a verb, the id of a node, and when."""
     held = st.session_state.get(key)
     found = held.get("ask") if held is not None else None
     return list(found) if found else None

@@ -1,7 +1,7 @@
 // What the keys do while the graph has the focus, and the list that says so.
 const KEYS = [
   ["↑ ↓", "along the edges"], ["← →", "among neighbours of a rank (in playback: a step)"], ["Enter", "open the selected block"],
-  ["Backspace", "shut the block around the selection"], ["/ or Ctrl+F", "find; Enter and Shift+Enter walk the matches"], ["Escape", "clear the search, then the selection"],
+  ["Backspace", "close the block around the selection"], ["/ or Ctrl+F", "find; Enter and Shift+Enter walk the matches"], ["Escape", "clear the search, then the selection"],
   ["+ − 0", "zoom in, out, fit all"], ["Shift+arrows", "move the picture"], ["Space, Home, End", "play, first step, last step"], ["?", "this list"],
 ];
 const PAN = { ArrowUp: [0, 60], ArrowDown: [0, -60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };

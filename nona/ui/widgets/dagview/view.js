@@ -29,7 +29,7 @@ class View {
   buttons() {
     this.blocks = html("div", "blocks", this.bar);
     this.opener = textButton(this.blocks, "Expand", "Show what is inside the selected block (Enter, or a double click)", () => this.chosen && this.open(this.chosen.owner));
-    this.shutter = textButton(this.blocks, "Collapse", "Shut the block around the selected operator (Backspace)", () => this.chosen && this.shut(this.chosen.owner));
+    this.shutter = textButton(this.blocks, "Collapse", "Close the block around the selected operator (Backspace)", () => this.chosen && this.shut(this.chosen.owner));
     this.opensAll = textButton(this.blocks, "Expand all", "Draw every operator by itself", () => this.ask("all", ""));
     this.shutsAll = textButton(this.blocks, "Collapse all", "Draw the largest modules as blocks", () => this.ask("none", ""));
     html("div", "space", this.bar);
@@ -56,7 +56,7 @@ class View {
     this.data = data; this.chosen = null;
     this.scene.load(data); this.player.load(data.steps);
     this.chosen = this.scene.byId.get(kept) || null;
-    this.canvas.setAttribute("aria-label", `Graph of ${data.nodes.length} ${data.what}. Arrow keys walk along it, question mark lists the keys.`);
+    this.canvas.setAttribute("aria-label", `Graph of ${data.nodes.length} ${data.what}. Arrow keys walk along it, the question mark lists the keys.`);
     show(this.blocks, data.blocks); this.opensAll.disabled = !data.all;
     this.colours();
     this.camera.measure(); this.arrange();

@@ -79,7 +79,7 @@ class LiveCharts {
   entry(name) {
     const button = html("button", "", this.legend), swatch = html("canvas", "", button);
     button.type = "button";
-    button.title = "Click: hide or show. Double click, or the key s: this one alone.";
+    button.title = "Click: hide or show. Double-click, or the key s: show only this one.";
     html("span", "", button).textContent = name;
     const number = html("small", "", button);
     button.addEventListener("click", () => this.toggle(name));
@@ -128,7 +128,7 @@ class LiveCharts {
       const w = panel.canvas.parentElement.clientWidth, h = panel.canvas.parentElement.clientHeight;
       if (!w) continue;
       const frame = this.frame(panel.canvas, w, h);
-      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "The first jobs are on their way.");
+      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job has completed yet.");
     }
   }
 

@@ -22,7 +22,7 @@ def chart_data(
     told: str = "",
     titles: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What is sent to the browser: a job's ``live``, how each scheduler looks, what the charts say.
+    """What is sent to the browser: a job's ``live``, each scheduler's look, the charts' labels.
 
     ``titles`` of the four charts; by default those that follow from ``live``.
     """

@@ -30,7 +30,7 @@ function waiting(f, words) {
 
 function overTime(f, shown) {
   const drawn = shown.filter((s) => s.t.length);
-  if (!drawn.length) return waiting(f, "The first jobs are on their way.");
+  if (!drawn.length) return waiting(f, "No job has completed yet.");
   const times = drawn.flatMap((s) => s.jct_s), far = drawn.map((s) => s.mean_s);
   const log = Math.max(...far) > FAR * Math.min(...far) && Math.min(...times) > 0;
   const most = Math.max(...times), unit = unitFor(log ? Math.sqrt(most * Math.min(...times)) : most);
@@ -50,7 +50,7 @@ function overTime(f, shown) {
 
 function distribution(f, shown, data) {
   const drawn = shown.filter((s) => s.counts.length);
-  if (!drawn.length) return waiting(f, "No job is complete yet.");
+  if (!drawn.length) return waiting(f, "No job has completed yet.");
   const edge = (k) => data.low_s * 2 ** (k / data.per_octave);
   const limits = data.slo.map(([, s]) => s);
   const low = Math.min(...drawn.map((s) => edge(s.first)), ...limits) / 1.1;

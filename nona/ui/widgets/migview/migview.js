@@ -64,7 +64,7 @@ class View {
       b.title = `${item.profile}: ${item.compute} of ${of} compute slices, ${item.memory}. Click to remove.`;
       b.onclick = () => this.remove(item);
     } else if (item.kind === "empty") {
-      html("b", "", b, "+"); b.setAttribute("aria-label", `${where}, empty. Press to see what may start here.`); b.title = "Empty: click to see what may start here";
+      html("b", "", b, "+"); b.setAttribute("aria-label", `${where}, empty. Press to see what can start here.`); b.title = "Empty: click to see what can start here";
       b.onclick = () => this.choose(item);
     } else {
       b.setAttribute("aria-label", `${where}, stranded: nothing can use it in this layout.`); b.title = "Stranded: no instance can use it in this layout";
@@ -94,7 +94,7 @@ class View {
     }
     const legal = (item.options || []).filter((o) => !o[2]), other = (item.options || []).filter((o) => o[2]);
     html("p", legal.length ? "" : "alone", this.panel, legal.length ? `Start at memory slice ${item.start}:` : `Nothing can start at memory slice ${item.start}.`);
-    const list = html("div", "options", this.panel); list.setAttribute("role", "group"); list.setAttribute("aria-label", `What may start at memory slice ${item.start}`);
+    const list = html("div", "options", this.panel); list.setAttribute("role", "group"); list.setAttribute("aria-label", `What can start at memory slice ${item.start}`);
     for (const [profile, about, , c] of legal) {
       const b = html("button", "", list); b.type = "button"; b.dataset.profile = profile; b.style.setProperty("--c", this.colour(c));
       html("b", "", b, profile); html("span", "", b, about);

@@ -1,4 +1,4 @@
-"""Python's side of the MIG editor: a layout as plain data out, wishes to edit it in; nothing is trusted."""
+"""Python's side of the MIG editor: a layout as plain data out, edits in; nothing is trusted."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _option(layout: MigLayout, cell: int, profile: Profile) -> list[object]:
 
 
 def edited(layout: MigLayout, wish: object) -> MigLayout:
-    """The layout after a wish from the browser; raises :class:`HardwareError` for one that cannot be.
+    """The layout after an edit from the browser; raises :class:`HardwareError` for an illegal one.
 
     >>> edited(empty_layout("a30"), {"act": "add", "start": 2, "profile": "2g.12gb"}).text
     '2g.12gb'
@@ -106,11 +106,11 @@ def edited(layout: MigLayout, wish: object) -> MigLayout:
             return add_slice(layout, start, str(wish.get("profile")))
         if act == "remove":
             return remove_slice(layout, start)
-    raise HardwareError("MIG editor: the browser sent an edit that is none; reload the page.")
+    raise HardwareError("MIG editor: the browser sent an invalid edit; reload the page.")
 
 
 def mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object], None]) -> None:
-    """Draw the editor; ``on_edit`` gets what the browser wishes, to be given to :func:`edited`."""
+    """Draw the editor; ``on_edit`` gets the browser's edit, to pass to :func:`edited`."""
 
     def changed() -> None:
         state = st.session_state.get(key)

@@ -1,4 +1,4 @@
-"""Python's side of the pipeline's picture: the stages go in, the page that was asked for comes out."""
+"""Python's side of the pipeline's picture: the stages go in, the requested page comes out."""
 
 from __future__ import annotations
 

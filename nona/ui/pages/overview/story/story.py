@@ -25,13 +25,13 @@ _component = declare(Path(__file__).parent, "story", "story", "curve")
 TOLD = {
     "local": ("One server", "All four tasks run on one server, one after the other."),
     "spread": ("Split blindly", "Tasks 2 and 3 go to other servers, whatever the link costs."),
-    "nona": ("Split by Nona", "Only what gains by it is sent away, with the link in mind."),
+    "nona": ("Split by Nona", "Only tasks that gain from it are sent away, given the link's load."),
 }
 
 
 @dataclass
 class Kept:
-    """The story as far as it is told, for all sessions of this server; ``job`` tells the rest."""
+    """The story so far, for all sessions of this server; ``job`` computes the rest."""
 
     told: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = False
@@ -40,7 +40,7 @@ class Kept:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self, registry: JobRegistry) -> None:
-        """Take in what the job told; start one where there is none."""
+        """Take in the job's results; start a job if there is none."""
         with self.lock:
             if self.complete:
                 return
@@ -68,7 +68,7 @@ def kept() -> Kept:
 
 
 def network_story() -> None:
-    """Show the story; while it is being made, it is looked at again and again.
+    """Show the story; poll while it is being computed.
 
     The looking ends with the next run of the page: to run it again for that alone would shut what its
     reader has just opened.
@@ -86,12 +86,12 @@ def _story() -> None:
 
 
 def chosen_load() -> float:
-    """The link load at which this session's reader left the slider."""
+    """The link load on this session's slider."""
     return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
 
 
 def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent to the browser: the points so far, looks and titles, the reach of the axes."""
+    """What is sent to the browser: the points so far, looks and titles, the range of the axes."""
     if not told:
         return {"points": []}
     first = told["points"][0]["runs"]

@@ -16,7 +16,7 @@ PART = "serverless"
 
 
 def controls(state: AppState) -> None:
-    """All controls; what they say is the scenario's, so the file and the shell know it too."""
+    """All controls; their values are part of the scenario, so the file and the shell have them too."""
     with st.container(border=True, key="serverless-controls"):
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
@@ -36,7 +36,7 @@ def controls(state: AppState) -> None:
 
 
 def sharing_choices() -> dict[str, str]:
-    """The ways of sharing a GPU: what people read → name."""
+    """The ways of sharing a GPU: display text → name."""
     return {way.title: way.name for way in WAYS.values()}
 
 
@@ -52,17 +52,17 @@ def _mode_fields(state: AppState) -> None:
     way, path = WAYS.find(spec.sharing.mode), (PART, "sharing")
     if "reconfiguration" in way.asks:
         with st.container():
-            hint = "Seconds to make a slice of another size, while its place is idle. Assumed."
-            quantity(state, "Time to make a slice", (*path, "reconfiguration"), hint)
+            hint = "Seconds to create a slice of another size while its place is idle. Assumed."
+            quantity(state, "Time to create a slice", (*path, "reconfiguration"), hint)
     if "oversubscription" in way.asks:
         with st.container():
-            hint = "How many times the GPU's threads may be handed out: 1 is none too many."
+            hint = "How many times the GPU's threads may be allocated; 1: no oversubscription."
             number(state, "Oversubscription", (*path, "oversubscription"), 1.0, 48.0, 0.1, hint)
     if "interference" in way.asks:
         with st.container():
             hint = (
-                "Factor on the clients' demand when they slow each other down; 1: as for equal networks on "
-                "an A100. Between different networks assumed."
+                "Factor on the clients' demand when they slow each other down; 1: as for equal networks "
+                "on an A100. Assumed for different networks."
             )
             number(state, "Interference", (*path, "interference"), 1.0, 100.0, 0.05, hint)
     if way.fixed_layout:
@@ -72,7 +72,7 @@ def _mode_fields(state: AppState) -> None:
 
 
 def _policies(state: AppState) -> None:
-    """The choice of policies; the options that they have stay."""
+    """The choice of policies; their options are kept."""
     spec = state.scenario.serverless
     entries = spec.policies if spec else ()
     chosen = [p.name for p in entries]
@@ -83,7 +83,7 @@ def _policies(state: AppState) -> None:
         own = {p.name: p.options for p in entries}
         state.edit(path, [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
 
-    hint = "Who chooses the configurations. All of them see the same calls and the same noise."
+    hint = "The policies that choose the configurations. All get the same calls and the same noise."
     st.multiselect("Policies", options, chosen, key=key, on_change=choose, help=hint)
     draft = state.drafts.get(path)
     if draft:
@@ -93,7 +93,7 @@ def _policies(state: AppState) -> None:
 def _size(state: AppState) -> None:
     with st.grid(4, min_column_width=150):
         with st.container():
-            hint = "Calls whose times count, all workflows together, in each run, after a warm-up of a fifth."
+            hint = "Measured calls of all workflows in each run, after a warm-up of a fifth."
             count(state, "Calls measured per run", ("simulation", "jobs"), 1, 100_000_000, hint)
         with st.container():
             hint = "Independent runs of each policy; 2 or more give intervals."
@@ -106,7 +106,7 @@ def _size(state: AppState) -> None:
 
 
 def _about(state: AppState) -> None:
-    """What each chosen policy does, where it is from, and what was adapted."""
+    """What each chosen policy does, its source, and what was adapted."""
     about = st.popover(
         "What these policies are", icon=":material/menu_book:", on_change="rerun", key="policy-notes"
     )

@@ -7,7 +7,7 @@ from nona.serverless.model.configuration import grid
 
 
 def function_rows() -> list[dict[str, object]]:
-    """A row for each shipped function; what no readable text confirms is named so.
+    """A row for each shipped function; values that no readable text confirms are marked.
 
     >>> function_rows()[0]["time, ms"]
     86.0

@@ -12,13 +12,14 @@ from nona.ui.widgets.fields import choice, count, number, quantity
 
 PART = "serverless"
 WALK_HELP = (
-    "Home: OpenWhisk's invoker for the function. Predecessor: where the stage before ran, so that its output "
-    "is local. Warm: where a container of it idles. Walk: from home by steps prime to the number of nodes."
+    "Home: OpenWhisk's invoker for the function. Predecessor: the node of the previous stage, where its "
+    "output is local. Warm: a node with an idle container. Walk: from home in steps coprime to the number "
+    "of nodes."
 )
 
 
 def platform_controls(state: AppState) -> None:
-    """Everything else that the simulated platform does, each with its default and where that is from."""
+    """All other settings of the simulated platform, each with its default and source."""
     with st.expander("Platform: nodes, prices, containers, dispatch", icon=":material/dns:"):
         _nodes(state)
         _containers(state)
@@ -42,10 +43,10 @@ def _nodes(state: AppState) -> None:
             hint = "Standard deviation of the factor on every time (Gaussian: recollected; 0.1: assumed)."
             number(state, "Noise", (PART, "noise"), 0.0, 1.0, 0.01, hint)
         with st.container():
-            hint = "US dollars for a vCPU held an hour. Recollected from the ESG paper, not confirmed."
+            hint = "US dollars per hour for a held vCPU. Recollected from the ESG paper, not confirmed."
             number(state, "vCPU-hour, US$", (PART, "prices", "vcpu_hour"), 0.0, 1e6, 0.001, hint, "%.4f")
         with st.container():
-            hint = "US dollars for a vGPU (a seventh of a GPU) held an hour. Recollected, not confirmed."
+            hint = "US dollars per hour for a held vGPU (a seventh of a GPU). Recollected, not confirmed."
             number(state, "vGPU-hour, US$", (PART, "prices", "vgpu_hour"), 0.0, 1e6, 0.01, hint, "%.3f")
         with st.container():
             hint = "Bandwidth to fetch a stage's input from another node. Assumed: 10 Gbit/s."
@@ -63,19 +64,26 @@ def _containers(state: AppState) -> None:
         with st.container():
             kinds = {"none": "none", "keep a spare one": "spare", "by predicted gaps (EWMA)": "ewma"}
             hint = (
-                "Spare: start one more when too few idle. EWMA: start one in time for the next call as "
-                "predicted from past gaps (recollected of ESG)."
+                "Spare: start one more when too few are idle. EWMA: start one in time for the next call "
+                "predicted from past gaps (recollected from ESG)."
             )
             choice(state, "Pre-warming", (*path, "prewarm"), kinds, hint)
         with st.container():
-            hint = "An idle container is kept that long. 10 minutes: recollected of ESG."
+            hint = "How long an idle container is kept. 10 minutes: recollected from ESG."
             quantity(state, "Keep alive", (*path, "keep_alive"), hint)
         if spec.containers.prewarm == "spare":
             with st.container():
-                count(state, "Spare containers", (*path, "spare"), 1, 48, "Idle ones to keep of a function.")
+                count(
+                    state,
+                    "Spare containers",
+                    (*path, "spare"),
+                    1,
+                    48,
+                    "Idle containers to keep per function.",
+                )
         elif spec.containers.prewarm == "ewma":
             with st.container():
-                hint = "Weight of the latest gap in the average: higher follows changes faster."
+                hint = "Weight of the latest gap in the average: a higher weight follows changes faster."
                 number(state, "EWMA weight", (*path, "ewma_weight"), 0.01, 1.0, 0.05, hint)
 
 
@@ -90,7 +98,7 @@ def _dispatch(state: AppState) -> None:
                 "warm, most free": ["warm", "most-free"],
                 "most free": ["most-free"],
             }
-            hint = f"Where a workflow's first function is tried, in order. {WALK_HELP}"
+            hint = f"Nodes tried for a workflow's first function, in order. {WALK_HELP}"
             choice(state, "First function to", (*path, "first"), orders, hint)
         with st.container():
             later = {
@@ -99,22 +107,22 @@ def _dispatch(state: AppState) -> None:
                 "warm, most free": ["warm", "most-free"],
                 "most free": ["most-free"],
             }
-            hint = f"Where the functions after it are tried, in order. {WALK_HELP}"
+            hint = f"Nodes tried for the later functions, in order. {WALK_HELP}"
             choice(state, "Later functions to", (*path, "later"), later, hint)
         with st.container():
             orders_of = {"round robin": "round-robin", "least slack first": "least-slack"}
             hint = "Which queue is served first when several may be (the paper is silent)."
             choice(state, "Queues in", (*path, "order"), orders_of, hint)
         with st.container():
-            hint = "After so many tries without room the smallest configuration is forced. Assumed."
+            hint = "After this many tries without room the smallest configuration is forced. Assumed."
             count(state, "Rechecks", (*path, "rechecks"), 1, 1_000_000, hint)
         with st.container():
             kinds = {"of its queue only": False, "of the whole controller": True}
-            hint = "Whose time a search takes: with the whole controller, other queues wait for it too."
+            hint = "What waits for a search: its own queue, or all queues of the controller."
             choice(state, "A search takes time", (*path, "blocking"), kinds, hint)
         with st.container():
             kinds = {"left out": False, "run as they are": True}
-            hint = "Configurations with a batch larger than the queue: skip them, or run them part full."
+            hint = "Configurations with a batch larger than the queue: skip them, or run them partly full."
             choice(state, "Batches too large are", (*path, "partial"), kinds, hint)
 
 

@@ -80,7 +80,7 @@ def changed(state: AppState, place: int, name: str, value: Any, default: Any) ->
 
 
 def _parsed(value: Any, default: Any) -> Any:
-    """What was typed where the default is no number: a number where it reads as one, none for nothing.
+    """Typed text for an option whose default is no number: a number if it is one, ``None`` if it is empty.
 
     >>> _parsed("4", None), _parsed("none", 3), _parsed("warm", "cold"), _parsed(2, 1)
     (4, None, 'warm', 2)

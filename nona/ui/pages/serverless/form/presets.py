@@ -35,7 +35,7 @@ class OwnSettings:
 
 
 def slo_preset(state: AppState) -> None:
-    """How strict: a named setting, an own factor, or the rows' own SLOs."""
+    """SLO strictness: a named setting, an own factor, or the rows' own SLOs."""
     names = {"strict": "strict 0.8 L", "moderate": "moderate 1 L", "relaxed": "relaxed 1.2 L"}
     shown = slo_name(state)
 
@@ -52,7 +52,7 @@ def slo_preset(state: AppState) -> None:
 
 
 def load_preset(state: AppState) -> None:
-    """How much load: a named setting, own gaps, or the rows' own rates."""
+    """Load: a named setting, own gaps, or the rows' own rates."""
     shown = load_name(state)
 
     def take(name: str) -> None:
@@ -68,9 +68,11 @@ def load_preset(state: AppState) -> None:
     if shown == OWN:
         left, right = st.columns(2)
         with left:
-            quantity(state, "Shortest gap", (*LOAD_PATH, "least"), "The least time from a call to the next.")
+            quantity(
+                state, "Shortest gap", (*LOAD_PATH, "least"), "The shortest time from a call to the next."
+            )
         with right:
-            quantity(state, "Longest gap", (*LOAD_PATH, "most"), "The most time from a call to the next.")
+            quantity(state, "Longest gap", (*LOAD_PATH, "most"), "The longest time from a call to the next.")
 
 
 def slo_name(state: AppState) -> str:

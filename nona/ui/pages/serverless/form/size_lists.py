@@ -9,7 +9,7 @@ from nona.ui.widgets.fields import plain
 
 
 def size_list(state: AppState, label: str, path: Path, hint: str) -> None:
-    """A text field for whole numbers with commas between them; what is no list stays, with its error."""
+    """A text field for whole numbers with commas between them; invalid text stays, with its error."""
     key = f"sizes:{state.revision}:" + ".".join(map(str, path))
     shown = state.shown(path)
 
@@ -17,7 +17,7 @@ def size_list(state: AppState, label: str, path: Path, hint: str) -> None:
         state.edit(path, parsed(str(st.session_state[key])))
 
     value = shown if isinstance(shown, str) else ", ".join(map(str, shown))
-    st.text_input(label, value, key=key, help=f"{hint} Whole numbers with commas.", on_change=commit)
+    st.text_input(label, value, key=key, help=f"{hint} Whole numbers, separated by commas.", on_change=commit)
     draft = state.drafts.get(path)
     if draft:
         st.error(plain(draft.error), icon=":material/error:")
