@@ -1,4 +1,4 @@
-"""Whether a ratio keeps to its goal, as far as its interval can tell, and how many do."""
+"""Whether a ratio meets its goal, judged by its interval, and how many do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Question:
 QUESTIONS: Mapping[str, Question] = {
     q.key: q
     for q in (
-        Question("blind", "nona", "the best other scheduler that sees no queue", GOAL),
+        Question("blind", "nona", "the best other scheduler that does not see queues", GOAL),
         Question("live", "nona-live", "the best of all other schedulers", LIVE_GOAL),
     )
 }
@@ -53,7 +53,7 @@ def unsteady(data: Data, key: str) -> list[Data]:
 
 
 def verdict(answer: Data, goal: float) -> str:
-    """``met``: at most ``goal``; ``missed``: its whole interval lies above; ``open``: above, but not surely.
+    """``met``: at most ``goal``; ``missed``: the whole interval is above; ``open``: above, not significantly.
 
     >>> [verdict({"ratio": r, "low": r - 0.01}, 1.01) for r in (0.9, 1.015, 1.2)]
     ['met', 'open', 'missed']
@@ -106,7 +106,7 @@ def sides(data: Data, key: str) -> Sides:
 
 
 def promising(data: Data) -> list[Data]:
-    """Cells in which the bound leaves, surely, more than :data:`GAIN` to be gained over the best other."""
+    """Cells in which the bound leaves significantly more than :data:`GAIN` to gain over the best rival."""
     return [
         c
         for c in compared(data, "blind")

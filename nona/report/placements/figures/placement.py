@@ -46,7 +46,7 @@ def servers_of(configuration: Row, root: str | None, sink: str | None) -> list[t
 
 
 def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
-    """For each model its predicted mean JCT, stacked by what it is made of, in milliseconds."""
+    """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
     made = figure(130 + 46 * len(names))
     made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
