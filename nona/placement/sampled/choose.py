@@ -73,7 +73,7 @@ def choose_placement(
         Without an SLO to keep, or for an unknown objective.
     """
     if objective not in SAMPLED:
-        raise PlacementError(f"Objective {objective!r} must be one of {', '.join(SAMPLED)}; choose one.")
+        raise PlacementError(f"Objective {objective!r} is unknown; choose one of {', '.join(SAMPLED)}.")
     began = time.perf_counter()
     mean = objective == "mean-jct"
     judge = Judge(system, objective, optimum.class_shares)
@@ -222,10 +222,10 @@ def _note(found: Sampled) -> str:
     what = "the probability of missing an SLO" if found.objective == "slo" else "the mean JCT"
     if found.origin == "formula":
         return (
-            f"Judged by sampled jobs for {what}: no other placement that was tried is surely better than the "
+            f"Judged by sampled jobs for {what}: no other candidate is significantly better than the "
             "formula's optimum."
         )
     return (
-        f"Judged by sampled jobs for {what}: chosen over the formula's optimum. The search proves nothing; "
-        "the notes below are on the formula's optimum and its bound."
+        f"Judged by sampled jobs for {what}: preferred to the formula's optimum. The search gives no proof; "
+        "the notes below are about the formula's optimum and its bound."
     )

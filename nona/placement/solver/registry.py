@@ -50,7 +50,11 @@ SOLVERS: Registry[Solver] = Registry(
         Solver(
             "parametric", "Linear program parametrised by the link's wait; global, with a bound.", _parametric
         ),
-        Solver("slsqp", "SLSQP from many starts, the server wait following the placement.", solve_slsqp),
+        Solver(
+            "slsqp",
+            "SLSQP from many starts, with the server wait as a function of the placement.",
+            solve_slsqp,
+        ),
         Solver("exhaustive", "Every placement of a tiny system; for tests.", solve_exhaustive),
     ),
     PlacementError,
@@ -64,4 +68,6 @@ def run_solver(solver: Solver, model: Model, options: Mapping[str, Any]) -> Solu
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
-        raise PlacementError(f"Solver {solver.name!r} has no such option: {sorted(options)}.") from None
+        raise PlacementError(
+            f"Solver {solver.name!r} has no options {sorted(options)}; remove them."
+        ) from None

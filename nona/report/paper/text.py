@@ -154,9 +154,9 @@ def _meaning(data: Data) -> str:
         return ""
     return (
         f"In this scenario, “up to {data['claim']:.0f} times” is therefore not a gain at a load at which "
-        f"both schedulers are stable: there it is at most {far[0]:.2g} times. A comparison gives such a ratio "
-        "beyond the edge of the other scheduler, or so close to it that no run is long enough: it shows where "
-        "that edge is. The real difference is the edge: the load up to which a scheduler is stable."
+        f"both schedulers are stable: there it is at most {far[0]:.2g} times. A comparison gives such a "
+        "ratio beyond the edge of the other scheduler, or so close to it that no run is long enough: it "
+        "shows where that edge is. The real difference is the edge: the load up to which it is stable."
     )
 
 

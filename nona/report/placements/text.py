@@ -120,8 +120,8 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
         details = "; ".join(n.removeprefix("Restricted: ").partition("; the bounds")[0] for n in restricted)
         told.append(
             f"For {kinds} of sub-graph not every configuration was tried: {details}. The bounds still hold "
-            "for all configurations, so the gap is valid: a placement among those not tried can be better by at "
-            "most the gap."
+            "for all configurations, so the gap is valid: a placement among those not tried can be better by "
+            "at most the gap."
         )
     return told
 

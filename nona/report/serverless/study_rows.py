@@ -168,7 +168,7 @@ def sensitivity_rows(data: Row, setting: str) -> list[dict[str, str]]:
     A pair changes places when it is the other way round and the difference is clear.
     """
     default = data["sensitivity"]["default"][setting]
-    rows = [_sensitivity_row("as it is", "", default, default)]
+    rows = [_sensitivity_row("default", "", default, default)]
     for row in data["sensitivity"]["rows"]:
         cells = alternative_cells(data, row)[setting]
         key = row["key"].removeprefix("serverless.")

@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
     "Predicted": "sampled jobs among random waits: each executor and link is a separate queue with the load "
-    "and the arrivals of the placement. It neglects the dependence between these queues, and what a scheduler "
-    "observes of them.",
+    "and the arrivals of the placement. It neglects the dependence between these queues, and what a "
+    "scheduler observes of them.",
     "Simulated": "the mean over independent runs with Student's 95 % interval. Its "
     "errors: the sampling error, which the interval states, and the error of the cluster's model, which it "
     "does not.",

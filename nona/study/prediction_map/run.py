@@ -111,7 +111,7 @@ def _command(size: MapSettings) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Plain data, numbers to five significant digits: what a file keeps.
+    """Plain data with numbers rounded to five significant digits, for files.
 
     >>> rounded({"a": [1 / 3, 2, float("inf")]})
     {'a': [0.33333, 2, None]}
