@@ -73,7 +73,7 @@ def choose_placement(
         Without an SLO to keep, or for an unknown objective.
     """
     if objective not in SAMPLED:
-        raise PlacementError(f"Objective {objective!r} is unknown; choose one of {', '.join(SAMPLED)}.")
+        raise PlacementError(f"Objective {objective!r} must be one of {', '.join(SAMPLED)}; choose one.")
     began = time.perf_counter()
     mean = objective == "mean-jct"
     judge = Judge(system, objective, optimum.class_shares)

@@ -97,8 +97,8 @@ class Judge:
         self.counted = [j for j, q in enumerate(system.queries) if q.slo_s is not None or not slo]
         if not self.counted:
             raise PlacementError(
-                "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or choose the "
-                "objective 'mean-jct'."
+                "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or choose "
+                "the objective 'mean-jct'."
             )
         rates = np.array([system.queries[j].rate for j in self.counted])
         total = float(rates.sum())
