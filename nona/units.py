@@ -88,7 +88,7 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     else:
         number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} must be finite; write e.g. {_EXAMPLE[dimension]}")
+        raise ValueError(f"{value!r} must be finite; write for example {_EXAMPLE[dimension]}")
     return number
 
 
@@ -126,7 +126,7 @@ def _complaint(value: object, dimension: Dimension) -> str:
         "rate": "1/s",
         "fraction": "parts of 1",
     }[dimension]
-    return f"{value!r} is not a {dimension}; write e.g. {_EXAMPLE[dimension]}, or a number of {base}"
+    return f"{value!r} is not a {dimension}; write for example {_EXAMPLE[dimension]}, or a number of {base}"
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:

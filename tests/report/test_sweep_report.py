@@ -87,7 +87,7 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
     at_half = headline(report(), 0.5)
     assert at_half == (
         "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
-        "twin cannot be told from it (simulated)."
+        "twin does not differ clearly from it (simulated)."
     )
     assert headline(report(), 0.9).endswith("slow has no steady state there.")
     assert "slow" not in headline(report(), 0.9).split("(simulated)")[0]
@@ -96,7 +96,9 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
 def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
     told = report()
     told["schedulers"]["nona"] = curve(point(0.0, 10e-3, 1.0), point(0.9, None))
-    assert headline(told, 0.9) == ("At 90 % link background nona has no steady state; quick and twin hold.")
+    assert headline(told, 0.9) == (
+        "At 90 % link background nona has no steady state; quick and twin are stable."
+    )
     told["schedulers"] = {"nona": curve(point(0.9, None))}
     assert headline(told, 0.9) == "At 90 % link background nona has no steady state."
 

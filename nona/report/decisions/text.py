@@ -39,7 +39,7 @@ def title(data: Data, key: str = "blind") -> str:
 
     >>> cell = {"link": 25.0, "blind": {"ratio": 0.9, "low": 0.8}}
     >>> title({"cells": [cell]}).removeprefix("Of 1 cell, nona is faster than ")
-    'the best other scheduler that sees no queue in 1, within 1 % in 0, slower in 0'
+    'the best other scheduler that does not see queues in 1, within 1 % in 0, slower in 0'
     """
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
@@ -83,7 +83,7 @@ def _question(data: Data, key: str) -> list[str]:
         found = counts(cells, key, goal)
         parts.append(
             f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
-            + (f", above but not significantly in {found['open']}" if found["open"] else "")
+            + (f", not significantly above in {found['open']}" if found["open"] else "")
         )
     if lost := unsteady(data, key):
         parts.append(f"without a steady state in {len(lost)} more, e.g. {where(lost[0])}")

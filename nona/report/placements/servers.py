@@ -17,7 +17,7 @@ def servers_finding(report: Row) -> str:
 
     >>> one = {"class": "t4", "executors": 2, "utilization": 0.5, "wait_s": 0.001}
     >>> servers_finding({"predicted": {"classes": [one]}})
-    'All executors are alike: 50.0 % busy, a visit waits 1 ms'
+    'All executors are of one class: 50.0 % busy, a visit waits 1 ms'
     """
     classes = report["predicted"]["classes"]
     if len(classes) == 1:

@@ -65,7 +65,7 @@ def order_finding(data: Row) -> str:
     """The fastest placement, without a number: the title of the bars.
 
     >>> order_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
-    'nona is quicker than local; spread overloads the link'
+    'nona is faster than local; spread overloads the link'
     """
     best = data["nona"]["objective_s"]
     words: dict[str, list[str]] = {}

@@ -148,7 +148,7 @@ def layouts_title(rows: Sequence[Row], stranded: Sequence[tuple[float, float, in
 
     >>> row = {"from_s": 0.0, "to_s": 1.0, "low": 0, "high": 4}
     >>> layouts_title([row], [(0.0, 0.5, 7)], 8)
-    '50 % of the GPU is held over 1 s, 6.2 % of it lies stranded'
+    '50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded'
     """
     if not rows:
         return "This GPU served no batch in the recorded part"

@@ -89,7 +89,7 @@ def jct_title(schedulers: Mapping[str, Row]) -> str:
 
     >>> row = lambda m: {"jct_s": {"mean": m}}
     >>> jct_title({"a": row(0.01), "b": row(0.03)})
-    'Mean JCT runs from 10 ms (a) to 30 ms (b)'
+    'Mean JCT ranges from 10 ms (a) to 30 ms (b)'
     """
     means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
     if not means:
@@ -117,7 +117,7 @@ def differences_title(baseline: str, differences: Mapping[str, Row]) -> str:
     """How many schedulers are clearly faster and slower than the baseline.
 
     >>> differences_title("local", {"a": {"verdict": "faster"}, "b": {"verdict": "overloaded"}})
-    'Against local: 1 clearly faster, 0 clearly slower, 0 not told apart'
+    'Against local: 1 clearly faster, 0 clearly slower, 0 not clearly different'
     """
     verdicts = [d["verdict"] for d in differences.values()]
     told = ", ".join(f"{verdicts.count(v)} clearly {v}" for v in ("faster", "slower"))

@@ -72,7 +72,7 @@ def parse_value(text: str, unit: str, where: str) -> float:
             return parse_quantity(text.strip(), unit)  # type: ignore[arg-type]
         value = float(text.strip().removesuffix("×").removesuffix("x"))
     except ValueError as error:
-        why = str(error) if unit in _DIMENSIONS else f"{text!r} is not a number; write e.g. 2"
+        why = str(error) if unit in _DIMENSIONS else f"{text!r} is not a number; write for example 2"
         raise ScenarioError([f"{where}: {why}."]) from None
     if not math.isfinite(value) or (unit == "count" and value != int(value)):
         kind = "a whole number" if unit == "count" else "finite"
