@@ -189,4 +189,6 @@ def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does() -> Non
     assert list(line.y) == pytest.approx([93.0, 94.0])
     assert max(v + e for v, e in zip(line.y, line.error_y.array, strict=True)) == pytest.approx(100.0)
     assert line.marker.size[1] > line.marker.size[0]
-    assert "no policy is sure" in nodes_finding({"target": 0.99, "most": 9, "policies": {"c": none}})
+    assert "no policy reliably keeps 99.0 %" in nodes_finding(
+        {"target": 0.99, "most": 9, "policies": {"c": none}}
+    )

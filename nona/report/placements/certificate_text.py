@@ -146,5 +146,5 @@ def certificate_words(report: Row) -> str:
     return (
         "The bound holds for every placement by formula. It bounds the mean by sampled jobs only if the "
         "formula's waits are correct: the mean of the slowest of several random branches is never below the "
-        "slowest of their means. The search itself proves nothing."
+        "slowest of their means. The search itself gives no proof."
     )

@@ -48,7 +48,7 @@ def dag_scenario(scenario: Scenario, system: ServerlessSystem) -> Scenario:
         When it is not serverless.
     """
     if scenario.serverless is None:
-        raise ScenarioError(["serverless: this key is missing; add 'serverless: {}'."])
+        raise ScenarioError(["serverless: is missing; add the key 'serverless: {}'."])
     smallest_s = system.time_s[:, system.space.smallest]
     models: dict[str, dict[str, Any]] = {}
     rows = []

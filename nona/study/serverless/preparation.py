@@ -38,7 +38,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     spec = scenario.serverless
     if spec is None:
         raise ScenarioError(
-            ["serverless: this key is missing; add 'serverless: {}' (all its parts have defaults)."]
+            ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
         )
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
