@@ -41,7 +41,7 @@ SMALL: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SelfCheck:
-    """One check: what must hold, whether it does (``None``: could not be tried here), what was found."""
+    """One check: what must hold, whether it does (``None``: not possible here), the result."""
 
     name: str
     ok: bool | None

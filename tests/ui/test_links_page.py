@@ -37,9 +37,9 @@ def test_cards_and_racks_reach_the_scenario_and_leave_it(open_page: Open) -> Non
     racks = state_of(at).scenario.cluster.network.racks
     assert racks is not None
     assert (racks.size, racks.uplink) == (2, 2e9)
-    table = next(d.value for d in at.dataframe if "how many" in d.value)
+    table = next(d.value for d in at.dataframe if "number" in d.value)
     assert table["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
-    assert table["how many"].tolist() == ["8", "4", "1", "4", "8"]
+    assert table["number"].tolist() == ["8", "4", "1", "4", "8"]
     choose(at, "Cards")
     network = state_of(at).scenario.cluster.network
     assert (network.nic, network.racks) == (10e9 / 8, None)

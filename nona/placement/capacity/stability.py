@@ -1,4 +1,4 @@
-"""Whether any placement is stable: what is overloaded, by how much, and how many servers would do."""
+"""Whether any placement is stable: the overloaded resource, its utilisation, and the servers needed."""
 
 from __future__ import annotations
 

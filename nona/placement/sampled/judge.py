@@ -127,7 +127,7 @@ class Judge:
         return tuple(found)
 
     def bound(self) -> float:
-        """A value that no placement is below: nobody waits, and every task runs on the fastest executor.
+        """A lower bound for every placement: no queueing, and every task runs on the fastest executor.
 
         A job takes at least its longest chain of tasks. Where task times are drawn (``service_scv`` > 0)
         that holds for means, but some job may be quick by luck: such a class then adds 0 to missed SLOs.

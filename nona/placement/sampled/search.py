@@ -196,7 +196,7 @@ class Search:
         return kept
 
     def _step(self, here: Queries, groups: tuple[Group, ...]) -> Valued | None:
-        """The best move that is surely better; ``None`` if there is none."""
+        """The best move that is significantly better; ``None`` if there is none."""
         self.turn += 1
         now = self._values(here, FEW)
         self._calibrate(here, now)

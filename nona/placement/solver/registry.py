@@ -27,7 +27,7 @@ GAP = 2e-5  # that the certified solver aims at
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """A solver's name, what it does in a line, and ``run(model, **options)``."""
+    """A solver's name, a one-line summary, and ``run(model, **options)``."""
 
     name: str
     summary: str

@@ -95,7 +95,7 @@ def _compared_row(cell: Data, key: str) -> dict[str, Any]:
         "goal": verdict(answer, question.goal),
         "objective": time_text(placement["objective_s"]),
         "gap": or_dash(placement["gap"], lambda gap: share_text(gap, 1)),
-        "to gain at most": or_dash(cell["potential"], _potential),
+        "possible gain": or_dash(cell["potential"], _potential),
     }
 
 
@@ -118,11 +118,11 @@ def _cell_row(cell: Data) -> dict[str, Any]:
     for key, question in QUESTIONS.items():
         answer = cell.get(key)
         row[f"{question.name} / best"] = ratio_words(answer)
-        row[f"best beside {question.name}"] = answer["best"] if answer else "–"
+        row[f"best rival of {question.name}"] = answer["best"] if answer else "–"
     placement = cell.get("placement", {})
     row["objective"] = time_text(placement.get("objective_s"))
     row["gap"] = or_dash(placement.get("gap"), lambda gap: share_text(gap, 1))
-    row["to gain at most"] = or_dash(cell.get("potential"), _potential)
+    row["possible gain"] = or_dash(cell.get("potential"), _potential)
     row["placed in"] = time_text(placement.get("seconds"))
     for name, held in cell.get("schedulers", {}).items():
         row[name] = time_text(held.get("mean_s"))

@@ -60,7 +60,7 @@ def heat_title(data: Data, key: str = "blind") -> str:
 
 
 def findings(data: Data) -> list[str]:
-    """Counts and the worst cells of both questions, what was gained, and how good the predictions were."""
+    """Counts and worst cells of both questions, the gain, and the accuracy of the predictions."""
     lines = [line for key in QUESTIONS for line in _question(data, key)]
     hopeful = promising(data)
     if hopeful:

@@ -74,7 +74,7 @@ def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """In how many cells a scheduler is faster than its best rival, within ``margin`` of it, or slower.
+    """Numbers of cells in which a scheduler is faster than its best rival, within ``margin``, or slower.
 
     Cells in which it has no steady state count as slower.
     """
@@ -115,7 +115,7 @@ def promising(data: Data) -> list[Data]:
 
 
 def gained(cells: Iterable[Data]) -> int:
-    """In how many cells nona takes less than :data:`FASTER` of the best other's time."""
+    """The number of cells in which nona takes less than :data:`FASTER` of the best rival's time."""
     return sum(c["blind"]["ratio"] < FASTER for c in cells)
 
 
@@ -132,7 +132,7 @@ def prediction_error(cell: Data) -> float | None:
 
 
 def predicted_cells(data: Data) -> Sequence[tuple[float, Data]]:
-    """(error, cell) of every cell whose prediction can be compared."""
+    """(error, cell) of every cell with a comparable prediction."""
     pairs = [(prediction_error(c), c) for c in data["cells"]]
     return [(e, c) for e, c in pairs if e is not None]
 

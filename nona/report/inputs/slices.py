@@ -49,7 +49,7 @@ def _span(start: int, size: int) -> str:
 
 
 def layout_name(text: str) -> str:
-    """Slices with counts, for people.
+    """Slices with counts, as text.
 
     >>> layout_name("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb")
     '3g.20gb + 2g.10gb + 2 × 1g.5gb'

@@ -59,7 +59,7 @@ def link_rows(links: Sequence[Row]) -> list[dict[str, str]]:
     return [
         {
             "link": r["name"],
-            "how many": f"{r['links']:,}",
+            "number": f"{r['links']:,}",
             "capacity of each": format_bandwidth(r["capacity"]),
             "crossed by": f"{share_text(r['share'], 1)} of messages",
             "busy": percent_text(r["utilization"]),

@@ -38,7 +38,7 @@ def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any]
 
 
 def value_text(objective: str, value: float | None) -> str:
-    """A value of the objective for people.
+    """A value of the objective as text.
 
     >>> value_text("slo", 0.0123), value_text("mean-jct", 0.0123), value_text("slo", None)
     ('1.23 %', '12.3 ms', '–')

@@ -39,7 +39,7 @@ def link_table(stages: Sequence[Row]) -> list[dict[str, str]]:
     return [
         {
             "link": r["stage"],
-            "how many": f"{r['links']:,}",
+            "number": f"{r['links']:,}",
             "capacity of each": format_bandwidth(r["each"]),
             "together": format_bandwidth(r["together"]),
         }

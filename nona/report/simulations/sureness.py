@@ -87,11 +87,13 @@ def sureness_headline(rows: list[dict[str, Any]]) -> str:
 
     >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
     >>> sureness_headline([row])
-    'The prediction is within 4.0 % of the simulation, whose means are known to ± 1.0 %.'
+    'The prediction is within 4.0 % of the simulation, whose means have intervals of at most ± 1.0 %.'
     """
     errors = [abs(r["error"]) for r in rows if r["error"] is not None]
     widths = [r["relative_half_width"] for r in rows if r["relative_half_width"] is not None]
-    known = f"means are known to ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    known = (
+        f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    )
     if not any(r["state"] != "overloaded" for r in rows):
         return "Every scheduler is overloaded: there is no mean completion time."
     if not errors:

@@ -116,7 +116,7 @@ def _more(names: Sequence[str]) -> str:
 
 
 def value_rows(report: Report, value: float) -> list[dict[str, Any]]:
-    """One row for each scheduler at one value, for people."""
+    """One row for each scheduler at one value, as text."""
     base = report["reference"]
     return [
         {

@@ -56,7 +56,7 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
 
 
 def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
-    """The quickest, and those that are neither clearly slower nor as quick but for what does not matter."""
+    """The fastest, and those that are neither clearly slower nor equal within the tolerance."""
     best = min(means, key=lambda n: float(means[n].mean()))
     quickest = means[best]
     kept = {best: quickest}

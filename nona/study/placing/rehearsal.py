@@ -28,7 +28,7 @@ def rehearsed(
     options: Mapping[str, Any],
     check: Callable[[], None] = lambda: None,
 ) -> Chosen:
-    """A scheduler and its tables, by the quickest of its ``rehearsals`` unless ``options`` settle them.
+    """A scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
 
     ``placement`` goes to schedulers that need one. Of equally quick candidates the first is taken.
     """

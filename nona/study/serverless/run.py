@@ -1,4 +1,4 @@
-"""Simulate a serverless scenario: its policies, their summaries, the oracle beside them."""
+"""Simulate a serverless scenario: its policies, their summaries, and the oracle."""
 
 from __future__ import annotations
 

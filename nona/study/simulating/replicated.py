@@ -25,7 +25,7 @@ Found = dict[str, tuple[Records, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """Runs replications of the ``chosen`` schedulers; where, and who hears of it, is the same for all."""
+    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
 
     system: System
     chosen: Sequence[tuple[Scheduler, Prepared]]

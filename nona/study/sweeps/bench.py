@@ -96,7 +96,7 @@ class Bench:
         return [(v, mean) for v, mean in pairs if mean > 0]
 
     def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
-        """``count`` replications from ``first`` on; what the formula says comes with the first."""
+        """``count`` replications from ``first`` on; the first includes the formula's result."""
         self._check()
         study = self._study(value, names)
         placed = [n for n in names if get_scheduler(n).needs_placement]

@@ -64,7 +64,7 @@ def near_enough(low: float, high: float, unit: str, span: float) -> bool:
 
 
 def bends(points: Sequence[tuple[float, float]], unit: str, span: float, most: int) -> list[float]:
-    """Up to ``most`` values in the intervals beside the points where the logarithm bends most.
+    """Up to ``most`` values in the intervals next to the points where the logarithm bends most.
 
     ``points`` are (value, positive mean). A point bends by its distance from the straight line between
     its neighbours; below :data:`BEND` it needs no company.

@@ -68,7 +68,7 @@ def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
 
 
 def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
-    """Predicted mean JCT of placements side by side, with standard errors; no bar without a steady state."""
+    """Predicted mean JCTs of placements, with standard errors; no bar without a steady state."""
     made = figure(260, legend=False)
     found = {n: r["objective_s"] for n, r in reports.items() if r and r["objective_s"]}
     errors = {n: (r or {}).get("objective_error_s") or 0.0 for n, r in reports.items()}
