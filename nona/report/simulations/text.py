@@ -107,7 +107,7 @@ def precision_lines(precision: Row | None) -> Iterator[str]:
         return
     done = f"after {precision['replications']} replications"
     if precision["reached"]:
-        yield f"precision: every mean is within {precision['target']:.3g} relative half-width {done}"
+        yield f"precision: every mean has a relative half-width of {precision['target']:.3g} or less {done}"
     else:
         found = precision["relative_half_width"]
         missed = ", ".join(f"{n} ({or_dash(found[n], '±{:.1%}'.format)})" for n in precision["not_reached"])
