@@ -1,4 +1,4 @@
-"""The errors of Nona Planner: every one is a single line that can be shown to a person.
+"""The errors of Nona Planner: each message is a single line that can be shown to users.
 
 A message names the object, the value, the rule and the remedy, for example
 ``Server group 0: count=-1 must be at least 1; give a whole number of servers.``
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class NonaError(ValueError):
-    """Base of all errors caused by what a person gave us."""
+    """Base of all errors caused by user input."""
 
 
 class GraphError(NonaError):
@@ -30,11 +30,11 @@ class PlacementError(NonaError):
 
 
 class SimulationError(NonaError):
-    """A simulation cannot run as asked."""
+    """A simulation cannot run as requested."""
 
 
 class ReportError(NonaError):
-    """A file of results cannot be written."""
+    """A results file cannot be written."""
 
 
 class JobError(NonaError):

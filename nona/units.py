@@ -1,4 +1,4 @@
-"""Quantities with units: parse what people write, format what people read. SI inside.
+"""Quantities with units: parsing and formatting. SI internally.
 
 Times are seconds, sizes bytes, bandwidths bytes per second, rates 1/s. Prefixes are decimal
 (``1 MB`` is 10⁶ bytes), with the binary ones under their own names (``1 MiB`` is 2²⁰ bytes).
@@ -138,7 +138,7 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> 
 
 
 def format_time(seconds: float, digits: int = 3) -> str:
-    """Seconds for people.
+    """Seconds as text.
 
     >>> format_time(0.0142), format_time(0), format_time(0.9999), format_time(float("nan"))
     ('14.2 ms', '0 s', '1 s', '–')
@@ -149,7 +149,7 @@ def format_time(seconds: float, digits: int = 3) -> str:
 
 
 def format_size(size_bytes: float, digits: int = 3) -> str:
-    """Bytes for people, with decimal prefixes.
+    """Bytes as text, with decimal prefixes.
 
     >>> format_size(1_500_000)
     '1.5 MB'
@@ -158,7 +158,7 @@ def format_size(size_bytes: float, digits: int = 3) -> str:
 
 
 def format_bandwidth(bytes_per_s: float, digits: int = 3) -> str:
-    """Bandwidth in bits per second, as networks are sold.
+    """Bandwidth as text in bits per second.
 
     >>> format_bandwidth(3.125e9)
     '25 Gbit/s'
@@ -168,7 +168,7 @@ def format_bandwidth(bytes_per_s: float, digits: int = 3) -> str:
 
 
 def format_count(value: float, unit: str = "", digits: int = 3) -> str:
-    """A large count with a decimal prefix.
+    """A large number with a decimal prefix.
 
     >>> format_count(3.63e9, "FLOP")
     '3.63 GFLOP'

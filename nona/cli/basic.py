@@ -46,7 +46,7 @@ START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
 
 def app(arguments: argparse.Namespace) -> None:
-    """Serve the browser app until interrupted, new sessions with the scenario given."""
+    """Serve the browser app until interrupted; new sessions open the given scenario."""
     environment = dict(os.environ)
     if arguments.scenario:
         scenario, sources = _scenario(arguments.scenario)
@@ -67,7 +67,7 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 
 def contract(arguments: argparse.Namespace) -> None:
-    """Tasks, steps and sub-graphs of one model, and which tasks stay together."""
+    """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
     prepared = _prepare_model(arguments, arguments.rule)
     _emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
 
@@ -150,7 +150,7 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """Writes progress to a terminal, on one line that is rewritten."""
+    """Writes progress to a terminal, rewriting one line."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream if stream.isatty() else None
@@ -173,7 +173,7 @@ def _symbols(arguments: argparse.Namespace) -> dict[str, int]:
     for entry in arguments.symbol:
         name, _, size = entry.partition("=")
         if not (name and size.isdigit() and int(size) > 0):
-            raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, as batch=8.")
+            raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8.")
         symbols[name] = int(size)
     return symbols
 
@@ -198,7 +198,7 @@ def _scenario_path(name: str) -> Path:
 
 
 def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
-    """The scenario with what the command line sets in its place, validated again."""
+    """The scenario with the values set on the command line, validated again."""
     data = scenario_to_mapping(scenario)
     simulation = dict(data.get("simulation", {}))
     for key in ("jobs", "replications", "warmup", "precision", "max_replications"):

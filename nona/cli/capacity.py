@@ -18,19 +18,29 @@ from nona.study.capacity import MOST, cheapest, fewest_servers, with_gpu
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``nona capacity``."""
     parser.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
-    parser.add_argument("--hit", default="99%", metavar="SHARE", help="of the SLOs, to keep (default 99%%)")
     parser.add_argument(
-        "--group", type=int, default=0, help="which entry of cluster.servers grows (default 0)"
+        "--hit", default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%%)"
     )
     parser.add_argument(
-        "--gpu", action="append", metavar="D", help="try this device there; repeat for several"
+        "--group", type=int, default=0, help="index of the entry of cluster.servers to size (default 0)"
     )
     parser.add_argument(
-        "--price", action="append", default=[], metavar="D=NUMBER", help="price of one GPU, for the cheapest"
+        "--gpu", action="append", metavar="D", help="device to try in that entry; repeat for several"
     )
-    parser.add_argument("--most", type=int, default=MOST, help=f"servers to try at most (default {MOST})")
-    parser.add_argument("--objective", help="of the placement, in place of the scenario's: as nona place")
-    parser.add_argument("--simulate", action="store_true", help="simulate what was found, and one fewer")
+    parser.add_argument(
+        "--price",
+        action="append",
+        default=[],
+        metavar="D=NUMBER",
+        help="price of one GPU, to find the cheapest",
+    )
+    parser.add_argument(
+        "--most", type=int, default=MOST, help=f"largest number of servers to try (default {MOST})"
+    )
+    parser.add_argument("--objective", help="overrides the scenario's objective, see nona place")
+    parser.add_argument(
+        "--simulate", action="store_true", help="also simulate the answer, and one server fewer"
+    )
 
 
 def capacity(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
@@ -70,5 +80,5 @@ def _prices(entries: list[str]) -> dict[str, float]:
         except ValueError:
             found[name] = -1.0
         if not name or not found[name] >= 0:
-            raise NonaError(f"--price {entry!r} must be DEVICE=NUMBER, at least 0, as t4=0.35.")
+            raise NonaError(f"--price {entry!r} must be DEVICE=NUMBER, at least 0, e.g. t4=0.35.")
     return found

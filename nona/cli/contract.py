@@ -1,4 +1,4 @@
-"""``nona contract``: its arguments, and the report on tasks, steps, sub-graphs, and what stays together."""
+"""``nona contract``: its arguments, and the report on tasks, steps, sub-graphs, and glued tasks."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from nona.units import Dimension, parse_quantity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What ``nona contract`` takes besides its model."""
+    """The options of ``nona contract`` besides its model."""
     parser.add_argument(
         "--rule",
         default=DEFAULT_RULE,
         metavar="RULE",
-        help=f"{', '.join(RULES)}, or {COST_AWARE}: {DEFAULT_RULE}, and what stays together is printed with "
-        "why",
+        help=f"{', '.join(RULES)}, or {COST_AWARE}: {DEFAULT_RULE}, and it prints which tasks stay together "
+        "and why",
     )
     parser.add_argument(
         "--capacity",
         default=Network().capacity,
         metavar="C",
-        help="capacity of the link between servers, which decides what stays together (default 25 Gbit/s)",
+        help="capacity of the link between servers, for the tasks that stay together (default 25 Gbit/s)",
     )
     parser.add_argument(
-        "--latency", default=Network().latency_s, metavar="L", help="its latency (default 20 us)"
+        "--latency", default=Network().latency_s, metavar="L", help="latency of that link (default 20 us)"
     )
     parser.add_argument(
         "--share",
         default=0.0,
         metavar="X",
-        help="what keeping tasks together may lose of a sub-graph's time on one server, as 2%% (default 0)",
+        help="largest loss by keeping tasks together, as a share of a sub-graph's time on one server, "
+        "e.g. 2%% (default 0)",
     )
 
 

@@ -1,4 +1,4 @@
-"""``nona schedulers | devices | models``: what there is to choose from."""
+"""``nona schedulers | devices | models``: lists of the available choices."""
 
 from __future__ import annotations
 

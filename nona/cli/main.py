@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that complains in one line."""
+    """A parser with one-line error messages."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -57,13 +57,13 @@ def _parser() -> argparse.ArgumentParser:
 
     app = add("app", help="serve the browser app on this machine")
     app.add_argument(
-        "scenario", nargs="?", help="open this one: a scenario file, or the name of a shipped one"
+        "scenario", nargs="?", help="scenario to open: a file, or the name of a shipped scenario"
     )
     app.add_argument("--port", type=int, default=8501, help="port to serve on (default 8501)")
     app.add_argument("--no-browser", action="store_true", help="do not open a browser window")
     app.set_defaults(run=basic.app)
 
-    inspect = add("inspect", help="operators, work, time and parallelism of a model")
+    inspect = add("inspect", help="show operators, work, time and parallelism of a model")
     _model(inspect)
     _json(inspect, basic.inspect)
 
@@ -76,23 +76,25 @@ def _parser() -> argparse.ArgumentParser:
     _place(place)
     _json(place, basic.place)
 
-    simulate = add("simulate", help="simulate a scenario under one scheduler or several")
+    simulate = add("simulate", help="simulate a scenario under one or several schedulers")
     _simulate(simulate)
     _json(simulate, basic.simulate)
 
-    sweep = add("sweep", help="every scheduler over many values of one number, with edges of stability")
+    sweep = add("sweep", help="simulate every scheduler over values of one number, with edges of stability")
     sweep_command.add_arguments(sweep)
     _json(sweep, basic.sweep)
 
-    capacity = add("capacity", help="the fewest servers, or the cheapest, that keep the SLOs by prediction")
+    capacity = add("capacity", help="find the fewest or cheapest servers that keep the SLOs by prediction")
     capacity_command.add_arguments(capacity)
     _json(capacity, basic.capacity)
 
-    serverless = add("serverless", help="serverless workflows under configuration policies: SLOs and costs")
+    serverless = add(
+        "serverless", help="simulate serverless workflows under configuration policies: SLOs and costs"
+    )
     serverless_command.add_arguments(serverless)
     _json(serverless, basic.serverless)
 
-    study = add("study", help="a study that ships with the program, as the paper's evaluation")
+    study = add("study", help="run or show a shipped study, e.g. the paper's evaluation")
     study_command.add_arguments(study)
 
     for name, run in (
@@ -112,15 +114,15 @@ def _place(place: argparse.ArgumentParser) -> None:
     place.add_argument("--solver", default="parametric", help=f"{', '.join(SOLVERS)} (default: parametric)")
     place.add_argument(
         "--objective",
-        help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); in place "
-        "of the scenario's (default: mean-jct)",
+        help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); "
+        "overrides the scenario's objective (default: mean-jct)",
     )
     place.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
 
 
 def _measure(measure: argparse.ArgumentParser) -> None:
     measure.add_argument("model", help="ONNX file, or the name of a sample model")
-    measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="table to write")
+    measure.add_argument("--output", type=Path, required=True, metavar="CSV", help="CSV file to write")
     measure.add_argument("--threads", type=int, default=1, help="threads of the runtime (default 1)")
     _symbols(measure)
     measure.set_defaults(run=basic.measure)
@@ -128,28 +130,34 @@ def _measure(measure: argparse.ArgumentParser) -> None:
 
 def _simulate(simulate: argparse.ArgumentParser) -> None:
     simulate.add_argument("scenario", help="scenario file, or the name of a shipped scenario")
-    simulate.add_argument("--scheduler", action="append", metavar="S", help="repeat to compare several")
+    simulate.add_argument(
+        "--scheduler", action="append", metavar="S", help="scheduler to run; repeat for several"
+    )
     simulate.add_argument("--jobs", type=int, help="jobs measured per run")
-    simulate.add_argument("--replications", type=int, help="independent runs; the fewest, with --precision")
+    simulate.add_argument("--replications", type=int, help="independent runs; the minimum with --precision")
     simulate.add_argument(
         "--precision",
         metavar="REL",
-        help="go on until every mean JCT is known to this share of itself, as 0.02 or 2%%",
+        help="add runs until every mean JCT has this relative half-width, e.g. 0.02 or 2%%",
     )
-    simulate.add_argument("--max-replications", type=int, metavar="R", help="the most, with --precision")
-    simulate.add_argument("--warmup", type=_warmup, metavar="W", help="jobs left out first, auto or mser")
-    simulate.add_argument("--baseline", metavar="S", help="also the paired difference from this scheduler")
-    simulate.add_argument("--seed", type=int, help="in place of the scenario's seed")
+    simulate.add_argument(
+        "--max-replications", type=int, metavar="R", help="maximum of runs with --precision"
+    )
+    simulate.add_argument("--warmup", type=_warmup, metavar="W", help="warm-up: number of jobs, auto or mser")
+    simulate.add_argument("--baseline", metavar="S", help="also print paired differences from this scheduler")
+    simulate.add_argument("--seed", type=int, help="overrides the scenario's seed")
     simulate.add_argument(
         "--engine",
         default="auto",
-        help="compiled, simpy, or auto, the default: compiled as soon as its machine code is there",
+        help="compiled, simpy, or auto (default): compiled once its machine code is available",
     )
-    simulate.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    simulate.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
     simulate.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="run on a Dask cluster: its scheduler, as tcp://host:8786 (needs nona-planner[dask])",
+        help="address of a Dask scheduler to run on, e.g. tcp://host:8786 (needs nona-planner[dask])",
     )
     simulate.add_argument(
         "--records", type=Path, metavar="FILE", help="also write one row per measured job: .csv or .parquet"

@@ -34,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``nona serverless``."""
     parser.add_argument("scenario", help="scenario file with a part 'serverless', or a shipped scenario")
     parser.add_argument(
-        "--policy", action="append", metavar="P", help="in place of the scenario's; repeat for several"
+        "--policy", action="append", metavar="P", help="overrides the scenario's policies; repeat for several"
     )
     parser.add_argument("--calls", type=int, help="calls measured per run (default: simulation.jobs)")
     parser.add_argument("--replications", type=int, help="independent runs")
-    parser.add_argument("--seed", type=int, help="in place of the scenario's seed")
-    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
     parser.add_argument(
         "--sharing",
         action="append",
@@ -49,18 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes-for",
         metavar="SHARE",
-        help="the fewest nodes with which each policy keeps this share of the SLOs, as 99%%",
+        help="find the fewest nodes with which each policy keeps this share of the SLOs, e.g. 99%%",
     )
     parser.add_argument(
         "--dag-schedulers",
         action="store_true",
-        help="the scenario's schedulers in place of policies, with one vGPU and one job a task",
+        help="run the scenario's schedulers instead of policies, with one vGPU and one job per task",
     )
-    parser.add_argument("--most", type=int, default=MOST, help=f"nodes to try at most (default {MOST})")
+    parser.add_argument(
+        "--most", type=int, default=MOST, help=f"largest number of nodes to try (default {MOST})"
+    )
 
 
 def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
-    """Simulate, compare ways of sharing, or look for the fewest nodes; print a table or JSON."""
+    """Simulate, compare ways of sharing, or find the fewest nodes; print a table or JSON."""
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     for name in ("calls", "replications", "workers", "most"):
@@ -72,7 +76,7 @@ def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sourc
         get_policy(name)
     if arguments.nodes_for is not None:
         if len(modes) > 1:
-            raise NonaError("--nodes-for: it looks at one way of sharing; give --sharing once.")
+            raise NonaError("--nodes-for supports one way of sharing; give --sharing once.")
         _nodes(arguments, with_sharing(scenario, modes[0]) if modes else scenario, sources)
     elif arguments.dag_schedulers:
         _schedulers(arguments, scenario, sources)
@@ -84,7 +88,7 @@ def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sourc
 
 
 def refuse_policies(schedulers: list[str] | None) -> None:
-    """``nona simulate`` runs schedulers; a policy's name there is answered with the command that runs it.
+    """Reject a policy's name given to ``nona simulate``, naming the command that runs it.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def refuse_policies(schedulers: list[str] | None) -> None:
 
 
 def policy_rows() -> list[dict[str, str]]:
-    """The configuration policies as ``nona schedulers`` lists them; none of them sees the network."""
+    """The configuration policies as listed by ``nona schedulers``; none of them sees the network."""
     return [
         {
             "name": p.name,

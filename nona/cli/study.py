@@ -33,7 +33,7 @@ from nona.study.shipped import shipped
 
 @dataclass(frozen=True, slots=True)
 class ShippedStudy:
-    """A study's name, what it answers, its options and its command."""
+    """A study's name, its question, its options and its command."""
 
     name: str
     summary: str
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def tell(fraction: float, text: str) -> None:
-    """Progress on one line of the terminal, if there is one."""
+    """Progress on one line of the terminal, if one is attached."""
     if sys.stderr.isatty():
         print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
 
@@ -60,15 +60,17 @@ def tell(fraction: float, text: str) -> None:
 def _paper_arguments(parser: argparse.ArgumentParser) -> None:
     usual = PaperSettings()
     parser.add_argument("--jobs", type=int, default=usual.jobs, help="jobs measured per run")
-    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
-    parser.add_argument("--seed", type=int, help="in place of the scenario's seed")
+    parser.add_argument(
+        "--replications", type=int, default=usual.replications, help="independent runs of each point"
+    )
+    parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
     parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="also write one row per simulated point")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
-    parser.add_argument(
-        "--shipped", action="store_true", help="show the results that ship with the program; simulate nothing"
-    )
+    parser.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
 
 
 def _paper(arguments: argparse.Namespace) -> None:
@@ -97,19 +99,23 @@ def _run_paper(arguments: argparse.Namespace) -> Mapping[str, object]:
 
 def _map_arguments(parser: argparse.ArgumentParser) -> None:
     usual = MapSettings()
-    parser.add_argument("--tasks", type=int, default=usual.tasks, help="about so many tasks in each run")
-    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
-    parser.add_argument("--seed", type=int, help="in place of the scenarios' seeds")
-    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
-    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
+    parser.add_argument("--tasks", type=int, default=usual.tasks, help="approximate number of tasks per run")
     parser.add_argument(
-        "--shipped", action="store_true", help="show the map that ships with the program; simulate nothing"
+        "--replications", type=int, default=usual.replications, help="independent runs of each point"
     )
+    parser.add_argument("--seed", type=int, help="overrides the scenarios' seeds")
+    parser.add_argument(
+        "--scenario", action="append", metavar="NAME", help="only this one; repeat for several"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
+    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
+    parser.add_argument("--shipped", action="store_true", help="show the shipped map without simulating")
 
 
 def _map(arguments: argparse.Namespace) -> None:
-    """Hold the prediction against the simulation, or show the shipped map."""
+    """Compare the prediction with the simulation, or show the shipped map."""
     data = shipped("prediction_map") if arguments.shipped else _run_map(arguments)
     print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
 
@@ -126,18 +132,20 @@ def _run_map(arguments: argparse.Namespace) -> Mapping[str, object]:
 def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
     usual = StudySettings()
     parser.add_argument("--calls", type=int, default=usual.calls, help="calls measured per run")
-    parser.add_argument("--replications", type=int, default=usual.replications, help="runs of each point")
-    parser.add_argument("--small", type=int, default=usual.small, help="calls per run of an alternative")
-    parser.add_argument("--few", type=int, default=usual.few, help="runs of each alternative")
-    parser.add_argument("--seed", type=int, help="in place of the scenarios' seeds")
-    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
     parser.add_argument(
-        "--shipped", action="store_true", help="show the results that ship with the program; simulate nothing"
+        "--replications", type=int, default=usual.replications, help="independent runs of each point"
     )
+    parser.add_argument("--small", type=int, default=usual.small, help="calls per run of an alternative")
+    parser.add_argument("--few", type=int, default=usual.few, help="independent runs of each alternative")
+    parser.add_argument("--seed", type=int, help="overrides the scenarios' seeds")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
+    parser.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
 
 
 def _serverless(arguments: argparse.Namespace) -> None:
-    """Compare ESG with four others and with the slides, or show the shipped results."""
+    """Compare ESG with four other policies and with the slides, or show the shipped results."""
     if arguments.workers < 1:
         raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
     data = shipped("serverless") if arguments.shipped else _run_serverless(arguments)
@@ -164,21 +172,31 @@ def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, object]:
 def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
     usual = DecisionSettings()
     add = parser.add_argument
-    add("--network", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
-    add("--link", action="append", type=float, metavar="GBIT", help="only this speed; may be repeated")
-    add("--full", action="store_true", help="all 48 combinations for each network, not 12 of them")
-    add("--jobs", type=int, metavar="N", help="jobs measured per run, in place of about as many events each")
-    add("--replications", type=int, default=usual.replications, metavar="R", help="runs of a round")
-    add("--most", type=int, default=usual.most, metavar="N", help="runs where schedulers are close")
-    add("--seed", type=int, default=usual.seed, help="of all runs")
+    add("--network", action="append", default=[], metavar="NAME", help="only this one; repeat for several")
+    add("--link", action="append", type=float, metavar="GBIT", help="only this speed; repeat for several")
+    add("--full", action="store_true", help="all 48 combinations for each network, instead of 12")
+    add("--jobs", type=int, metavar="N", help="jobs measured per run, instead of a fixed number of events")
+    add(
+        "--replications", type=int, default=usual.replications, metavar="R", help="independent runs per round"
+    )
+    add(
+        "--most",
+        type=int,
+        default=usual.most,
+        metavar="N",
+        help="maximum of runs, where schedulers are close",
+    )
+    add("--seed", type=int, default=usual.seed, help="seed of all runs")
     add("--engine", default="compiled", help="compiled (default), simpy, or auto")
-    add("--workers", type=int, default=1, metavar="N", help="processes; results do not depend on it")
+    add(
+        "--workers", type=int, default=1, metavar="N", help="number of processes; results do not depend on it"
+    )
     add("--csv", type=Path, metavar="FILE", help="also write one row per cell and scheduler")
-    add("--shipped", action="store_true", help="show the results that ship with the program; run nothing")
+    add("--shipped", action="store_true", help="show the shipped results without running the study")
 
 
 def _decisions(arguments: argparse.Namespace) -> None:
-    """Simulate what is placed beside the other schedulers, or show the shipped results."""
+    """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
     if arguments.workers < 1:
         raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
@@ -225,13 +243,13 @@ STUDIES: Mapping[str, ShippedStudy] = {
         ),
         ShippedStudy(
             "decisions",
-            "the placement simulated beside the other schedulers: every sample, and networks made by rule",
+            "the placement simulated against the other schedulers: all samples and generated networks",
             _decisions_arguments,
             _decisions,
         ),
         ShippedStudy(
             "serverless",
-            "ESG and four other policies in the slides' three settings, and what the result hangs on",
+            "ESG and four other policies in the slides' three settings, and what the result depends on",
             _serverless_arguments,
             _serverless,
         ),

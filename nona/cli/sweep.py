@@ -1,4 +1,4 @@
-"""``nona sweep``: one number of a scenario over many values, every scheduler beside the others."""
+"""``nona sweep``: all schedulers over many values of one number of a scenario."""
 
 from __future__ import annotations
 
@@ -31,25 +31,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--key",
         required=True,
         metavar="KEY",
-        help=f"the number that moves, as {EXAMPLE}, cluster.servers[0].count or workload[0].rate; "
+        help=f"the number to vary, e.g. {EXAMPLE}, cluster.servers[0].count or workload[0].rate; "
         "load: a factor on all rates",
     )
     parser.add_argument(
         "--values",
         required=True,
         metavar="V",
-        help="FIRST:LAST:STEP, or values with commas; with units, as '5 Gbit/s,10 Gbit/s'",
+        help="FIRST:LAST:STEP, or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
     )
-    parser.add_argument("--scheduler", action="append", metavar="S", help="repeat to compare several")
+    parser.add_argument(
+        "--scheduler", action="append", metavar="S", help="scheduler to run; repeat for several"
+    )
     parser.add_argument("--jobs", type=int, help="jobs measured per run")
     parser.add_argument("--replications", type=int, help="independent runs of each point")
-    parser.add_argument("--seed", type=int, help="in place of the scenario's seed")
+    parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
     parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-    parser.add_argument("--workers", type=int, default=1, help="processes; results do not depend on it")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
+    )
     parser.add_argument(
         "--values-only",
         action="store_true",
-        help="simulate at the values only: look for no edge of stability between them",
+        help="simulate at the values only, without a search for edges of stability between them",
     )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="also write one row per simulated point")
 

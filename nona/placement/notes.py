@@ -1,4 +1,4 @@
-"""What the bounds of a solution hold for, and what its prediction assumes, a sentence each."""
+"""The scope of a solution's bounds, and the assumptions of its prediction, a sentence each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ def bound_notes(
         notes.append(
             f"The bound is certified at the server wait of the formula's optimum "
             f"({format_time(wait_s)}), linearised there; at a different "
-            f"server wait a placement may be better, but none is below {format_time(everywhere, 4)}."
-            + (" That holds for all shares of the executor classes, the gap for those found." if free else "")
+            f"server wait a placement may be better, but no placement is below {format_time(everywhere, 4)}."
+            + (
+                " That holds for all shares of the executor classes, the gap for the shares found."
+                if free
+                else ""
+            )
         )
     if not solution.certified.complete:
-        notes.append(f"Stopped after {solution.certified.cells} linear programs before the wanted gap.")
+        notes.append(f"Stopped after {solution.certified.cells} linear programs, before the requested gap.")
     closed = bound >= solution.value_s * (1.0 - CLOSED)
     restricted = dict.fromkeys(
         g.candidates.note for g in solution.priced.groups if not g.candidates.exhaustive and not closed
@@ -35,17 +39,17 @@ def bound_notes(
 
 
 def assumptions(system: System) -> tuple[str, ...]:
-    """What the prediction takes for granted though this system is otherwise, a sentence each."""
+    """The prediction's assumptions that this system violates, a sentence each."""
     notes = []
     bursty = [q.name for q in system.queries if q.arrivals.process != "poisson"]
     if bursty:
         notes.append(
-            f"Predicted as if arrivals were Poisson, which those of {', '.join(bursty)} are not: the "
-            "simulation shows what that does to the waits."
+            f"The formula assumes Poisson arrivals, but those of {', '.join(bursty)} are not Poisson: the "
+            "simulation shows the effect on the waits."
         )
     if len(system.class_names) > 1:
         notes.append(
-            f"Predicted with mean times over executors of {len(system.class_names)} kinds "
-            f"({', '.join(system.class_names)}); the simulation gives each kind its own."
+            f"The formula uses mean times over executors of {len(system.class_names)} classes "
+            f"({', '.join(system.class_names)}); the simulation uses the times of each class."
         )
     return tuple(notes)

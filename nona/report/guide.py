@@ -1,4 +1,4 @@
-"""The guide: its sections as Markdown, what can be computed filled in, searchable."""
+"""The guide: its sections as searchable Markdown, with computed parts filled in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANK = re.compile(r"\{\{(\w+)\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section: the name in links to it, its title, its text as Markdown."""
+    """A section: its name in links, its title, its text as Markdown."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ def section_titles() -> Mapping[str, str]:
 
 
 def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Section, ...]:
-    """The sections that hold every word of ``query``, whatever the case; all for an empty one.
+    """The sections that contain every word of ``query``, ignoring case; all for an empty query.
 
     Those whose title holds a word come first.
 
@@ -93,8 +93,8 @@ def _devices() -> str:
 def _validation() -> str:
     total = validation_report().overall
     return (
-        f"Held against {total.rows} published latencies of whole networks, the formula is off by "
-        f"{total.mape:.0%} on average, and orders them almost rightly (rank correlation "
+        f"Compared with {total.rows} published latencies of whole networks, the formula is off by "
+        f"{total.mape:.0%} on average, and ranks them almost correctly (rank correlation "
         f"{total.spearman:.2f}). The Validation page shows each."
     )
 

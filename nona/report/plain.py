@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Values converted for JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nona.simulation.statistics.intervals import Interval
 
 
 def plain(value: Any) -> Any:
-    """The value with ``None`` in place of infinities and of what is not a number.
+    """The value with ``None`` in place of infinities and NaN.
 
     >>> plain({"a": (1.0, float("inf"))})
     {'a': [1.0, None]}
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
 
 
 def number(value: float) -> float | None:
-    """``None`` in place of what is not a finite number, as JSON has no word for it.
+    """``None`` in place of a number that is not finite, which JSON cannot hold.
 
     >>> number(1.0), number(float("inf"))
     (1.0, None)
@@ -34,7 +34,7 @@ def number(value: float) -> float | None:
 
 
 def interval_bounds(interval: Interval) -> list[float] | None:
-    """``[low, high]``, or ``None`` where no interval can be given.
+    """``[low, high]``, or ``None`` without an interval.
 
     >>> interval_bounds(Interval(1.0, 0.5, 3))
     [0.5, 1.5]

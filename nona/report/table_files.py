@@ -1,4 +1,4 @@
-"""Tables as files: CSV that no spreadsheet runs, and Parquet with its types."""
+"""Tables as files: CSV safe against formula injection, and Parquet with types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def safe_cell(value: object) -> object:
-    """Text that a spreadsheet would run gets an apostrophe in front; all else stays as it is.
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe; all else is unchanged.
 
     >>> safe_cell("=1+1"), safe_cell(-1.5), safe_cell("conv1")
     ("'=1+1", -1.5, 'conv1')
@@ -30,7 +30,7 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
-    """The table as Parquet; a column of mixed values is written as text.
+    """The table as Parquet; columns of mixed types are written as text.
 
     >>> frame = pd.DataFrame({"ms": [1.5]})
     >>> pd.read_parquet(io.BytesIO(parquet_bytes(frame))).equals(frame)

@@ -45,7 +45,7 @@ def inspection_text(report: Row) -> str:
         f"  {report['operators']} operators, {report['edges']} edges, "
         f"{format_count(report['parameters'])} parameters ({format_size(report['weight_bytes'])})",
         f"  {report['gmac']:.4g} GMAC, {format_size(report['activation_bytes'])} of activations",
-        f"  time {format_time(report['total_compute_s'])} one after the other ({shares}; with 90 % from "
+        f"  time {format_time(report['total_compute_s'])} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
         f"{format_time(report['critical_path_s'])} on the critical path",
         f"  parallelism {report['parallelism']:.3f}: splitting one query can gain at most "

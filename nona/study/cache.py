@@ -1,4 +1,4 @@
-"""What is kept from one study to the next: models and placements, by the content that made them.
+"""Cache between studies: models and placements, keyed by the content they were made from.
 
 Nothing is found by a name or a path alone, so results are those of a study without a cache: a file
 that changed has another content, and two people whose files are equal share one entry.
@@ -23,7 +23,7 @@ PARTS = ("cluster", "background", "workload", "cost", "contraction", "objective"
 
 
 class Recent(Generic[T]):
-    """The ``most`` entries that were used last.
+    """The ``most`` recently used entries.
 
     >>> kept = Recent[int](2)
     >>> [kept.get(k, lambda k=k: len(k)) for k in ("a", "bb", "a", "ccc")]
@@ -40,7 +40,7 @@ class Recent(Generic[T]):
         return key in self._held
 
     def get(self, key: str, make: Callable[[], T]) -> T:
-        """The entry ``key``, made where there is none; what ``make`` raises comes out and leaves none."""
+        """The entry ``key``, made if missing; errors of ``make`` are raised and leave no entry."""
         if key not in self._held:
             self._held[key] = make()
         self._held.move_to_end(key)
@@ -61,7 +61,7 @@ class StudyCache:
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
-    """What a model that was read, costed and contracted depends on: rates and counts are no part of it."""
+    """The key of a read, costed and contracted model: rates and counts are not part of it."""
     cluster, cost = scenario.cluster, scenario.cost
     return _digest(
         row.model,
@@ -76,7 +76,7 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
 
 
 def study_key(scenario: Scenario, sources: Sources) -> str:
-    """What a prepared study and its placement depend on, the content of its files included."""
+    """The key of a prepared study and its placement, including the content of its files."""
     data = scenario.model_dump(mode="json")
     rows = scenario.workload
     return _digest(

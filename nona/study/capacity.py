@@ -1,4 +1,4 @@
-"""How many servers keep the SLOs: the fewest of a group for which the predicted misses are few enough.
+"""Capacity: the fewest servers of a group with at most a given share of missed SLOs, by prediction.
 
 For each count the placement is solved, and its jobs are walked among the waits
 (:func:`nona.placement.response.predict_response`). With more servers alike and the same queries all loads
@@ -29,7 +29,7 @@ MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One count: the predicted share of missed SLOs with its standard error; infinite: no steady state.
+    """One number of servers: predicted share of missed SLOs with standard error; infinite: no steady state.
 
     ``simulated`` is the share of hits, if it was simulated.
     """
@@ -87,9 +87,7 @@ def fewest_servers(
             [f"Capacity: target {target_miss:g} must lie between 0 and 1; give 0.01 for 99 %."]
         )
     if not 0 <= group < len(scenario.cluster.servers):
-        raise ScenarioError(
-            [f"Capacity: there is no cluster.servers[{group}]; choose a group that there is."]
-        )
+        raise ScenarioError([f"Capacity: there is no cluster.servers[{group}]; choose an existing group."])
     search = _Search(scenario, sources, group, check)
     count = _halved(search.miss, target_miss, most)
     found = None if count is None else search.tried[count]
@@ -103,7 +101,7 @@ def fewest_servers(
 
 
 def cheapest(found: Sequence[Capacity]) -> Capacity | None:
-    """The one that costs least; without prices the one with the fewest servers."""
+    """The cheapest; without prices the one with the fewest servers."""
     known = [c for c in found if c.found is not None]
     return min(
         known,
@@ -143,7 +141,7 @@ def _halved(miss: Callable[[int], float], target: float, most: int) -> int | Non
 
 
 class _Search:
-    """The counts looked at so far."""
+    """The numbers of servers tried so far."""
 
     def __init__(self, scenario: Scenario, sources: Sources, group: int, check: Callable[[], None]) -> None:
         self.scenario, self.sources, self.group, self.check = scenario, sources, group, check

@@ -1,4 +1,4 @@
-"""The price of congestion as a curve: mean JCT by formula against the link's background load.
+"""The price of congestion as a curve: mean JCT by formula over the link's background load.
 
 By formula alone, and said to be that wherever it is shown: sampled jobs at every load take tens of seconds,
 and near saturation their error is larger than the differences that are drawn.
@@ -45,7 +45,7 @@ class CongestionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CongestionCurve:
-    """``stops``: the background from which on splitting no longer pays; ``None``: it pays throughout."""
+    """``stops``: the background above which splitting no longer pays; ``None``: it pays throughout."""
 
     points: tuple[CongestionPoint, ...]
     now: float
@@ -83,7 +83,7 @@ def congestion_curve(system: System, points: int = 12, progress: Progress | None
 
 
 def _shares(system: System) -> Floats | None:
-    """The shares of the placement at the present background, solved for where there is a choice."""
+    """The shares of the placement at the present background, solved for if there is a choice."""
     try:
         if not is_choice(system, allowed_classes(system)):
             return default_shares(system)

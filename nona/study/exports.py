@@ -1,4 +1,4 @@
-"""Files of a run, written alike from the command line, from Python and by the app's workers."""
+"""Files of a run, written in the same way by the command line, Python and the app's workers."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ def write_trace(path: Path, study: Study, runs: Runs) -> None:
 
 
 def check_places(*paths: Path | None) -> None:
-    """Raise :class:`~nona.errors.ReportError` where a file could not be written, before the work is done.
+    """Raise :class:`~nona.errors.ReportError` if a file could not be written, before the work starts.
 
     >>> check_places(None, Path("/nowhere/jobs.csv"))
     Traceback (most recent call last):
-    nona.errors.ReportError: File '/nowhere/jobs.csv': its folder does not exist; make it or choose another.
+    nona.errors.ReportError: File '/nowhere/jobs.csv': its folder does not exist; create it or choose another.
     """
     for path in paths:
         if path is not None and not path.parent.is_dir():
-            raise ReportError(f"File {str(path)!r}: its folder does not exist; make it or choose another.")
+            raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")
         if path is not None and path.is_dir():
             raise ReportError(f"File {str(path)!r}: it is a folder; name a file.")
 

@@ -1,4 +1,4 @@
-"""The links of a cluster as the simulation and as the placement see them."""
+"""The links of a cluster for the simulation and for the placement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nona.topology import Topology, make_topology
 
 
 def topology_of(cluster: Cluster) -> Topology | None:
-    """The cluster's links, or ``None`` where there is but one."""
+    """The cluster's links, or ``None`` for a single link."""
     network, racks = cluster.network, cluster.network.racks
     if not network.several_links:
         return None

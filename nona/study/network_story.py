@@ -1,4 +1,4 @@
-"""One query placed three ways while others load the link: when does splitting pay, and until when?
+"""One query placed in three ways under background load: up to which link load does splitting pay?
 
 The scenario is run as it is but for two numbers: the share of the link that others use, and few jobs.
 At every load the formula predicts and the simulation runs all three placements, and one typical job of
@@ -74,7 +74,7 @@ def network_story(
 
 
 def paying_limit(scenario: Scenario, sources: Sources = _NO_SOURCES, most: float = 0.99) -> float | None:
-    """The link load from which on the best placement by the formula is to keep every query on one server.
+    """The link load above which the best placement by formula keeps every query on one server.
 
     ``None`` if splitting still pays at ``most``; 0 if it never does. Found by bisection: the waits grow
     with the load, so that splitting, once it has stopped paying, does not pay again.

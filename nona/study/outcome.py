@@ -1,4 +1,4 @@
-"""What a run or a placement leaves as plain data: what pages show, and what every export is made from."""
+"""The outcome of a run or a placement as plain data, for pages and exports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its f
 
 
 def about(study: Study, made: str) -> dict[str, Any]:
-    """What an export says about where it comes from; ``made`` is its date as text.
+    """The provenance in an export; ``made`` is its date as text.
 
     ``yaml`` is the scenario; model files are inside it up to ``MOST_MODEL_CHARACTERS``. ``files`` are
     those that it only names, so that they must lie beside it.
@@ -51,7 +51,7 @@ def about(study: Study, made: str) -> dict[str, Any]:
 
 
 def with_models(study: Study) -> Scenario:
-    """The study's scenario with its model files inside it, the first ones as long as there is room."""
+    """The study's scenario with its model files embedded, in order, up to a size limit."""
     scenario, room = study.scenario, MOST_MODEL_CHARACTERS
     models = dict(scenario.models)
     for row, prepared in zip(scenario.workload, study.models, strict=True):
@@ -65,7 +65,7 @@ def with_models(study: Study) -> Scenario:
 
 
 def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dict[str, Any]:
-    """Everything that is shown of a simulation, as JSON can hold it."""
+    """All displayed data of a simulation, JSON-compatible."""
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
@@ -90,7 +90,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
 def placement_outcome(
     study: Study, placement: Placement, made: str, comparison: Comparison | None = None
 ) -> dict[str, Any]:
-    """Everything that is shown of a placement, with local and spread beside it.
+    """All displayed data of a placement, with local and spread for comparison.
 
     ``comparison`` holds these two where they were judged before.
     """
@@ -114,7 +114,7 @@ def placement_outcome(
 
 
 def model_facts(study: Study) -> dict[str, Any]:
-    """Label of each row of the workload → times of its model, where they come from, how sure they are.
+    """Label of each row of the workload → times of its model, their origin and uncertainty.
 
     ``sigma`` is the standard deviation of the logarithm of true over stated time, by provenance.
     """

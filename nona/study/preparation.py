@@ -49,7 +49,7 @@ class PreparedModel:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A scenario that was made ready: its cluster, its models, and the system they form.
+    """A prepared scenario: its cluster, its models, and the system they form.
 
     ``key`` stands for all that a placement depends on; empty when prepared without a cache.
     """

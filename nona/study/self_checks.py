@@ -1,4 +1,4 @@
-"""Checks that the program makes of itself on this machine, in seconds: a row each, with what was found."""
+"""Quick self-checks of the program on this machine: a row each, with the result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SMALL: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SelfCheck:
-    """One check: what must hold, whether it does (``None``: could not be tried here), what was found."""
+    """One check: what must hold, whether it does (``None``: not possible here), the result."""
 
     name: str
     ok: bool | None
@@ -50,7 +50,7 @@ class SelfCheck:
 
 
 def self_checks() -> Iterator[SelfCheck]:
-    """Every check of this machine, one after the other; an error within one is its finding."""
+    """Every check of this machine in sequence; an error within a check is its result."""
     scenario = scenario_from_mapping({**SMALL, "schedulers": list(scheduler_names())})
     study = prepare(scenario)
     once = simulate(study, engine="simpy")
@@ -77,7 +77,7 @@ def _tried(check: Callable[[], SelfCheck]) -> SelfCheck:
 
 
 def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
-    """What every run checks of itself, over all schedulers."""
+    """The self-checks of all runs, over all schedulers."""
     names = dict.fromkeys(c.name for s in result.summaries.values() for c in s.checks)
     for name in names:
         found = {n: next(c for c in s.checks if c.name == name) for n, s in result.summaries.items()}
@@ -97,7 +97,7 @@ def _digests(result: SimulationResult) -> dict[str, tuple[str, ...]]:
 def _engines(study: Study, once: SimulationResult) -> SelfCheck:
     name = "Both engines give the same records, bit for bit"
     if not is_ready():
-        return SelfCheck(name, None, "The compiled engine is not ready yet; ask again in a minute.")
+        return SelfCheck(name, None, "The compiled engine is not ready yet; try again in a minute.")
     other = _digests(simulate(study, engine="compiled"))
     wrong = [n for n, found in _digests(once).items() if found != other[n]]
     return SelfCheck(
@@ -120,7 +120,7 @@ def _placement(study: Study) -> SelfCheck:
     room_s = 2 * local.objective_error_s  # both are sampled
     ok = found.lower_bound_s <= found.objective_s <= local.objective_s * (1 + 1e-9) + room_s
     return SelfCheck(
-        "A placement lies between its bound and local",
+        "The objective of a placement is between its bound and local",
         ok,
         f"{found.lower_bound_s:.6g} s ≤ {found.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
     )
@@ -150,4 +150,6 @@ def _second_opinion() -> SelfCheck:
 
 def _round_trip(study: Study) -> SelfCheck:
     again = parse_scenario(dump_scenario(study.scenario))
-    return SelfCheck("A scenario is read back as it was written", again == study.scenario, "YAML, all keys")
+    return SelfCheck(
+        "A scenario is unchanged after writing and reading", again == study.scenario, "YAML, all keys"
+    )

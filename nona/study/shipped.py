@@ -30,7 +30,7 @@ def shipped(study: str) -> dict[str, Any]:
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """Plain data with floats to so many significant digits: what a file keeps.
+    """Plain data with floats rounded to a number of significant digits, for files.
 
     >>> rounded({"a": [1 / 3, 2, None, float("inf")]}, 3)
     {'a': [0.333, 2, None, None]}

@@ -167,7 +167,9 @@ def test_findings_name_the_shortest_and_what_is_overloaded(data: dict[str, Any])
     told = findings(data)
     means = {n: s["jct_s"]["mean"] for n, s in data["report"]["schedulers"].items() if n != "spread"}
     assert told[0].text.startswith(min(means, key=lambda n: means[n]))
-    assert [f.text for f in told if f.kind == "bad"] == ["Overloaded, so without a mean: spread."]
+    (bad,) = [f.text for f in told if f.kind == "bad"]
+    assert bad.startswith("Overloaded")
+    assert bad.endswith(": spread.")
     text = simulation_html(data)
     assert Page(text).wrong == []
     assert "spread: the link is full" in text
@@ -182,8 +184,9 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data: dict[str, Any]) ->
     for baseline, rows in data["differences"].items():
         for name, row in rows.items():
             row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
-    lines = [f.text for f in findings(data) if "Not told apart" in f.text]
-    assert lines == ["Not told apart by this run: nona and local. More replications may part them."]
+    lines = [f.text for f in findings(data) if f.text.startswith("No clear difference")]
+    assert len(lines) == 1
+    assert ": nona and local." in lines[0]
 
 
 def test_a_placement_has_its_certificate_and_configurations() -> None:

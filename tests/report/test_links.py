@@ -36,7 +36,7 @@ def test_the_table_says_it_in_words() -> None:
     row = link_table(link_stages(Network(nic=1.25e9), 1200))[0]
     assert row == {
         "link": "server out",
-        "how many": "1,200",
+        "number": "1,200",
         "capacity of each": "10 Gbit/s",
         "together": "12 Tbit/s",
     }

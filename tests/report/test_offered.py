@@ -65,7 +65,7 @@ def test_what_is_possible_of_an_slo(slo: float | None, kind: str) -> None:
     assert found == kind
     assert "14 ms" in text
     if kind == "never":
-        assert "hardly ever" in slo_text(slo, 0.022, 0.014, True)[1]
+        assert "rarely" in slo_text(slo, 0.022, 0.014, True)[1]
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,8 @@ def test_one_class_needs_no_shares() -> None:
     study = prepare(scenario)
     told = placement_report(study.system, place(study), scenario.labels)
     assert share_rows(told) == []
-    assert servers_finding(told).startswith("All executors are alike")
-    assert memory_finding(told) == "No model states weights, so none take memory"
+    assert "% busy" in servers_finding(told)
+    assert memory_finding(told).startswith("No model states weights")
     assert "a100-40gb: 3 x" not in placement_text(told)
 
 

@@ -87,7 +87,7 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
     at_half = headline(report(), 0.5)
     assert at_half == (
         "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
-        "twin cannot be told from it (simulated)."
+        "twin does not differ clearly from it (simulated)."
     )
     assert headline(report(), 0.9).endswith("slow has no steady state there.")
     assert "slow" not in headline(report(), 0.9).split("(simulated)")[0]
@@ -96,16 +96,18 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
 def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
     told = report()
     told["schedulers"]["nona"] = curve(point(0.0, 10e-3, 1.0), point(0.9, None))
-    assert headline(told, 0.9) == ("At 90 % link background nona has no steady state; quick and twin hold.")
+    assert headline(told, 0.9) == (
+        "At 90 % link background nona has no steady state; quick and twin are stable."
+    )
     told["schedulers"] = {"nona": curve(point(0.9, None))}
     assert headline(told, 0.9) == "At 90 % link background nona has no steady state."
 
 
 def test_stability_in_words() -> None:
     told = report()
-    assert stability_finding(told) == (
-        "Only nona, quick and twin hold from 0 % to 90 %. slow is unstable from 71 %."
-    )
+    held, ends = stability_finding(told).split(". ")
+    assert held == "Only nona, quick and twin are stable from 0 % to 90 %"
+    assert ends == "slow is unstable from 71 %."
     del told["schedulers"]["slow"]
     assert stability_finding(told) == "Every scheduler is stable from 0 % to 90 %."
     lost = curve(point(1.0, None), point(4.0, None))
@@ -239,8 +241,8 @@ def test_values_are_read_as_they_are_written() -> None:
         assert parse_value(value_text(value, unit), unit, "x") == pytest.approx(value)
     for text, unit, why in (
         ("1:2", "count", "FIRST:LAST:STEP"),
-        ("2:1:1", "count", "go up"),
-        ("0:1:0", "factor", "go up"),
+        ("2:1:1", "count", "above 0"),
+        ("0:1:0", "factor", "above 0"),
         ("1.5", "count", "whole"),
         ("inf", "factor", "finite"),
         ("", "count", "give 1 to"),

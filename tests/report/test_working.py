@@ -124,6 +124,6 @@ def test_a_system_that_never_splits_says_so_at_once() -> None:
 
 def test_the_finding_says_where_splitting_stops_paying() -> None:
     found = {"points": [], "now": 0.3, "stops": 0.96}
-    assert "stops paying when the background fills 96" in congestion_finding(found)
-    assert "up to saturation" in congestion_finding({**found, "stops": None})
+    assert "stops paying when the background uses 96" in congestion_finding(found)
+    assert "to saturation" in congestion_finding({**found, "stops": None})
     assert "does not pay" in congestion_finding({**found, "stops": 0.3})

@@ -61,7 +61,7 @@ def test_too_few_at_most_is_said(scenario: Scenario) -> None:
     assert none.found is None
     assert cheapest([none]) is None
     told = capacity_report([none], None, 0.97, 0, 2)
-    assert "2 servers are too few to keep 97 % of the SLOs" in capacity_text(told)
+    assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity_text(told)
 
 
 def test_the_cheapest_is_not_the_smallest() -> None:

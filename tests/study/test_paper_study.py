@@ -121,7 +121,7 @@ def test_words_say_what_the_numbers_are() -> None:
     assert data["command"] in text
     assert f"seed {data['seed']}" in text
     if far[0] < data["claim"]:
-        assert "no gain at a load that both" in text
+        assert f"up to {data['claim']:.0f} times” is therefore not a gain" in text
 
 
 def test_html_holds_every_point_and_needs_nothing_else() -> None:

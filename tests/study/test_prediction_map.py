@@ -157,9 +157,9 @@ def test_outside_the_tested_region_one_line_says_why() -> None:
     assert "executors busy 95 %" in str(warning(system, {**inside, "compute_utilization": 0.95}))
     assert "link busy 97 %" in str(warning(system, {**inside, "link_utilization": 0.97}))
     mmpp = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals("mmpp")),))
-    assert "come as mmpp" in str(warning(mmpp, inside))
+    assert "(mmpp)" in str(warning(mmpp, inside))
     shared = replace(system, discipline="processor-sharing")
-    assert "shared equally" in str(warning(shared, inside))
+    assert "equally shared" in str(warning(shared, inside))
     idle = {"compute_utilization": 0.0, "link_utilization": 0.0}
     assert "No tested point" in str(warning(system, idle))
     stays = {"compute_utilization": 0.7, "link_utilization": 0.3}  # nothing beside the background
@@ -179,7 +179,7 @@ def test_the_response_is_told_model_by_model() -> None:
     assert "mean" not in response_finding(told)
     assert response_lines(told)[-1] == "warning: Simulate."
     (row,) = response_rows(told, {"slides": {"jct_s": 0.022}})
-    assert (row["misses it"], row["SLO"]) == ("100.0 %", "20 ms")
+    assert (row["SLO missed"], row["SLO"]) == ("100.0 %", "20 ms")
 
 
 def test_settings_that_make_no_study_are_refused() -> None:

@@ -73,7 +73,7 @@ def test_words_say_what_the_numbers_are() -> None:
         assert shown[row["order"]] == claim.order(cells)
         assert shown[row["size"]] == claim.size(cells)
         for alternative, _ in movers(data, claim):
-            assert alternative in row["moved by"]
+            assert alternative in row["changed by"]
     assert data["command"] in text
 
 

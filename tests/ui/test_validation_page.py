@@ -105,7 +105,7 @@ def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None
     frame = next(d.value for d in at.dataframe if "traffic: edge" in d.value)
     assert list(frame["scheduler"]) == list(data["sweeps"]["traffic"]["schedulers"])
     specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
-    growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs of the run (log)")
+    growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs in the run (log)")
     row = next(r for r in data["overload"]["schedulers"] if r["scheduler"] == "spread")
     drawn = next(c for c in growth["data"] if c["name"] == "spread")
     assert list(drawn["y"]) == [r["ratio"] for r in row["runs"]]

@@ -52,7 +52,7 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page: Open) -> No
             arrivals_picture(sample_of(state, index), index),
         ]
     told = " ".join(t for tree in shown[:1] for node in tree for t in texts(node))
-    assert f"{(1 - background) / max(queries):.3g} times the rate fills them" in told
+    assert f"{(1 - background) / max(queries):.3g} times the rate saturates them" in told
 
 
 def test_an_slo_that_cannot_be_met_is_told_plainly(open_page: Open) -> None:

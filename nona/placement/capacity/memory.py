@@ -172,7 +172,7 @@ def _too_large(system: System, models: Sequence[Replica], m: int) -> PlacementEr
         rule = f"must fit one executor, and the largest has {have}"
     else:
         total = sum(r.size_bytes for r in models)
-        rule = f"must fit an executor beside the others ({format_size(total)} in all), the largest has {have}"
+        rule = f"must fit an executor with the others ({format_size(total)} in all), the largest has {have}"
     return PlacementError(
         f"{what} {rule}; take a larger GPU or slice, fewer MPS clients, a lower precision, or fewer models."
     )

@@ -1,4 +1,4 @@
-"""Whether any placement is stable: what is overloaded, by how much, and how many servers would do."""
+"""Whether any placement is stable: the overloaded resource, its utilisation, and the servers needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_feasible(system: System, shares: Floats | None = None) -> None:
         Names the resource, its utilisation, and the number of servers or the capacity that would do.
     """
     if not system.queries:
-        raise PlacementError("Workload: it has no query class; add at least one model with a rate.")
+        raise PlacementError("Workload: it has no query classes; add at least one model with a rate.")
     _check_executors(system, shares)
     _check_links(system)
 
@@ -87,6 +87,6 @@ def _check_executors(system: System, shares: Floats | None) -> None:
     )
     if needed is None:
         raise PlacementError(
-            f"{what}; lower the background load, which overloads an executor whatever the number of servers."
+            f"{what}; lower the background load, which overloads executors for any number of servers."
         )
-    raise PlacementError(f"{what}; {needed} servers of this mix would do, or lower the rates.")
+    raise PlacementError(f"{what}; use {needed} servers of this mix, or lower the rates.")

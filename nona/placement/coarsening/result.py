@@ -1,4 +1,4 @@
-"""What a coarsening found: groups of nodes that stay together, why, and what it may cost."""
+"""The result of a coarsening: groups of nodes that stay together, reasons, and the possible loss."""
 
 from __future__ import annotations
 

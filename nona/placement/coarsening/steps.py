@@ -23,8 +23,8 @@ from nona.units import format_time
 
 NAME = COST_AWARE
 CONDITION = (
-    "u → v is kept on one server when cutting it takes longer by itself than everything on one server; and "
-    "a task whose compute is below what moving its cheapest tensor costs stays with its producer."
+    "u → v stays on one server if cutting it alone takes longer than running everything on one server; a "
+    "task with less compute time than the transfer of its cheapest tensor stays with its producer."
 )
 
 
@@ -92,15 +92,15 @@ def _reason(contracted: ContractedGraph, subgraph: SubGraph, u: int, v: int, glu
         ends = [name(t) for t in (subgraph.root, subgraph.sink) if t != VIRTUAL]
         where = f" between {' and '.join(ends)}" if len(ends) == 2 else ""
         return (
-            f"With {name(u)} and {name(v)} on two servers it takes {work} of compute on the longest way and "
+            f"With {name(u)} and {name(v)} on two servers the longest path takes {work} of compute and "
             f"{transfer} for the message on an idle link; everything{where} on one server takes {against}."
         )
     if glue.kind == SOURCE:
         return (
             f"{name(u)} has no inputs and computes for {work}; moving its cheapest tensor takes {transfer} "
-            f"on an idle link. Staying with {name(v)} it delays the rest by {against} at most."
+            f"on an idle link. On the server of {name(v)} it delays the rest by at most {against}."
         )
     return (
         f"{name(v)} computes for {work}, and moving its cheapest tensor takes {transfer} on an idle link; "
-        f"staying with {name(u)} its block delays the rest by {against} at most."
+        f"on the server of {name(u)} its block delays the rest by at most {against}."
     )

@@ -58,7 +58,7 @@ def large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
         link,
         exhaustive=False,
         note=f"interior of {shape.m} tasks in {len(parts)} component{'s' if len(parts) > 1 else ''}: "
-        f"{what} list schedules with local search ({len(found)} configurations), not all",
+        f"{what} list schedules and local search ({len(found)} configurations), not all",
     )
 
 

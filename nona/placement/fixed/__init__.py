@@ -1,1 +1,1 @@
-"""Fixed placements: local, spread, and the presets that a person would try by hand."""
+"""Fixed placements: local, spread, and the presets of an expert."""

@@ -38,7 +38,7 @@ def spread_placement(system: System, shares: Floats | None = None) -> Placement:
     slots = server_slots(system)
     widest = max((len(s.interior) for q in system.queries for s in q.decomposition.subgraphs), default=0)
     note = (
-        (f"Spread: an interior of {widest} tasks is dealt out in turn to {slots} servers.",)
+        (f"Spread: an interior of {widest} tasks is distributed round robin over {slots} servers.",)
         if widest >= slots
         else ()
     )

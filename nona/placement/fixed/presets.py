@@ -1,4 +1,4 @@
-"""Fixed configurations that have a name: what a person would try by hand.
+"""Named fixed configurations: the heuristics of an expert.
 
 A preset labels the tasks of an interior: 0 stays on the root's server, equal other labels share a
 server of their own. The sink stays with the root. Where there are fewer servers than labels, tasks
@@ -27,7 +27,7 @@ _RARE = 1e-9  # queries per second at which nobody waits for anybody
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What the presets look at, by task: time, and (other end, tensor) of the edges in and out."""
+    """The inputs of the presets by task: time, and (other end, tensor) of the edges in and out."""
 
     time_s: list[float]
     into: list[list[tuple[int, int]]]

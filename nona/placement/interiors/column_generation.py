@@ -41,7 +41,7 @@ _USUAL = ((1.0, 0.0), (0.3, 0.0), (0.05, 0.0), (0.3, 3.0), (0.05, 30.0))
 
 _FURTHER = ((0.1, 1.0), (0.02, 3.0), (0.15, 10.0), (0.02, 100.0))  # where these gain nothing
 _GAIN = 1e-4
-_FOUND = ", and what column generation found at the prices of the solutions"
+_FOUND = ", and configurations by column generation at the prices of the solutions"
 
 
 def climbed(candidates: Candidates, slots: int, prices: Prices, budget: Budget) -> Labels:

@@ -118,7 +118,7 @@ class _Final:
 
 
 def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
-    """The search's placement, unless on new samples it is not surely better than the formula's optimum."""
+    """The search's placement if on new samples it is significantly better, else the formula's optimum."""
     own = judge.values(first, FINAL, seed + 1)
     if same(found.queries, first):
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
@@ -130,7 +130,7 @@ def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
 
 
 def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
-    """Starts near the final value, and whatever their values local and the best of the other starts by hand.
+    """Starts near the final value, and in any case local and the best preset.
 
     Where jobs come back to a server behind others' long visits, sampled jobs see less than half of the wait
     (``docs/joins.md``): then what they prefer can be far worse than local.
@@ -222,10 +222,10 @@ def _note(found: Sampled) -> str:
     what = "the probability of missing an SLO" if found.objective == "slo" else "the mean JCT"
     if found.origin == "formula":
         return (
-            f"Judged by sampled jobs for {what}: no other placement that was tried is surely better than the "
+            f"Judged by sampled jobs for {what}: no other candidate is significantly better than the "
             "formula's optimum."
         )
     return (
-        f"Judged by sampled jobs for {what}: chosen over the formula's optimum. The search proves nothing; "
-        "the notes below are on the formula's optimum and its bound."
+        f"Judged by sampled jobs for {what}: preferred to the formula's optimum. The search gives no proof; "
+        "the notes below are about the formula's optimum and its bound."
     )

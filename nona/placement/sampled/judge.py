@@ -97,8 +97,8 @@ class Judge:
         self.counted = [j for j, q in enumerate(system.queries) if q.slo_s is not None or not slo]
         if not self.counted:
             raise PlacementError(
-                "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or take the "
-                "objective 'mean-jct'."
+                "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or choose "
+                "the objective 'mean-jct'."
             )
         rates = np.array([system.queries[j].rate for j in self.counted])
         total = float(rates.sum())
@@ -127,7 +127,7 @@ class Judge:
         return tuple(found)
 
     def bound(self) -> float:
-        """A value that no placement is below: nobody waits, and every task runs on the fastest executor.
+        """A lower bound for every placement: no queueing, and every task runs on the fastest executor.
 
         A job takes at least its longest chain of tasks. Where task times are drawn (``service_scv`` > 0)
         that holds for means, but some job may be quick by luck: such a class then adds 0 to missed SLOs.

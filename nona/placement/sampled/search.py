@@ -129,7 +129,7 @@ class Search:
             if best is None or (not self._nothing_left(best[1]) and math.isfinite(self._score(queries))):
                 best = self._try(best, queries, name)
         if best is None:
-            raise PlacementError("Search: there is no start; give the formula's optimum.")
+            raise PlacementError("Search: there is no starting placement; give the formula's optimum.")
         if len(self.judge.counted) > 1 and len(self.tried) > 1 and not self._nothing_left(best[1]):
             by_class = {name: self.judge.by_class(values) for name, (_, values) in self.tried.items()}
             mixed = best_of_each(starts, by_class)
@@ -196,7 +196,7 @@ class Search:
         return kept
 
     def _step(self, here: Queries, groups: tuple[Group, ...]) -> Valued | None:
-        """The best move that is surely better; ``None`` if there is none."""
+        """The best move that is significantly better; ``None`` if there is none."""
         self.turn += 1
         now = self._values(here, FEW)
         self._calibrate(here, now)

@@ -1,4 +1,4 @@
-"""Where a search by sampled jobs starts: the formula's optimum, what people try by hand, and mixtures.
+"""Where a search by sampled jobs starts: the formula's optimum, the presets, and mixtures.
 
 The formula takes mean waits and is optimistic wherever a path crosses many joins; keeping a query whole is
 what it is worst at seeing. So every placement that a person would try by hand is a start, and a mixture takes

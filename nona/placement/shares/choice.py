@@ -63,6 +63,6 @@ def _checked(system: System, shares: Floats) -> Floats:
     for j, k in zip(*np.nonzero((shares > 0) & ~allowed_classes(system)), strict=True):
         raise PlacementError(
             f"Class shares of {system.queries[j].name!r}: {shares[j, k]:.3g} on {system.class_names[k]!r}, "
-            "where its weights do not fit, or no executor is; make it 0."
+            "which has no executors or cannot hold its weights; set it to 0."
         )
     return shares

@@ -1,4 +1,4 @@
-"""What the shares of the executor classes restrict or assume, a sentence each."""
+"""The restrictions and assumptions of the shares of the executor classes, a sentence each."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def share_notes(model: Model, x: Probabilities) -> tuple[str, ...]:
         if servers < parts:
             notes.append(
                 f"Class {name} is on {servers} server{'s' * (servers > 1)} only and up to {parts} parts of a "
-                "query may be drawn to it: parts that meet there run one after the other, which the "
-                "prediction does not know."
+                "query may be drawn to it: parts on the same server run in sequence, which "
+                "the prediction neglects."
             )
     return tuple(notes)
 

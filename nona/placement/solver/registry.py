@@ -28,7 +28,7 @@ GAP = 2e-5  # that the certified solver aims at
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """A solver's name, what it does in a line, and ``run(model, **options)``."""
+    """A solver's name, a one-line summary, and ``run(model, **options)``."""
 
     name: str
     summary: str
@@ -51,7 +51,11 @@ SOLVERS: Registry[Solver] = Registry(
         Solver(
             "parametric", "Linear program parametrised by the link's wait; global, with a bound.", _parametric
         ),
-        Solver("slsqp", "SLSQP from many starts, the server wait following the placement.", solve_slsqp),
+        Solver(
+            "slsqp",
+            "SLSQP from many starts, with the server wait as a function of the placement.",
+            solve_slsqp,
+        ),
         Solver("exhaustive", "Every placement of a tiny system; for tests.", solve_exhaustive),
     ),
     PlacementError,

@@ -12,7 +12,7 @@ from nona.report.figures.style import QUIET, figure, text
 
 
 def capacity_figure(report: Mapping[str, Any]) -> go.Figure:
-    """Predicted misses with two standard errors at every count that was tried, and the target."""
+    """Predicted share of missed SLOs, ± two standard errors, at every count tried, and the target."""
     made = figure(300, legend=len(report["devices"]) > 1)
     for device in report["devices"]:
         known = [t for t in device["tried"] if t["miss"] is not None]
@@ -31,7 +31,7 @@ def capacity_figure(report: Mapping[str, Any]) -> go.Figure:
             hovertemplate="%{x} servers: %{y:.3g} % missed<extra></extra>",
         )
     made.update_xaxes(title="servers", rangemode="tozero")
-    made.update_yaxes(title="SLOs missed, predicted, %", rangemode="tozero")
+    made.update_yaxes(title="SLOs missed (predicted), %", rangemode="tozero")
     made.add_hline(
         y=100 * (1 - report["target_hit_rate"]),
         line={"color": QUIET, "dash": "dash", "width": 1},

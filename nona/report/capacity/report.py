@@ -13,11 +13,11 @@ Report = Mapping[str, Any]
 
 
 class Count(Protocol):
-    """One count of servers, its predicted misses and what was simulated."""
+    """One number of servers, its predicted share of missed SLOs, and the simulated result."""
 
     @property
     def servers(self) -> int:
-        """How many."""
+        """Number of servers."""
 
     @property
     def miss(self) -> float:
@@ -29,11 +29,11 @@ class Count(Protocol):
 
     @property
     def simulated(self) -> Interval | None:
-        """Simulated share of hits."""
+        """Simulated SLO hit rate."""
 
 
 class Answer(Protocol):
-    """What was found for one device."""
+    """The result for one device."""
 
     @property
     def gpu(self) -> str:
@@ -41,19 +41,19 @@ class Answer(Protocol):
 
     @property
     def found(self) -> Count | None:
-        """The fewest servers."""
+        """The smallest sufficient number of servers."""
 
     @property
     def fewer(self) -> Count | None:
-        """One fewer."""
+        """The result with one server fewer."""
 
     @property
     def tried(self) -> Sequence[Count]:
-        """All that were looked at."""
+        """All numbers of servers that were tried."""
 
     @property
     def cost(self) -> float | None:
-        """Of the whole cluster."""
+        """Cost of the whole cluster."""
 
 
 def capacity_report(
@@ -99,7 +99,7 @@ def capacity_finding(report: Report) -> str:
     best = next((d for d in report["devices"] if d["gpu"] == report["best"]), None)
     if best is None:
         names = ", ".join(d["gpu"] for d in report["devices"])
-        return f"{report['most']:,} servers are too few to keep {hit} of the SLOs ({names})."
+        return f"{report['most']:,} servers do not suffice to keep {hit} of the SLOs ({names})."
     found, fewer = best["predicted"], best["one_fewer"]
     text = (
         f"{found['servers']:,} servers with {best['gpu']} keep {hit} of the SLOs by prediction: "

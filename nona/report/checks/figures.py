@@ -16,7 +16,7 @@ SYMBOLS = {"counted": "circle", "in-sample": "circle-open", "shown": "x"}
 
 
 def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
-    """Predicted over published milliseconds on logarithmic axes, one trace per group, with the diagonal.
+    """Predicted against published latency (ms), logarithmic axes, one trace per group, with the diagonal.
 
     Groups that only stand there for comparison are grey; open circles are in sample.
     """
@@ -54,7 +54,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
 
 
 def theory_figure(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
-    """Error of the simulated mean with its interval, per cent, one line per system and class of jobs.
+    """Error of the simulated mean with its interval in per cent, one line per system and job class.
 
     ``rows`` are those of :func:`~nona.report.checks.theory.comparison_rows`. Where theory gives bounds,
     between them there is no error. Means that differ are red.

@@ -1,4 +1,4 @@
-"""The validation of the cost model as rows that tables and CSV files hold."""
+"""The validation of the cost model as rows for tables and CSV files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, Any]]
 
 
 def slice_rows(slices: Sequence[SliceRatio]) -> list[dict[str, Any]]:
-    """How much slower each MIG slice is than its whole device, published and predicted."""
+    """Slowdown of each MIG slice relative to its whole device, published and predicted."""
     return [
         {"model": s.model, "slice": s.executor, "published ×": s.measured, "predicted ×": s.predicted}
         for s in slices

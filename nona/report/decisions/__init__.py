@@ -1,1 +1,1 @@
-"""The study of decisions, as verdicts, rows and words."""
+"""The study of decisions: verdicts, rows and text."""

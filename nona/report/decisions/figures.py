@@ -1,4 +1,4 @@
-"""Figures of the study of decisions: every ratio in order with its interval, and where they are large."""
+"""Figures of the study of decisions: all ratios, sorted, with intervals, and where they are large."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SYMBOLS = (
 
 
 def ratios_figure(data: Data, key: str) -> go.Figure:
-    """Every cell's ratio with its interval, a colour and a symbol for each family, the smallest first.
+    """Every cell's ratio with its interval, sorted; colour and symbol show the family.
 
     On a logarithmic axis twice as long and half as long are equally far from 1; the dashed line is the goal.
     """
@@ -51,9 +51,9 @@ def ratios_figure(data: Data, key: str) -> go.Figure:
                 customdata=[f"{text(where(c))}<br>{ratio_words(c[key])} {c[key]['best']}" for _, c in own],
                 hovertemplate="%{customdata}<extra></extra>",
             )
-    made.update_xaxes(title="cells, the smallest ratio first")
+    made.update_xaxes(title="cells, sorted by ratio")
     made.update_yaxes(
-        type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best other (log)"
+        type="log", title=f"mean JCT of {QUESTIONS[key].name} over that of the best rival (log)"
     )
     made.add_hline(y=1.0, line={"color": QUIET, "width": 1})
     made.add_hline(y=QUESTIONS[key].goal, line={"color": QUIET, "dash": "dash", "width": 1})
@@ -74,7 +74,7 @@ def _whiskers(answers: list[Data]) -> dict[str, Any]:
 
 
 def heat_figure(data: Data, key: str) -> go.Figure:
-    """Link across, its background up: the median ratio there as colour, with the largest below it."""
+    """Link bandwidth on x, its background load on y: the median ratio as colour, the largest below it."""
     links, backgrounds, ratios = heat(data, key)
     made = figure(150 + 62 * len(backgrounds), legend=False)
     middle = [[median(found) if found else None for found in row] for row in ratios]
@@ -96,13 +96,13 @@ def heat_figure(data: Data, key: str) -> go.Figure:
         ygap=2,
         colorbar={"title": {"text": "median", "side": "top"}, "thickness": 10},
     )
-    made.update_xaxes(title="the link", showgrid=False, type="category")
-    made.update_yaxes(title="background on it", showgrid=False, type="category")
+    made.update_xaxes(title="link bandwidth", showgrid=False, type="category")
+    made.update_yaxes(title="background load of the link", showgrid=False, type="category")
     return made
 
 
 def _cell_text(found: list[float]) -> str:
-    """The median, and the largest below it.
+    """The median, and below it the largest.
 
     >>> _cell_text([0.5, 1.0, 1.2])
     '1.00<br>to 1.20'
@@ -111,7 +111,7 @@ def _cell_text(found: list[float]) -> str:
 
 
 def _hover_text(found: list[float]) -> str:
-    """The same in words.
+    """The same as a sentence.
 
     >>> _hover_text([0.5, 1.0, 1.2])
     'median 1.00, largest 1.20, of 3 cells'

@@ -13,7 +13,7 @@ BEGIN, END = "<!-- made from the data: begin -->", "<!-- made from the data: end
 
 
 def with_results(page: str, data: Data) -> str:
-    """``page`` with what stands between its two marks made from ``data``."""
+    """``page`` with the text between its two marks replaced by text made from ``data``."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{results_markdown(data)}\n\n{END}{after}"

@@ -48,7 +48,7 @@ def ratio_words(answer: Data | None) -> str:
 
 
 def network_rows(data: Data) -> list[dict[str, Any]]:
-    """For each network how often a goal is kept, and the worst; what its placement costs and leaves open."""
+    """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
     rows = []
     for name, facts in data["networks"].items():
         own = {**data, "cells": [c for c in data["cells"] if c["network"] == name and "placement" in c]}
@@ -64,8 +64,8 @@ def network_rows(data: Data) -> list[dict[str, Any]]:
         gaps = [c["placement"]["gap"] for c in own["cells"] if c["placement"]["gap"] is not None]
         errors = [abs(e) for c in own["cells"] if (e := prediction_error(c)) is not None]
         row["largest gap"] = share_text(max(gaps), 1) if gaps else "–"
-        row["prediction off, worst"] = share_text(max(errors), 1) if errors else "–"
-        row["placed in, longest"] = time_text(
+        row["largest prediction error"] = share_text(max(errors), 1) if errors else "–"
+        row["longest placing time"] = time_text(
             max((c["placement"]["seconds"] for c in own["cells"]), default=None)
         )
         rows.append(row)
@@ -78,7 +78,7 @@ def worst_rows(data: Data, key: str, most: int = 10) -> list[dict[str, Any]]:
 
 
 def missed_gains(data: Data, most: int = 10) -> list[dict[str, Any]]:
-    """The cells in which the bound leaves much and nona does not gain, those that it leaves most first."""
+    """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
     cells = [c for c in promising(data) if c["blind"]["ratio"] >= FASTER]
     ordered = sorted(cells, key=lambda c: -c["potential"]["low"])[:most]
     return [_compared_row(cell, "blind") for cell in ordered]
@@ -95,7 +95,7 @@ def _compared_row(cell: Data, key: str) -> dict[str, Any]:
         "goal": verdict(answer, question.goal),
         "objective": time_text(placement["objective_s"]),
         "gap": or_dash(placement["gap"], lambda gap: share_text(gap, 1)),
-        "to gain at most": or_dash(cell["potential"], _potential),
+        "possible gain": or_dash(cell["potential"], _potential),
     }
 
 
@@ -118,11 +118,11 @@ def _cell_row(cell: Data) -> dict[str, Any]:
     for key, question in QUESTIONS.items():
         answer = cell.get(key)
         row[f"{question.name} / best"] = ratio_words(answer)
-        row[f"best beside {question.name}"] = answer["best"] if answer else "–"
+        row[f"best rival of {question.name}"] = answer["best"] if answer else "–"
     placement = cell.get("placement", {})
     row["objective"] = time_text(placement.get("objective_s"))
     row["gap"] = or_dash(placement.get("gap"), lambda gap: share_text(gap, 1))
-    row["to gain at most"] = or_dash(cell.get("potential"), _potential)
+    row["possible gain"] = or_dash(cell.get("potential"), _potential)
     row["placed in"] = time_text(placement.get("seconds"))
     for name, held in cell.get("schedulers", {}).items():
         row[name] = time_text(held.get("mean_s"))
@@ -131,7 +131,7 @@ def _cell_row(cell: Data) -> dict[str, Any]:
 
 
 def file_rows(data: Data) -> list[dict[str, Any]]:
-    """One flat row for each cell and scheduler, SI units: what becomes a file."""
+    """One flat row for each cell and scheduler, SI units: for CSV and Parquet files."""
     return [
         {key: cell[key] for key in ("network", "link", "background", "load")}
         | {"scheduler": name, "reason": held.get("reason", "")}

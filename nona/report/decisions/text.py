@@ -1,4 +1,4 @@
-"""What the study found, in words made from its numbers."""
+"""The study's findings as text, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def title(data: Data, key: str = "blind") -> str:
 
     >>> cell = {"link": 25.0, "blind": {"ratio": 0.9, "low": 0.8}}
     >>> title({"cells": [cell]}).removeprefix("Of 1 cell, nona is faster than ")
-    'the best other scheduler that sees no queue in 1, within 1 % in 0, slower in 0'
+    'the best other scheduler that does not see queues in 1, within 1 % in 0, slower in 0'
     """
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
@@ -60,15 +60,15 @@ def heat_title(data: Data, key: str = "blind") -> str:
 
 
 def findings(data: Data) -> list[str]:
-    """Counts and the worst cells of both questions, what was gained, and how good the predictions were."""
+    """Counts and worst cells of both questions, the gain, and the accuracy of the predictions."""
     lines = [line for key in QUESTIONS for line in _question(data, key)]
     hopeful = promising(data)
     if hopeful:
         lines.insert(
             1,
-            f"Where the lower bound leaves more than {share_text(GAIN)} to be gained over the best other "
+            f"Where the lower bound leaves more than {share_text(GAIN)} to gain over the best rival "
             f"({len(hopeful)} cells), nona takes less than {FASTER} of its time in {gained(hopeful)}. The "
-            "bound says what no placement can surpass, not what one can reach.",
+            "bound is a limit for every placement; it need not be attainable.",
         )
     return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
 
@@ -83,7 +83,7 @@ def _question(data: Data, key: str) -> list[str]:
         found = counts(cells, key, goal)
         parts.append(
             f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
-            + (f", not surely so in {found['open']}" if found["open"] else "")
+            + (f", not significantly above in {found['open']}" if found["open"] else "")
         )
     if lost := unsteady(data, key):
         parts.append(f"without a steady state in {len(lost)} more, e.g. {where(lost[0])}")
@@ -103,7 +103,7 @@ def _predictions(data: Data) -> list[str]:
     error, cell = max(found, key=lambda pair: abs(pair[0]))
     return [
         f"The placement's objective is within {share_text(WITHIN)} of nona's simulated mean in {close} of "
-        f"{len(found)} cells; it is furthest off by {share_text(error, sign='+')} ({where(cell)})."
+        f"{len(found)} cells; the largest error is {share_text(error, sign='+')} ({where(cell)})."
     ]
 
 
@@ -114,8 +114,8 @@ def _placing(data: Data) -> list[str]:
     slowest = max(cells, key=lambda c: c["placement"]["seconds"])
     gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
     lines = [
-        f"Placing took {format_time(median(c['placement']['seconds'] for c in cells))} of CPU time in the "
-        f"median, at most {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
+        f"The median CPU time of placing is {format_time(median(c['placement']['seconds'] for c in cells))}, "
+        f"the maximum {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
     ]
     if gaps:
         gap, cell = max(gaps, key=lambda pair: pair[0])
@@ -139,12 +139,12 @@ def _unsteady(data: Data) -> list[str]:
 
 
 def provenance(data: Data) -> str:
-    """Where the numbers come from."""
+    """The provenance of the numbers."""
     about = data["about"]
     size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['events']:,} events"
     text = (
         f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
-        f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads where nothing can be sent), "
+        f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads each without messages), "
         f"{about['replications']} to {about['most']} runs of {size}, {format_time(about['seconds'])} with "
         f"{about['workers']} process{'es' if about['workers'] > 1 else ''}, {about['cluster']}."
     )

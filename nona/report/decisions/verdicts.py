@@ -1,4 +1,4 @@
-"""Whether a ratio keeps to its goal, as far as its interval can tell, and how many do."""
+"""Whether a ratio meets its goal, judged by its interval, and how many do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Question:
 QUESTIONS: Mapping[str, Question] = {
     q.key: q
     for q in (
-        Question("blind", "nona", "the best other scheduler that sees no queue", GOAL),
+        Question("blind", "nona", "the best other scheduler that does not see queues", GOAL),
         Question("live", "nona-live", "the best of all other schedulers", LIVE_GOAL),
     )
 }
@@ -53,7 +53,7 @@ def unsteady(data: Data, key: str) -> list[Data]:
 
 
 def verdict(answer: Data, goal: float) -> str:
-    """``met``: at most ``goal``; ``missed``: its whole interval lies above; ``open``: above, but not surely.
+    """``met``: at most ``goal``; ``missed``: the whole interval is above; ``open``: above, not significantly.
 
     >>> [verdict({"ratio": r, "low": r - 0.01}, 1.01) for r in (0.9, 1.015, 1.2)]
     ['met', 'open', 'missed']
@@ -74,7 +74,7 @@ def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """In how many cells a scheduler is faster than its best rival, within ``margin`` of it, or slower.
+    """Numbers of cells in which a scheduler is faster than its best rival, within ``margin``, or slower.
 
     Cells in which it has no steady state count as slower.
     """
@@ -106,7 +106,7 @@ def sides(data: Data, key: str) -> Sides:
 
 
 def promising(data: Data) -> list[Data]:
-    """Cells in which the bound leaves, surely, more than :data:`GAIN` to be gained over the best other."""
+    """Cells in which the bound leaves significantly more than :data:`GAIN` to gain over the best rival."""
     return [
         c
         for c in compared(data, "blind")
@@ -115,7 +115,7 @@ def promising(data: Data) -> list[Data]:
 
 
 def gained(cells: Iterable[Data]) -> int:
-    """In how many cells nona takes less than :data:`FASTER` of the best other's time."""
+    """The number of cells in which nona takes less than :data:`FASTER` of the best rival's time."""
     return sum(c["blind"]["ratio"] < FASTER for c in cells)
 
 
@@ -132,7 +132,7 @@ def prediction_error(cell: Data) -> float | None:
 
 
 def predicted_cells(data: Data) -> Sequence[tuple[float, Data]]:
-    """(error, cell) of every cell whose prediction can be compared."""
+    """(error, cell) of every cell with a comparable prediction."""
     pairs = [(prediction_error(c), c) for c in data["cells"]]
     return [(e, c) for e, c in pairs if e is not None]
 

@@ -1,1 +1,1 @@
-"""Figures as pure functions: what all share, how schedulers look, one module for each kind of chart."""
+"""Figures as pure functions: common parts, scheduler styles, one module for each kind of chart."""

@@ -18,7 +18,7 @@ ROW = 42
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value with its interval, both as drawn; ``note`` stands in place of a value that is not there."""
+    """A value with its interval, both as drawn; ``note`` replaces a missing value."""
 
     name: str
     value: float | None
@@ -28,7 +28,7 @@ class Dot:
 
 
 def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:
-    """The dots below each other, the first on top; beside each its name and its label.
+    """One dot per row, the first on top; each row shows its name and its label.
 
     ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
     intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
@@ -73,7 +73,7 @@ def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
 
 
 def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: str = "x") -> None:
-    """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, or fewer where that is crowded."""
+    """Make an axis logarithmic, with ticks at 1, 2, 5 times powers of ten, fewer over a wide range."""
     known = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(known), max(known)) if known else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
@@ -81,7 +81,7 @@ def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: st
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers from about ``low`` to about ``high``, nine at most where there can be.
+    """Round numbers from about ``low`` to about ``high``, nine at most if possible.
 
     >>> log_ticks(3.0, 120.0)
     [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
@@ -97,7 +97,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def spread_wide(values: Sequence[float | None]) -> bool:
-    """Whether values, all positive, lie so far apart that only a logarithmic axis shows them all.
+    """Whether positive values spread so widely that only a logarithmic axis shows them all.
 
     >>> spread_wide([1.0, 50.0]), spread_wide([1.0, None, 3.0])
     (True, False)

@@ -1,4 +1,4 @@
-"""How each scheduler looks, on every chart alike: colour, dash and marker, as its declaration says.
+"""The style of each scheduler on all charts: colour, dash and marker, from its declaration.
 
 Hue alone does not part thirteen lines for everyone, so each scheduler has a marker of its own, and those
 of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
@@ -33,7 +33,7 @@ _OTHERS = tuple(
 
 
 def scheduler_style(name: str) -> Look:
-    """The look of a scheduler or policy by name, or of a way of sharing by its title.
+    """The style of a scheduler or policy by name, or of a way of sharing by its title.
 
     One that declares none, or is not known, gets a spare look, always the same.
 

@@ -1,4 +1,4 @@
-"""What all figures share: colours, fonts, text that cannot be markup. Figures are pure functions."""
+"""Common style of all figures: colours, fonts, escaped text. Figures are pure functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def text(value: object, longest: int = 60) -> str:
-    """``value`` as text that a chart shows as it is, not as markup.
+    """``value`` as text that a chart shows literally, not as markup.
 
     >>> text("<b>x</b>")
     '&lt;b&gt;x&lt;/b&gt;'

@@ -1,4 +1,4 @@
-"""SLO hits, parts of the time and utilisation in a simulation's HTML report."""
+"""SLO hits, parts of the JCT and utilisation in a simulation's HTML report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 def slo_section(data: Row) -> str:
-    """SLO hit rates, all models and each."""
+    """SLO hit rates over all models and of each model."""
     found = data["report"]["schedulers"]
     if all(s["slo_hit_rate"]["mean"] is None for s in found.values()):
         return ""
@@ -41,13 +41,13 @@ def slo_section(data: Row) -> str:
     picture = bars(rows, "SLO hits, %", "SLO hit rate of each scheduler with its interval", 100.0)
     return section(
         "SLO hits",
-        chart("Share of the arrived jobs that were done within their SLO", picture),
+        chart("Share of the arrived jobs that were completed within their SLO", picture),
         table(by_model, "SLO hit rate by model") if len(data["slo_s"]) > 1 else "",
     )
 
 
 def parts_section(data: Row) -> str:
-    """What completion times consist of."""
+    """Parts of the completion times."""
     found = data["report"]["schedulers"]
     keys = [key for key, _, _ in LABELS]
     values = {
@@ -61,10 +61,10 @@ def parts_section(data: Row) -> str:
         list(values.items()),
         [(label, colour) for _, label, colour in LABELS],
         "mean JCT, ms",
-        "Mean completion time of each scheduler by what it consists of",
+        "Mean completion time of each scheduler by parts",
     )
     return section(
-        "What the time consists of",
+        "Parts of the completion time",
         chart(_parts_title(found), picture),
         table(rows, "Mean parts; they add up to the mean JCT"),
     )
@@ -81,7 +81,7 @@ def _parts_title(found: Mapping[str, Row]) -> str:
 
 
 def utilisation_section(data: Row) -> str:
-    """How busy executors and links were."""
+    """Utilisation of executors and links."""
     found = data["report"]["schedulers"]
     rows = []
     for name, s in found.items():

@@ -28,7 +28,7 @@ def paper_html(data: Data) -> str:
             section("Every scheduler", table(summary_rows(data), "Edges of stability and ratios to nona")),
             *(_sweep(name, report) for name, report in data["sweeps"].items()),
             section("Beyond the edges", _growth(data)),
-            section("Every point", table(_points(data), "Every simulated point with its intervals")),
+            section("Every point", table(_points(data), "All simulated points with their intervals")),
             section("Limits", paragraph(OURS)),
         ],
     )
@@ -51,8 +51,8 @@ def _sweep(name: str, report: Data) -> str:
     marks = {", ".join(names): float(place) for place, names in edges.items()}
     finding = stability_finding(report)
     axis = f"{report['label']}, {unit}"
-    picture = lines(curves, axis, f"mean JCT, times {report['reference']}", finding, marks, steps=False)
-    return section(f"Background {name}", chart(finding, picture, "Upright lines: edges of stability."))
+    picture = lines(curves, axis, f"mean JCT relative to {report['reference']}", finding, marks, steps=False)
+    return section(f"Background {name}", chart(finding, picture, "Vertical lines: edges of stability."))
 
 
 def _growth(data: Data) -> str:

@@ -1,4 +1,4 @@
-"""Pieces of a report in HTML: everything that is not markup of our own is escaped."""
+"""Pieces of a report in HTML: all text is escaped."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def escape(value: object) -> str:
-    """Text as HTML shows it, also inside an attribute; signs that no file may hold become a box.
+    """Text escaped for HTML, also inside an attribute; characters that no file may hold become a box.
 
     >>> escape('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
@@ -63,7 +63,7 @@ def escape(value: object) -> str:
 
 
 def document(title: str, body: Iterable[str]) -> str:
-    """A whole page that needs no other file, no request and no script."""
+    """A complete page without other files, requests or scripts."""
     return (
         '<!DOCTYPE html>\n<html lang="en-GB">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -76,7 +76,7 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A section with its heading; empty where it has nothing to say."""
+    """A section with its heading; empty where it has no content."""
     told = [p for p in parts if p]
     return f"<section>\n<h2>{escape(title)}</h2>\n" + "\n".join(told) + "\n</section>" if told else ""
 
@@ -87,13 +87,13 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def bullets(lines: Sequence[tuple[str, str]], kind: str = "") -> str:
-    """A list; each line with its class."""
+    """A list; each line has its CSS class."""
     items = "\n".join(f"<li{_class(c)}>{escape(line)}</li>" for line, c in lines)
     return f"<ul{_class(kind)}>\n{items}\n</ul>" if lines else ""
 
 
 def facts(pairs: Mapping[str, object]) -> str:
-    """Names with their values."""
+    """A list of names and values."""
     rows = "\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in pairs.items())
     return f"<dl>\n{rows}\n</dl>"
 
@@ -126,12 +126,12 @@ def table(rows: Sequence[Row], caption: str, long: Sequence[str] = ()) -> str:
 
 
 def code(text: str) -> str:
-    """Text as it is, to be copied."""
+    """Preformatted text, to be copied."""
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
 def chart(title: str, svg: str, note: str = "") -> str:
-    """A chart under the finding that it shows."""
+    """A chart with its finding as title."""
     caption = f"<figcaption>{escape(note)}</figcaption>" if note else ""
     return f"<figure>\n<h3>{escape(title)}</h3>\n{svg}\n{caption}</figure>"
 

@@ -41,7 +41,7 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         "Predicted mean JCT": f"{time_text(report['objective_s'])}, {measure_text(report)}",
         "Certified": f"{bound_text(report)}; gap: {gap_text(report)}",
         **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
-        "Comes from": origin_text(report),
+        "Origin": origin_text(report),
         "Solver": f"{report['solver']}, {format_time(report['seconds'])}",
         "Link": f"{_share(p['network_utilization'])} busy, mean wait {time_text(p['network_wait_s'])}",
         "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {time_text(p['server_wait_s'])}",
@@ -54,7 +54,7 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report["notes"]),
         _beside(report, beside) if beside else "",
-        table(_models(report), "Mean JCT of each model by formula, and its parts"),
+        table(_models(report), "Mean JCT of each model by formula, with its parts"),
         _links(p.get("links", [])),
         _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
@@ -73,8 +73,10 @@ def _beside(report: Row, data: Row) -> str:
         jct = objective_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
-    alt = "Predicted mean completion time of the solved placement, of local and of spread"
-    return chart("Predicted mean completion time beside local and spread", bars(rows, "mean JCT, ms", alt))
+    alt = "Predicted mean completion times of the solved placement, local and spread"
+    return chart(
+        "Predicted mean completion time compared with local and spread", bars(rows, "mean JCT, ms", alt)
+    )
 
 
 def _models(report: Row) -> list[dict[str, str]]:
@@ -92,7 +94,7 @@ def _models(report: Row) -> list[dict[str, str]]:
 
 
 def _servers(report: Row) -> str:
-    """Executor classes, who is drawn to them, and the memory that weights take."""
+    """Executor classes, the probability that each model draws them, and the memory of the weights."""
     shares = share_rows(report)
     return (
         paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
@@ -102,7 +104,7 @@ def _servers(report: Row) -> str:
 
 
 def _links(links: Sequence[Row]) -> str:
-    """Waits per role of links, where there are several."""
+    """Waits at each role of links, if there are several."""
     if len(links) < 2:
         return ""
     return paragraph(link_finding(links)) + table(
@@ -111,7 +113,7 @@ def _links(links: Sequence[Row]) -> str:
 
 
 def _configurations(report: Row) -> tuple[list[dict[str, str]], str]:
-    """Rows for the sub-graphs that are split with some probability, and what is said of the others."""
+    """Rows for the sub-graphs that are split with some probability, and a sentence on the others."""
     rows: list[dict[str, str]] = []
     whole = split = left_out = 0
     for name, model in report["models"].items():
@@ -142,14 +144,14 @@ def _configurations(report: Row) -> tuple[list[dict[str, str]], str]:
 def _others(whole: int, left_out: int) -> str:
     told = []
     if whole:
-        told.append(f"{whole} sub-graphs that could be split stay on one server.")
+        told.append(f"{whole} sub-graphs that could be split always run on one server.")
     if left_out:
-        told.append(f"{left_out} more configurations are in the JSON file.")
+        told.append(f"{left_out} further configurations are listed in the JSON file.")
     return " ".join(told)
 
 
 def _is_local(configuration: Row) -> bool:
-    """Whether everything stays on the root's server."""
+    """Whether all tasks run on the root's server."""
     parts, root = configuration["parts"], configuration["root_part"]
     return len(parts) <= (root == 0) and configuration["sink_part"] in (-1, root)
 

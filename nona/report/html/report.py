@@ -1,4 +1,4 @@
-"""A simulation as one HTML file: no request, no script, light and dark, for the screen and for paper."""
+"""A simulation as one HTML file: no requests, no scripts, light and dark, for screen and print."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from nona.units import format_time
 
 Row = Mapping[str, Any]
 LIMITS = (
-    "Times of operators are modelled unless they are marked as measured or given; what they are worth is "
+    "Times of operators are modelled unless they are marked as measured or given; their accuracy is "
     "stated above.",
-    "An executor runs one task at a time, first come, first served, without interruption; sharing one GPU "
+    "An executor runs one task at a time, first come, first served, without preemption; sharing one GPU "
     "is modelled by MIG slices or MPS shares only.",
     "Background load is Poisson and independent of the queries. Failures, cold starts and the loading of "
     "weights are not simulated.",
-    "Intervals are at 95 % and over replications, each by itself: among twenty comparisons one excludes 0 "
-    "by chance.",
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes 0 by chance.",
     "Predictions assume Poisson arrivals and waits that are independent of one another.",
 )
 
@@ -101,7 +101,7 @@ def _size(data: Row) -> str:
 
 
 def provenance_section(models: Mapping[str, Row]) -> str:
-    """Where times come from, and how sure they are."""
+    """The origin and the uncertainty of the times."""
     rows = [
         {
             "model": name,
@@ -122,20 +122,24 @@ def provenance_section(models: Mapping[str, Row]) -> str:
 
 def _error(kind: str, sigma: float) -> str:
     if sigma == 0:
-        return f"{kind}: taken at their word, as the file states them."
+        return f"{kind}: taken as the file states them."
     low, high = math.exp(-sigma), math.exp(sigma)
     return (
-        f"{kind}: two times out of three the truth lies between {low:.2f} and {high:.2f} times what is "
+        f"{kind}: in two of three cases the true time is between {low:.2f} and {high:.2f} times what is "
         f"stated (standard deviation of the logarithm about {sigma:g})."
     )
 
 
 def scenario_section(told: Row, command: str, *arguments: str) -> str:
     """The scenario in full, and the command that does the same."""
-    files = f" It names files that must lie beside it: {', '.join(told['files'])}." if told["files"] else ""
+    files = (
+        f" It refers to files that must be in the same folder: {', '.join(told['files'])}."
+        if told["files"]
+        else ""
+    )
     line = shlex.join(["nona", command, "scenario.yaml", *arguments])
     return section(
-        "The same again",
+        "Reproduce this report",
         paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
         code(line),
         "<h3>scenario.yaml</h3>",

@@ -24,7 +24,7 @@ MOST_CHARTS = 8
 
 
 def results_section(data: Row) -> str:
-    """The table of results, and the mean completion times as bars."""
+    """The table of results, and a bar chart of the mean completion times."""
     found = data["report"]["schedulers"]
     rows = [
         {
@@ -44,11 +44,11 @@ def results_section(data: Row) -> str:
     reasons = [(f"{n}: {s['state_reason']}", "bad") for n, s in found.items() if s["state_reason"]]
     reasons += [(line, "") for line in withheld_lines(found)]
     best = shortest(found)
-    title = f"{best} is shortest" if best else "No scheduler has a mean"
+    title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
     picture = bars(_means(found), "mean JCT, ms", "Mean completion time of each scheduler with its interval")
     return section(
         "Results",
-        table(rows, "Every scheduler on the same jobs, intervals at 95 %"),
+        table(rows, "All schedulers on the same jobs, 95 % intervals"),
         bullets(reasons),
         chart(f"Mean completion time: {title}", picture, "Whiskers: 95 % confidence interval."),
     )
@@ -83,22 +83,22 @@ def difference_section(data: Row) -> str:
     baseline = next(iter(data["differences"]))
     rows = [difference_row(name, d) for name, d in data["differences"][baseline].items()]
     note = (
-        "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
+        "Pairing saves: the factor by which unpaired runs would need more replications for the same interval."
     )
     return section(
         "Paired differences",
-        table(rows, f"Each less {baseline}, on the same jobs, at 95 %"),
+        table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
         paragraph(note, "quiet"),
     )
 
 
 def distribution_section(data: Row) -> str:
-    """Share of jobs done within a time, for each model, with its SLO."""
+    """Distribution of the completion times of each model, with its SLO."""
     models = list(data["slo_s"])
     shown = models[:MOST_CHARTS]
     charts = [chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
     rest = (
-        f"{len(models) - len(shown)} more models are not drawn; the job table holds them."
+        f"{len(models) - len(shown)} more models are not drawn; the job table contains them."
         if len(models) > len(shown)
         else ""
     )
@@ -114,8 +114,8 @@ def _distribution(data: Row, model: str) -> str:
         curves.append(Line(title, x, [100 * v for v in of[model]["y"]], style.colour, dash))
     slo = data["slo_s"][model]
     limits = {f"SLO {format_time(slo)}": 1e3 * slo} if slo else {}
-    alt = f"Share of {model} jobs done within a time, one curve per scheduler"
-    return lines(curves, "JCT, ms, log", "jobs done, %", alt, limits, log=True)
+    alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
+    return lines(curves, "JCT, ms, log", "jobs completed, %", alt, limits, log=True)
 
 
 def _distribution_title(data: Row, model: str) -> str:
@@ -125,7 +125,7 @@ def _distribution_title(data: Row, model: str) -> str:
         if s["models"][model]["slo_hit_rate"] is not None
     }
     if not rates:
-        return f"{model}: no SLO is set"
+        return f"{model}: no SLO"
     best = [n for n, rate in rates.items() if rate == max(rates.values())]
     if len(best) == len(rates) > 1:
         return f"{model}: every scheduler keeps the SLO for {rates[best[0]]:.2%} of the jobs"
@@ -134,12 +134,12 @@ def _distribution_title(data: Row, model: str) -> str:
 
 
 def warmup_section(data: Row) -> str:
-    """How long the warm-up was and why, and whether the precision was reached."""
+    """The length of the warm-up, its rule, and whether the precision was reached."""
     report, series = data["report"], data["warmup"]
     told = [*warmup_lines(report["warmup"]), *precision_lines(report["precision"])]
     if report["warmup"]:
         jobs, rule = report["warmup"]["jobs"], report["warmup"]["rule"]
-        told.insert(0, f"{jobs:,} jobs were left out at the start of every run (rule: {rule}).")
+        told.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
     picture = ""
     if series:
         curves = [
@@ -156,9 +156,7 @@ def warmup_section(data: Row) -> str:
 
 
 def checks_section(report: Row) -> str:
-    """What the runs checked on themselves."""
+    """Self-checks of the runs."""
     rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report["checks"].items()]
     failed = [(line, "bad") for line in report["failed_checks"]]
-    return section(
-        "Checks of the runs on themselves", table(rows, "In every run of every scheduler"), bullets(failed)
-    )
+    return section("Self-checks of the runs", table(rows, "In every run of every scheduler"), bullets(failed))

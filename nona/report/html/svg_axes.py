@@ -38,7 +38,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From values between ``low`` and ``high`` to places between ``begin`` and ``end``; beyond, the end."""
+    """Map values from ``low``…``high`` to positions ``begin``…``end``, clipped at the ends."""
 
     low: float
     high: float

@@ -23,7 +23,7 @@ _DASHES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value (``None``: none to show) with its interval; ``label`` stands beside it."""
+    """A value (``None``: none to show) with its interval and its ``label``."""
 
     name: str
     value: float | None
@@ -101,7 +101,7 @@ def lines(
     steps: bool = True,
     log: bool = False,
 ) -> str:
-    """Curves with upright ``limits`` (name → place). Steps for distributions; x from 0, or ``log``."""
+    """Curves with vertical ``limits`` (name → position). Steps for distributions; x from 0, or ``log``."""
     top = 8 + ROW * math.ceil(len(curves) / 4)
     low, left = top + 260, 64
     places = [x for c in curves for x in (*c.x[:1], *c.x[-1:]) if x > 0 or not log]

@@ -1,1 +1,1 @@
-"""Reports on what goes in: models, devices, clusters, slices, offered load, arrivals."""
+"""Reports on the inputs: models, devices, clusters, slices, offered load, arrivals."""

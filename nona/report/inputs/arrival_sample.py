@@ -1,4 +1,4 @@
-"""A look at an arrival process: counts over time and the distribution of gaps, from its own stream."""
+"""A sample of an arrival process: counts over time and the distribution of inter-arrival times."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> Arr
 
 
 def _window_s(arrivals: Arrivals, rate: float) -> float:
-    """Long enough to see bursts: several of their cycles, or a whole trace."""
+    """A length that shows bursts: several of their cycles, or a whole trace."""
     longest = MOST / rate
     if arrivals.process == "mmpp":
         return min(longest, max(WINDOW_GAPS / rate, 4 * arrivals.burst_mean_s / arrivals.burst_fraction))
@@ -81,7 +81,7 @@ def _window_s(arrivals: Arrivals, rate: float) -> float:
 
 
 def regularity(cv: float) -> str:
-    """What a coefficient of variation means, in a word.
+    """A coefficient of variation in words.
 
     >>> regularity(0.2), regularity(1.02), regularity(3.0)
     ('more regular than Poisson', 'about Poisson', 'burstier than Poisson')

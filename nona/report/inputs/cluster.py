@@ -30,7 +30,7 @@ class GroupPicture:
 
 
 def group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
-    """What a picture of the group shows."""
+    """The label of the group in a picture."""
     device = find_device(group.gpu, cluster.devices)
     classes = group.classes(device)
     sharing = "whole GPUs"
@@ -77,7 +77,7 @@ def capacity(cluster: Cluster) -> Capacity:
 
 
 def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorClass]) -> list[str]:
-    """A sentence for every model whose weights do not fit an executor class, and for all models together.
+    """A sentence for each model whose weights do not fit an executor class, and one for all models.
 
     ``weights`` are bytes by model. The placement keeps a model off the classes that cannot hold it, and
     deals models out where they do not all fit one executor; what fits nowhere cannot be served.
@@ -94,17 +94,17 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         room = f"{made.name}, {format_size(made.memory_bytes)}"
         large = {n: w for n, w in weights.items() if w > made.memory_bytes}
         problems += [
-            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; it is kept off "
-            "these where others can hold it; else take a larger slice or GPU, fewer MPS clients, a lower "
-            "precision, or another model"
+            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the "
+            "placement uses other classes if they can hold it; otherwise choose a larger slice or GPU, fewer "
+            "MPS clients, a lower precision, or another model"
             for name, size in large.items()
         ]
         total = sum(weights.values())
         if not large and total > made.memory_bytes:
             problems.append(
                 f"All models together have {format_size(total)} of weights, more than an executor of {room} "
-                "has; the placement gives it some of them only, and says so if others cannot take the rest: "
-                "larger slices, or fewer models, leave it more freedom"
+                "has; the placement puts only some of them there, and reports an error if others cannot "
+                "hold the rest; larger slices or fewer models allow more placements"
             )
     return problems
 
@@ -126,7 +126,7 @@ def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str
             {
                 "executor class": made.name,
                 "executors": counts[made.name],
-                "memory each": format_size(made.memory_bytes),
+                "memory per executor": format_size(made.memory_bytes),
                 "weights of all that fit": format_size(held),
                 "free": format_size(made.memory_bytes - held) if held <= made.memory_bytes else "too little",
                 "on all of them": format_size(held * counts[made.name]),
@@ -137,7 +137,7 @@ def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str
 
 
 def link_lines(cluster: Cluster) -> list[tuple[str, str]]:
-    """The links a message meets, with their capacity: name, what it is."""
+    """The links that a message crosses, with their capacity: name, description."""
     network = cluster.network
     lines = [("Core" if network.several_links else "Link", format_bandwidth(network.capacity))]
     if network.racks is not None:

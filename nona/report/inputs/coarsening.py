@@ -1,4 +1,4 @@
-"""What stays on one server of a model, and what that may cost: for ``nona contract`` and its page."""
+"""The tasks of a model that stay on one server, and the cost of that: for ``nona contract`` and its page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nona.units import format_bandwidth, format_time
 
 @dataclass(frozen=True, eq=False)
 class Glued:
-    """The coarsening of one model: of every sub-graph, and what it was made for.
+    """The coarsening of every sub-graph of one model, and the conditions it was made for.
 
     ``local_s`` holds each sub-graph's interior time on one server; ``contracted`` has the steps.
     """
@@ -31,12 +31,12 @@ class Glued:
 
     @property
     def mark(self) -> str:
-        """What the coarsening depends on besides its model."""
+        """The conditions that the coarsening depends on besides its model."""
         return f"{self.link} {self.share}"
 
     @property
     def interior_tasks(self) -> int:
-        """Tasks of all interiors."""
+        """Number of tasks in all interiors."""
         return sum(len(s.interior) for s in self.decomposition.subgraphs)
 
     @property
@@ -51,7 +51,7 @@ class Glued:
 
     @property
     def bound_share(self) -> float:
-        """That as a share of the interiors' time on one server."""
+        """The same as a share of the interiors' time on one server."""
         total = sum(self.local_s)
         return self.bound_s / total if total > 0 else 0.0
 
@@ -77,17 +77,17 @@ def glued(
 
 
 def glue_headline(g: Glued) -> str:
-    """One sentence: how many tasks may still leave, and what keeping the others may cost.
+    """One sentence: how many tasks may still leave, and how much time keeping the others may cost.
 
     >>> from nona.contraction.rules import contract
     >>> from nona.graph.model import ModelGraph, Operator
     >>> from nona.decomposition.dominators import decompose
     >>> one = contract(ModelGraph("one", (Operator("a"),), ()))
     >>> glue_headline(glued(one, decompose(one.dag), (), (1.0,), Link(1e9, 0.0), 0.0, "d"))
-    'Nothing is left to distribute, so nothing has to stay together.'
+    'No tasks can be distributed, so none have to stay together.'
     """
     if not g.interior_tasks:
-        return "Nothing is left to distribute, so nothing has to stay together."
+        return "No tasks can be distributed, so none have to stay together."
     what = "task" if g.interior_tasks == 1 else "tasks"
     if g.interior_units == 0:
         left = f"None of the {g.interior_tasks:,} interior {what} can gain from another server"
@@ -97,8 +97,8 @@ def glue_headline(g: Glued) -> str:
         left = f"Of {g.interior_tasks:,} interior {what} {g.interior_units:,} groups might leave their server"
     over = f"over {format_bandwidth(g.link.speed)} with {format_time(g.link.latency_s)} latency"
     if all(c.exact for c in g.coarsenings):
-        return f"{left} {over}; nothing is lost by that at any waits of the link and the servers."
-    return f"{left} {over}; at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %) is lost by that."
+        return f"{left} {over}; this loses no time at any waits of the link and the servers."
+    return f"{left} {over}; this loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
 
 
 def coarsening_report(g: Glued) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures of models and hardware: what splitting can gain, where the time goes."""
+"""Figures of models and hardware: the possible gain of splitting, time per kind of operator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def time_by_kind_figure(kinds: Mapping[str, float], most: int = 10) -> go.Figure
 
 
 def provenance_text(shares: Mapping[str, float]) -> str:
-    """Where times come from, in words.
+    """The origin of the times in words.
 
     >>> provenance_text({"modelled": 0.75, "measured": 0.25})
     'times: 75 % modelled, 25 % measured'

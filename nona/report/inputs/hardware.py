@@ -1,4 +1,4 @@
-"""Report on devices: one row each, with where the figures come from."""
+"""Report on devices: one row each, with the sources of the figures."""
 
 from __future__ import annotations
 

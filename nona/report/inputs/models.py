@@ -1,4 +1,4 @@
-"""Reports on one model: what it does (``inspect``) and what contraction leaves (``contract``)."""
+"""Reports on one model: its work (``inspect``) and its contraction (``contract``)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def inspection(costed: CostedGraph) -> dict[str, Any]:
 
 
 def provenance_shares(costed: CostedGraph) -> dict[str, float]:
-    """Fraction of the total time by where it comes from (given, measured, calibrated, modelled)."""
+    """Fraction of the total time by origin (given, measured, calibrated, modelled)."""
     shares: dict[str, float] = {}
     total = costed.total_compute_s
     for cost in costed.costs:

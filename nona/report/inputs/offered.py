@@ -1,4 +1,4 @@
-"""Offered load: what the mix asks of the executors before anything is placed, row by row."""
+"""Offered load: the utilisation that the mix causes before anything is placed, row by row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Offered:
 
     @property
     def factor(self) -> float:
-        """How many times the present rates fill the executors; ``inf`` where nothing arrives."""
+        """The factor on the present rates that saturates the executors; ``inf`` without arrivals."""
         return (1.0 - self.background) / self.queries if self.queries > 0 else math.inf
 
 
@@ -58,16 +58,20 @@ def offered_load(
 
 
 def load_text(what: str, background: float, queries: float) -> str:
-    """How full a resource is, and what would fill it, in a sentence.
+    """A sentence on the utilisation of a resource and the rates that would saturate it.
 
     >>> load_text("executors", 0.2, 0.4)
-    'The mix and the background fill 60 % of the executors; 2 times the rate fills them.'
+    'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
     >>> load_text("link", 0.0, 1.5)
-    'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate fills it.'
+    'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
     """
     total, pronoun = background + queries, "it" if what == "link" else "them"
     factor = (1 - background) / queries if queries > 0 else math.inf
-    tail = f"{factor:.3g} times the rate fills {pronoun}" if math.isfinite(factor) else "queries send nothing"
+    tail = (
+        f"{factor:.3g} times the rate saturates {pronoun}"
+        if math.isfinite(factor)
+        else "queries send nothing"
+    )
     who = "The mix and the background" if background > 0 else "The mix"
     if total >= 1:
         state = "it is overloaded" if what == "link" else "they are overloaded"
@@ -78,7 +82,7 @@ def load_text(what: str, background: float, queries: float) -> str:
 
 
 def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: bool) -> tuple[str, str]:
-    """What is possible of an SLO on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
+    """Whether an SLO is possible on an idle cluster: ``ok``, ``split`` or ``never``, and a sentence.
 
     ``total_s``: a query on one idle executor; ``critical_s``: its longest chain, which no placement
     goes below; ``varies``: service times are drawn, so these are means.
@@ -92,10 +96,10 @@ def slo_text(slo_s: float | None, total_s: float, critical_s: float, varies: boo
         return "ok", f"{possible}. No SLO is set."
     slo = format_time(slo_s)
     if slo_s < critical_s:
-        word = "hardly ever" if varies else "never"
+        word = "rarely" if varies else "never"
         return "never", (
             f"This SLO can {word} be met: the longest chain alone takes {chain} on an idle executor, more "
-            f"than {slo}. Raise it, take a faster GPU or a smaller model."
+            f"than {slo}. Raise the SLO, or choose a faster GPU or a smaller model."
         )
     if slo_s < total_s:
         return "split", (

@@ -24,7 +24,7 @@ def work_bound_speed(compute_fraction: float) -> float:
 
 
 def layout_rows(device: Device, layout: MigLayout) -> list[dict[str, Any]]:
-    """One row per instance, by its place on the board; shares of the device in per cent."""
+    """One row per instance, by its position on the board; shares of the device in per cent."""
     rows = []
     for piece, profile in zip(layout.slices, layout.profiles, strict=True):
         made = make_executor_class(device, piece.profile)
@@ -49,7 +49,7 @@ def _span(start: int, size: int) -> str:
 
 
 def layout_name(text: str) -> str:
-    """Slices with counts, for people.
+    """Slices with counts, as text.
 
     >>> layout_name("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb")
     '3g.20gb + 2g.10gb + 2 × 1g.5gb'
@@ -62,7 +62,7 @@ def layout_name(text: str) -> str:
 
 
 def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
-    """What no instance can use, in words.
+    """The parts of the device that no instance can use, in words.
 
     >>> stranded_text(1, (7,)), stranded_text(0, ())
     ('1 compute slice and memory slice 7', 'none')

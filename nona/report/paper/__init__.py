@@ -1,1 +1,1 @@
-"""The paper's evaluation, repeated: findings, tables and text from its plain data."""
+"""The paper's evaluation, reproduced: findings, tables and text from its plain data."""

@@ -1,4 +1,4 @@
-"""Figures of the paper's evaluation: what the length of a run makes of a ratio in overload."""
+"""Figures of the paper's evaluation: the ratio in overload over the length of the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Data = Mapping[str, Any]
 
 
 def growth_figure(data: Data) -> go.Figure:
-    """Mean JCT over that of nona against the jobs of the run, both logarithmic, with the paper's number."""
+    """Ratio of the mean JCT to nona's over the jobs in the run, log-log, and the paper's number."""
     made = figure(360)
     for row in data["overload"]["schedulers"]:
         style = scheduler_style(row["scheduler"])
@@ -28,8 +28,8 @@ def growth_figure(data: Data) -> go.Figure:
             marker={"symbol": style.symbol, "size": 8, "color": style.colour},
             hovertemplate="%{x:,} jobs: %{y:.3g} ×<extra>" + text(row["scheduler"]) + "</extra>",
         )
-    made.update_xaxes(type="log", title="jobs of the run (log)", dtick=1)
-    made.update_yaxes(type="log", title="mean JCT, times nona (log)", dtick=1)
+    made.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
+    made.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)
     made.add_hline(y=data["claim"], line={"color": QUIET, "dash": "dash", "width": 1})
     made.add_annotation(  # on a logarithmic axis a text stands at the logarithm
         x=0,

@@ -1,4 +1,4 @@
-"""What the paper's evaluation found, as rows: ratios, edges of stability, growth in overload."""
+"""Results of the paper's evaluation as rows: ratios, edges of stability, growth in overload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAR = 0.9  # of the load at the edge: up to there a run has time to reach its st
 
 
 def point_rows(data: Data) -> list[dict[str, Any]]:
-    """One flat row for every simulated point of every sweep, SI units: what becomes a file."""
+    """One flat row for every simulated point of every sweep, SI units: for CSV and Parquet files."""
     return [{"sweep": name, **row} for name, report in data["sweeps"].items() for row in curve_rows(report)]
 
 
@@ -45,7 +45,7 @@ def largest(data: Data, far: bool = False) -> tuple[float, str, str, Data] | Non
 
 
 def faster(data: Data, sweep: str) -> dict[str, tuple[int, int]]:
-    """Scheduler → at how many swept values it is clearly faster than nona, of how many both bear."""
+    """Scheduler → at how many swept values it is clearly faster than nona, of those where both are stable."""
     report = data["sweeps"][sweep]
     found = {}
     for scheduler, curve in report["schedulers"].items():
@@ -57,7 +57,7 @@ def faster(data: Data, sweep: str) -> dict[str, tuple[int, int]]:
 
 
 def summary_rows(data: Data) -> list[dict[str, str]]:
-    """One row for each scheduler: its edges, and its ratios to nona at a glance."""
+    """One row for each scheduler: its edges, and a summary of its ratios to nona."""
     rows = []
     reports = data["sweeps"]
     for scheduler in next(iter(reports.values()))["schedulers"]:
@@ -81,7 +81,7 @@ def _first(found: tuple[float, str, str, Data]) -> float:
 
 
 def growth_rows(data: Data) -> list[dict[str, Any]]:
-    """One row for every run in overload."""
+    """One row for each run in overload."""
     return [
         {
             "scheduler": row["scheduler"],
@@ -97,7 +97,7 @@ def growth_rows(data: Data) -> list[dict[str, Any]]:
 
 
 def grows(row: Data) -> bool:
-    """Whether the ratio goes on growing with the run: more than half as fast as the number of jobs.
+    """Whether the ratio keeps growing with the run: more than half as fast as the number of jobs.
 
     >>> grows({"runs": [{"jobs": 10, "ratio": 2.0}, {"jobs": 100, "ratio": 15.0}]})
     True

@@ -1,4 +1,4 @@
-"""What the paper's evaluation says, in words made from its numbers."""
+"""The results of the paper's evaluation as text, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from nona.units import format_time
 Data = Mapping[str, Any]
 EARLY = 0.02  # relative: an edge that is seen so much before the formula's has another reason
 OURS = (
-    "Of the paper's evaluation the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 "
-    "servers, background traffic and work, and the kinds of baselines are public. Rates, GPUs, task times, "
-    "the link and the loads are ours; Decima's learned policy is not here, its simulator's heuristics are."
+    "The paper publishes the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 servers, "
+    "the background traffic and work, and the kinds of baselines. Rates, GPUs, task times, the link and the "
+    "loads are our choice; the heuristics of Decima's simulator are included, its learned policy is not."
 )
 
 
@@ -35,12 +35,12 @@ def title(data: Data) -> str:
     """The main finding in one sentence."""
     claim, far = data["claim"], largest(data, far=True)
     if far is None:
-        return "No scheduler has a ratio to nona: none is stable beside it"
+        return "No scheduler has a ratio to nona: none is stable at the same values"
     ratio, sweep, scheduler, point = far
     where = _where(data, sweep, point["value"])
     return (
         f"Well below every edge the largest ratio to nona is {ratio:.3g} ({scheduler}, {where}); "
-        f"{claim:.0f} {'is' if ratio < claim else 'is also'} a matter of edges"
+        f"{claim:.0f} is {'' if ratio < claim else 'also '}an effect of edges"
     )
 
 
@@ -71,9 +71,9 @@ def _largest(data: Data) -> str:
         edge = edge_of(data["sweeps"][near[1]]["schedulers"][near[2]])
         until = "" if edge is None else f", unstable from {value_text(edge, data['sweeps'][near[1]]['unit'])}"
         text += (
-            f" Right below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
+            f"Just below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
             f"{_where(data, near[1], near[3]['value'])}{until}), in runs too short "
-            "to show how long queues get."
+            "for the queues to reach their mean length."
         )
     return text
 
@@ -86,8 +86,8 @@ def _edges(data: Data, sweep: str) -> str:
         if seen is not None and formula and formula[0]["overloaded"] > seen * (1 + EARLY):
             told.append(f"{name} from {value_text(formula[0]['overloaded'], report['unit'])}")
     early = (
-        f" By the formula, for ever: {listed(told)}; in runs of {data['jobs']:,} jobs their queues grow "
-        "before."
+        f" By the formula, for runs of unlimited length: {listed(told)}; in runs of {data['jobs']:,} jobs "
+        "their queues grow earlier."
         if told
         else ""
     )
@@ -97,8 +97,8 @@ def _edges(data: Data, sweep: str) -> str:
 def _reach(row: Data, claim: float) -> str:
     return (
         f"A ratio of {claim:.0f} in steady state: by the formula {row['scheduler']} reaches it when "
-        f"{100 * row['room']:.2g} percentage points of the link are left below its edge at "
-        f"{share_text(row['edge'], 3)}. There the link's queue forgets how it began only within about "
+        f"{100 * row['room']:.2g} percentage points of the link remain below its edge at "
+        f"{share_text(row['edge'], 3)}. There the relaxation time of the link's queue is about "
         f"{format_time(row['relaxation_s'])}, {row['jobs']:.2g} jobs: no run of usual length shows it."
     )
 
@@ -127,7 +127,7 @@ def _overload(data: Data) -> str:
         return ""
     return (
         f"Beyond the edges, at {value_text(over['value'], 'fraction')} link background, the ratio depends on "
-        f"how long one looks: {'; '.join(parts)}."
+        f"the length of the run: {'; '.join(parts)}."
     )
 
 
@@ -143,8 +143,8 @@ def _faster(data: Data) -> str:
     ratio, sweep, scheduler, point = min(ratios(data), key=lambda found: found[0])
     least = f"{scheduler} at {_where(data, sweep, point['value'])} takes {ratio:.2g} times as long as nona"
     return (
-        f"Faster than nona is {'; '.join(parts)}; at the least {least}. These look at queues and take idle "
-        "servers, while nona draws servers blindly, as the paper's stochastic scheduler does."
+        f"Faster than nona: {'; '.join(parts)}; the smallest ratio: {least}. These observe queues and choose "
+        "idle servers, while nona draws servers blindly, like the paper's stochastic scheduler."
     )
 
 
@@ -153,15 +153,15 @@ def _meaning(data: Data) -> str:
     if far is None or far[0] >= data["claim"]:
         return ""
     return (
-        f"“Up to {data['claim']:.0f} times” therefore is, in this scenario, no gain at a load that both "
-        f"schedulers bear: there it is {far[0]:.2g} times at most. It is what a comparison gives beyond the "
-        "edge of the other scheduler, or so close to it that no run is long enough: it tells where that is. "
-        "The real difference is the edge itself: the load up to which a scheduler works at all."
+        f"In this scenario, “up to {data['claim']:.0f} times” is therefore not a gain at a load at which "
+        f"both schedulers are stable: there it is at most {far[0]:.2g} times. A comparison gives such a "
+        "ratio beyond the edge of the other scheduler, or so close to it that no run is long enough: it "
+        "shows where that edge is. The real difference is the edge: the load up to which it is stable."
     )
 
 
 def ratio_title(sweep: str, report: Data) -> str:
-    """What the chart of one sweep shows: the largest ratio well below the edges, and the first edge."""
+    """Title of a sweep's chart: the largest ratio well below the edges, and the first edge."""
     found = largest({"sweeps": {sweep: report}}, far=True)
     known = [(edge, name) for name, c in report["schedulers"].items() if (edge := edge_of(c)) is not None]
     told = f"Background {sweep}: no two schedulers are stable"
@@ -170,11 +170,11 @@ def ratio_title(sweep: str, report: Data) -> str:
     if not known:
         return f"{told}; all are stable"
     edge, name = min(known)
-    return f"{told}; {name} is the first to give up, at {value_text(edge, report['unit'])}"
+    return f"{told}; {name} is the first to become unstable, at {value_text(edge, report['unit'])}"
 
 
 def growth_title(data: Data) -> str:
-    """What the chart of runs in overload shows."""
+    """Title of the chart of runs in overload."""
     rows = data["overload"]["schedulers"]
     reached = [r["scheduler"] for r in rows if grows(r) and r["runs"][-1]["ratio"] >= data["claim"]]
     where = value_text(data["overload"]["value"], "fraction")
@@ -182,12 +182,12 @@ def growth_title(data: Data) -> str:
         return f"At {where} link background no run in overload reaches {data['claim']:.0f} times nona"
     return (
         f"At {where} link background, beyond their edges, {listed(reached)} reach {data['claim']:.0f} times "
-        "nona: in a run long enough"
+        "nona in a run that is long enough"
     )
 
 
 def provenance(data: Data) -> str:
-    """Where the numbers come from, in one line."""
+    """The provenance of the numbers in one line."""
     return (
         f"{data['command']}: version {data['version']}, {data['date']}, seed {data['seed']}, "
         f"{data['replications']} runs of {data['jobs']:,} jobs per point, scenario {data['scenario']}"

@@ -1,4 +1,4 @@
-"""What is predicted of a placement, what is certified, and what the formula alone says: one line each."""
+"""The prediction of a placement, its certificate, and the formula's own figures: one line each."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NO_ERROR = 1e-6  # of the value: what is left is rounding
 _UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 _AGREE = 0.005  # relative: two predictions nearer than this are called equal
 WHY = (
-    "The formula takes mean waits, and at a join the largest of them; on average the largest of several "
+    "The formula uses mean waits, and at a join the largest of these means; the expected maximum of several "
     "random waits is longer, and so are waits behind messages of the same job."
 )
 ORIGINS = {
-    "formula": "It is the formula's optimum: nothing else that was tried is surely quicker",
-    "search": "It was found by a search from the quickest start",
-    "local": "Sampled jobs are quicker there than at the formula's optimum",
-    "mixture": "It takes for each model the start that serves it best",
-    "half local": "It follows the formula's optimum for half of the jobs and keeps the others whole",
-    "expert": "It is the expert's: for each model the preset that is quickest on an idle cluster",
+    "formula": "It is the formula's optimum: no other candidate is significantly faster",
+    "search": "It was found by a search from the fastest start",
+    "local": "All local: sampled jobs are faster there than at the formula's optimum",
+    "mixture": "It uses the best start for each model",
+    "half local": "It uses the formula's optimum for half of the jobs and keeps the others on one server",
+    "expert": "It is the expert's: for each model the preset that is fastest on an idle cluster",
 }
 
 
@@ -33,7 +33,7 @@ def is_sampled(report: Row) -> bool:
 
 
 def error_text(report: Row) -> str:
-    """``± 0.3 ms``, or nothing where jobs do not differ.
+    """``± 0.3 ms``, or nothing if all jobs take equally long.
 
     >>> error_text({"objective_s": 0.08, "objective_error_s": 0.0003})
     '± 0.3 ms'
@@ -42,7 +42,7 @@ def error_text(report: Row) -> str:
 
 
 def plus_minus(value_s: float | None, error_s: float | None) -> str:
-    """A standard error beside its value; empty where it is no more than rounding.
+    """The standard error of a value; empty if it is only rounding.
 
     >>> plus_minus(0.08, 0.000314), plus_minus(0.08, 1e-12)
     ('± 0.31 ms', '')
@@ -54,7 +54,7 @@ def plus_minus(value_s: float | None, error_s: float | None) -> str:
 
 
 def measure_text(report: Row) -> str:
-    """By what the objective is predicted, for one line below it.
+    """The method that predicts the objective, for the line below it.
 
     >>> measure_text({"objective": "formula", "objective_s": 0.08})
     'by formula alone: mean waits'
@@ -62,11 +62,11 @@ def measure_text(report: Row) -> str:
     if not is_sampled(report):
         return "by formula alone: mean waits"
     error = error_text(report)
-    return f"{error}, by sampled jobs" if error else "by sampled jobs, all alike"
+    return f"{error}, by sampled jobs" if error else "by sampled jobs, all equal"
 
 
 def bound_above(report: Row) -> bool:
-    """Whether the formula's bound surely lies above the prediction: then it bounds nothing sampled."""
+    """Whether the formula's bound is significantly above the prediction: then it bounds no sampled mean."""
     excess_s = _excess_s(report)
     return excess_s > max(
         2 * (report.get("objective_error_s") or 0.0), _AGREE * (report["objective_s"] or 0.0)
@@ -74,7 +74,7 @@ def bound_above(report: Row) -> bool:
 
 
 def _excess_s(report: Row) -> float:
-    """By how much the formula's bound lies above the prediction, seconds."""
+    """The excess of the formula's bound over the prediction, seconds."""
     bound, value = report["formula"]["lower_bound_s"], report["objective_s"]
     return max(bound - value, 0.0) if is_sampled(report) and None not in (bound, value) else 0.0
 
@@ -91,12 +91,12 @@ def gap_text(report: Row) -> str:
 
 
 def bound_text(report: Row) -> str:
-    """What is certified, in one line below the gap."""
+    """The certificate, for the line below the gap."""
     bound = report["formula"]["lower_bound_s"]
     if bound is None:
         return "no bound is known"
     if bound_above(report):
-        return f"the formula's bound, {time_text(bound)}, lies above"
+        return f"the formula's bound, {time_text(bound)}, is above the prediction"
     if _excess_s(report) > 0:
         return f"within its error of the formula's bound, {time_text(bound)}"
     return f"formula's bound at its own waits: {time_text(bound)}"
@@ -110,7 +110,7 @@ def formula_line(report: Row) -> str:
     gap = "" if own["gap"] is None else f" with a certified gap of {100 * own['gap']:.2g} %"
     text = f"By formula alone the optimum takes {time_text(own['objective_s'])}{gap}"
     if found and report["objective"] == "mean-jct" and report["origin"] != FORMULA:
-        text += f"; sampled jobs would take {or_dash(found['formula_value'], time_text)} there"
+        text += f"; sampled jobs take {or_dash(found['formula_value'], time_text)} there"
     return f"{text}. {_why(report)}"
 
 
@@ -120,31 +120,31 @@ def _why(report: Row) -> str:
     if report["origin"] != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY
     if value < formula * (1 - _AGREE):
-        return "Sampled jobs take less: in the formula every message and visit waits as if it came at random."
-    return "Sampled jobs take as long."
+        return (
+            "Sampled jobs take less: in the formula every message and visit waits as if it arrived at random."
+        )
+    return "Sampled jobs take equally long."
 
 
 def origin_text(report: Row) -> str:
-    """Where the placement comes from; empty where the formula is the objective."""
+    """The origin of the placement; empty if the formula is the objective."""
     if report["objective"] != "mean-jct" or not report.get("sampled"):
         return ""  # a search that was cancelled has not tried everything
     origin = report["origin"]
-    preset = f"It is the preset {origin}: sampled jobs are quicker there than at the formula's optimum"
+    preset = f"It is the preset {origin}: sampled jobs are faster there than at the formula's optimum"
     return ORIGINS.get(origin, preset) + "."
 
 
 def certificate_words(report: Row) -> str:
-    """What the bounds hold for, in a few sentences."""
+    """The scope of the bounds, in a few sentences."""
     if report["formula"]["lower_bound_s"] is None:
-        return "This solver gives no bound, so nothing is known of better placements."
+        return "This solver gives no bound, so better placements may exist."
     if not is_sampled(report):
-        return (
-            "The bound holds for every placement by formula; how far the formula is off is another question."
-        )
+        return "The bound holds for every placement by formula; it does not cover the formula's own error."
     if bound_above(report):
-        return "Sampled jobs wait less than the formula says, so here its bound says nothing about them."
+        return "Sampled jobs wait less than the formula predicts, so here its bound does not apply to them."
     return (
-        "The bound holds for every placement by formula. It bounds the mean by sampled jobs as far as the "
-        "formula's waits are right: the mean of the slowest of several random branches is never below the "
-        "slowest of their means. The search itself proves nothing."
+        "The bound holds for every placement by formula. It bounds the mean by sampled jobs only if the "
+        "formula's waits are correct: the mean of the slowest of several random branches is never below the "
+        "slowest of their means. The search itself gives no proof."
     )

@@ -1,4 +1,4 @@
-"""Waits at the links on a message's way, as rows, in a sentence, and as plain data."""
+"""Waits at the links on a message's route, as rows, as a sentence, and as plain data."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def links_report(prediction: Prediction) -> list[dict[str, Any]]:
 
 
 def bottleneck(links: Sequence[Row]) -> Row:
-    """The links that are used most; the slower where several are used alike."""
+    """The most utilised links; the slowest of them if several are equally utilised."""
     return max(links, key=lambda r: (round(r["utilization"], 9), -r["capacity"]))
 
 
 def link_finding(links: Sequence[Row]) -> str:
-    """Which links are used most, and where a message waits longest.
+    """The most utilised links, and the links where a message waits longest.
 
     >>> core = {"name": "core", "share": 0.5, "capacity": 2e9, "utilization": 0.6, "wait_s": 0.004}
     >>> card = {"name": "server in", "share": 1.0, "capacity": 1e9, "utilization": 0.2, "wait_s": 0.006}
     >>> link_finding([core, card])
-    'Bottleneck: core, 60.0 % busy; a message waits 8 ms on its way, most of it (75 %) at server in'
+    'Bottleneck: core, 60.0 % busy; a message waits 8 ms on its route, most of it (75 %) at server in'
     """
     worst = bottleneck(links)
     told = f"Bottleneck: {worst['name']}, {percent_text(worst['utilization'])} busy"
     if any(r["wait_s"] is None or r["wait_s"] == float("inf") for r in links):
-        return f"{told}: overloaded, messages wait without end"
+        return f"{told}: overloaded, waits of messages grow without bound"
     parts = [(r["share"] * r["wait_s"], r["name"]) for r in links]
     total = sum(p for p, _ in parts)
     if total <= 0:
         return f"{told}; messages do not wait"
     most, name = max(parts, key=lambda p: p[0])
     where = f"most of it ({share_text(most / total)}) at {name}"
-    return f"{told}; a message waits {format_time(total)} on its way, {where}"
+    return f"{told}; a message waits {format_time(total)} on its route, {where}"
 
 
 def link_rows(links: Sequence[Row]) -> list[dict[str, str]]:
@@ -59,11 +59,11 @@ def link_rows(links: Sequence[Row]) -> list[dict[str, str]]:
     return [
         {
             "link": r["name"],
-            "how many": f"{r['links']:,}",
+            "number": f"{r['links']:,}",
             "capacity of each": format_bandwidth(r["capacity"]),
             "crossed by": f"{share_text(r['share'], 1)} of messages",
             "busy": percent_text(r["utilization"]),
-            "wait there": time_text(r["wait_s"]),
+            "mean wait": time_text(r["wait_s"]),
         }
         for r in links
     ]

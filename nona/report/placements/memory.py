@@ -1,4 +1,4 @@
-"""Report on memory: the weights that executors hold under a placement, and what replicas come to."""
+"""Report on memory: the weights that executors hold under a placement, and the total of the replicas."""
 
 from __future__ import annotations
 

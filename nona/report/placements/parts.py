@@ -1,4 +1,4 @@
-"""What the predicted time of each model is made of, such that the parts add up to the prediction shown."""
+"""The parts of each model's predicted time; they add up to the prediction shown."""
 
 from __future__ import annotations
 

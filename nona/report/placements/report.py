@@ -53,7 +53,7 @@ def placement_report(system: System, placement: Placement, names: Sequence[str])
 
 
 def objective_of(placement: Placement) -> str:
-    """The objective; for a placement that was only judged, whether by sampled jobs or by formula."""
+    """The objective; for a placement that was only evaluated, whether by sampled jobs or by formula."""
     if placement.sampled is not None:
         return placement.sampled.objective
     return "formula" if placement.formula is None else "mean-jct"

@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 
 def response_finding(response: Row, mean: bool = False) -> str:
-    """How long jobs are predicted to take, in a sentence; with the ``mean`` where nothing else tells it.
+    """The predicted completion times in a sentence; with the ``mean`` if it is not shown elsewhere.
 
     >>> response_finding({"mean_s": 0.01, "p95_s": 0.02, "miss": 0.031})
     'Of 100 sampled jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
@@ -33,10 +33,10 @@ def response_rows(response: Row, formula: Mapping[str, Row]) -> list[dict[str, s
             "mean": time_text(m["mean_s"]),
             "mean by formula": time_text(formula[name]["jct_s"]),
             "median": time_text(m["p50_s"]),
-            "95 of 100 within": time_text(m["p95_s"]),
-            "99 of 100 within": time_text(m["p99_s"]),
+            "95th percentile": time_text(m["p95_s"]),
+            "99th percentile": time_text(m["p99_s"]),
             "SLO": "–" if m["slo_s"] is None else time_text(m["slo_s"]),
-            "misses it": "–" if m["miss"] is None else percent_text(m["miss"]),
+            "SLO missed": "–" if m["miss"] is None else percent_text(m["miss"]),
         }
         for name, m in response["models"].items()
     ]

@@ -38,7 +38,7 @@ def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any]
 
 
 def value_text(objective: str, value: float | None) -> str:
-    """A value of the objective for people.
+    """A value of the objective as text.
 
     >>> value_text("slo", 0.0123), value_text("mean-jct", 0.0123), value_text("slo", None)
     ('1.23 %', '12.3 ms', '–')
@@ -49,7 +49,7 @@ def value_text(objective: str, value: float | None) -> str:
 
 
 def missed_finding(report: Report) -> str:
-    """What a search for fewer missed SLOs found, in a sentence; empty where that was not the objective."""
+    """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
     found = report.get("sampled")
     if found is None or report["objective"] != "slo":
         return ""
@@ -61,8 +61,8 @@ def missed_finding(report: Report) -> str:
     if found["gain"]:
         text += f", {shown('gain')} less than the {shown('formula_value')} of the formula's optimum"
     else:
-        text += "; no other placement that was tried is surely better than the formula's optimum"
-    return f"{text}. The search proves nothing; no placement misses fewer than {shown('bound')}."
+        text += "; no other candidate is significantly better than the formula's optimum"
+    return f"{text}. The search gives no proof; no placement misses fewer than {shown('bound')}."
 
 
 def sampled_rows(report: Report) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What a placement says of executor classes and memory: findings in words, rows of tables."""
+"""Executor classes and memory of a placement: findings as text, rows of tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _ALIKE = 1e-6
 
 
 def servers_finding(report: Row) -> str:
-    """Which class is busiest, and what is drawn to it.
+    """The busiest executor class, and the range of mean waits.
 
     >>> one = {"class": "t4", "executors": 2, "utilization": 0.5, "wait_s": 0.001}
     >>> servers_finding({"predicted": {"classes": [one]}})
-    'All executors are alike: 50.0 % busy, a visit waits 1 ms'
+    'All executors are of one class: 50.0 % busy, a visit waits 1 ms'
     """
     classes = report["predicted"]["classes"]
     if len(classes) == 1:
         (only,) = classes
         busy, wait = percent_text(only["utilization"]), time_text(only["wait_s"])
-        return f"All executors are alike: {busy} busy, a visit waits {wait}"
+        return f"All executors are of one class: {busy} busy, a visit waits {wait}"
     busiest = max(classes, key=lambda c: c["utilization"])
     waits = [c["wait_s"] for c in classes if c["wait_s"] is not None]
     busy = percent_text(busiest["utilization"])
@@ -34,11 +34,11 @@ def servers_finding(report: Row) -> str:
 
 
 def memory_finding(report: Row) -> str:
-    """How much memory replicas take in all, and where it is tightest."""
+    """The memory of all replicas, and the executor class where it is tightest."""
     memory = report["memory"]
     total = memory["replicas_bytes"]
     if total == 0:
-        return "No model states weights, so none take memory"
+        return "No model states weights, so memory does not limit the placement"
     text = f"Replicas of weights take {format_size(total)} over the cluster"
     known = [c for c in memory["classes"] if c["memory_bytes"]]
     if not known:
@@ -48,14 +48,14 @@ def memory_finding(report: Row) -> str:
 
 
 def class_rows(report: Row) -> list[dict[str, Any]]:
-    """A row for each executor class: how many, load, wait, memory."""
+    """A row for each executor class: number, load, wait, memory."""
     return [
         {
             "executor class": told["class"],
             "executors": told["executors"],
             "busy": percent_text(told["utilization"]),
             "wait of a visit": time_text(told["wait_s"]),
-            "memory each": or_dash(held["memory_bytes"], format_size),
+            "memory per executor": or_dash(held["memory_bytes"], format_size),
             "weights held": format_size(held["resident_bytes"]),
             "free": or_dash(held["free_bytes"], format_size),
             "models": ", ".join(held["weights_bytes"]) or "–",
@@ -65,7 +65,7 @@ def class_rows(report: Row) -> list[dict[str, Any]]:
 
 
 def replica_rows(report: Row) -> list[dict[str, Any]]:
-    """A row for each model: its weights, how many executors hold them, what that comes to."""
+    """A row for each model: its weights, how many executors hold them, the total of the replicas."""
     return [
         {
             "model": name,
@@ -78,7 +78,7 @@ def replica_rows(report: Row) -> list[dict[str, Any]]:
 
 
 def share_rows(report: Row) -> list[dict[str, Any]]:
-    """A row for each query class: the probability of each executor class; none where there is but one."""
+    """A row for each query class: the probability of each executor class; no rows for a single class."""
     shares = report["class_shares"]
     if len(report["predicted"]["classes"]) == 1:
         return []

@@ -14,7 +14,7 @@ ORIGINS = {"formula": "formula's optimum", "local": "all local", "spread": "all 
 
 
 def origin_words(origin: str) -> str:
-    """Where a step comes from, in a word or two.
+    """The origin of a step in a word or two.
 
     >>> origin_words("local"), origin_words("expert")
     ('all local', 'expert')
@@ -40,7 +40,7 @@ def best_so_far(steps: Sequence[Row]) -> str:
 
 
 def step_rows(steps: Sequence[Row]) -> list[dict[str, str]]:
-    """A row for every step: when, what, how good, how far from the bound."""
+    """A row for every step: time, origin, mean JCT, gap to the bound."""
     return [
         {
             "after": time_text(s["elapsed_s"]),
@@ -53,8 +53,8 @@ def step_rows(steps: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def early_text(after_s: float) -> str:
-    """What a result says that was there when its search was cancelled."""
+    """The note on a result whose search was cancelled."""
     return (
-        f"Cancelled early, after {format_time(after_s, 2)}: this is the best so far. Solve again to search "
-        "to the end."
+        f"Cancelled early, after {format_time(after_s, 2)}: this is the best so far. Solve again for a "
+        "complete search."
     )

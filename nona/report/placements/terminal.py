@@ -50,7 +50,7 @@ def placement_text(report: Row) -> str:
 
 
 def _links_text(links: Sequence[Row]) -> list[str]:
-    """A line for each role of links, where there are several."""
+    """A line for each role of links, if there are several."""
     return [
         f"  {r['name']}: {r['links']} x {format_bandwidth(r['capacity'])}, crossed by {r['share']:.0%}, "
         f"{r['utilization']:.0%} busy, wait {format_time(r['wait_s'])}"
@@ -59,7 +59,7 @@ def _links_text(links: Sequence[Row]) -> list[str]:
 
 
 def _classes_text(report: Row) -> list[str]:
-    """A line for each executor class, where there are several: load, wait, who runs there, weights."""
+    """A line for each executor class, if there are several: load, wait, models drawn to it, weights."""
     classes, shares = report["predicted"]["classes"], report["class_shares"]
     lines = []
     for told, held in zip(classes, report["memory"]["classes"], strict=True) if len(classes) > 1 else ():

@@ -1,4 +1,4 @@
-"""What a placement says, in sentences made from its numbers; its notes in plain words."""
+"""A placement as sentences computed from its numbers; its notes in plain words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAME = 1e-6
 
 
 def split_finding(models: Mapping[str, Row]) -> str:
-    """What most of the time goes to, and in which model the least of it is compute.
+    """The model with the smallest share of compute in its JCT, and its largest other parts.
 
     >>> none = {"network_wait_s": 0.0, "server_wait_s": 0.0}
     >>> split_finding({"a": {"jct_s": 4.0, "compute_s": 3.0, "transfer_s": 1.0, **none}})
@@ -62,10 +62,10 @@ def objective_of(report: Row | None) -> float | None:
 
 
 def order_finding(data: Row) -> str:
-    """Which placement is the quickest, without a number: the title of the bars.
+    """The fastest placement, without a number: the title of the bars.
 
     >>> order_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
-    'nona is quicker than local; spread overloads the link'
+    'nona is faster than local; spread overloads the link'
     """
     best = data["nona"]["objective_s"]
     words: dict[str, list[str]] = {}
@@ -74,9 +74,9 @@ def order_finding(data: Row) -> str:
         if value is None:
             word = "overloads executors" if data["local"] is None else "overloads the link"
         elif best is None or abs(value - best) <= SAME * best:
-            word = "as quick as"
+            word = "as fast as"
         else:
-            word = "quicker than" if best < value else "slower than"
+            word = "faster than" if best < value else "slower than"
         words.setdefault(word, []).append(name)
     over = {w: names for w, names in words.items() if w.startswith("overloads")}
     beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
@@ -89,25 +89,29 @@ def order_finding(data: Row) -> str:
 
 
 def congestion_finding(curve: Row) -> str:
-    """From which background load on splitting no longer pays."""
+    """The background load above which splitting no longer pays."""
     now, stops = curve["now"], curve["stops"]
     if stops is None:
-        return f"By formula splitting pays from the link's {now:.0%} background now up to saturation"
+        return f"By formula splitting pays at all background loads from the present {now:.0%} to saturation"
     if stops <= now:
-        where = f"from the link's {now:.0%} background now upwards" if now > 0 else "at any background load"
+        where = (
+            f"at background loads from the present {now:.0%} of the link upwards"
+            if now > 0
+            else "at any background load"
+        )
         return f"By formula splitting does not pay {where}: all stays local"
     return (
-        f"By formula splitting stops paying when the background fills {stops:.0%} of the link; now it fills "
-        f"{now:.0%}"
+        f"By formula splitting stops paying when the background uses {stops:.0%} of the link; at present it "
+        f"uses {now:.0%}"
     )
 
 
 def plain_notes(notes: Sequence[str]) -> list[str]:
-    """The placement's notes, equal kinds folded into one, in plain words.
+    """The placement's notes in plain words, notes of the same kind merged.
 
     >>> many = [f"Restricted: interior of 10 tasks, {n} kinds; the bounds hold for all." for n in (1, 2)]
     >>> [n.split(":")[0] for n in plain_notes(many)]
-    ['In 2 kinds of sub-graph not every configuration was tried']
+    ['For 2 kinds of sub-graph not every configuration was tried']
     """
     restricted = [n for n in notes if n.startswith("Restricted: ")]
     told = [n for n in notes if n not in restricted]
@@ -115,9 +119,9 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
         kinds = "one kind" if len(restricted) == 1 else f"{len(restricted)} kinds"
         details = "; ".join(n.removeprefix("Restricted: ").partition("; the bounds")[0] for n in restricted)
         told.append(
-            f"In {kinds} of sub-graph not every configuration was tried: {details}. The bounds hold for all "
-            "configurations all the same, so the gap is honest; a better placement among those not tried can "
-            "be better by no more than the gap."
+            f"For {kinds} of sub-graph not every configuration was tried: {details}. The bounds still hold "
+            "for all configurations, so the gap is valid: a placement among those not tried can be better by "
+            "at most the gap."
         )
     return told
 
@@ -128,7 +132,7 @@ def price_text(predicted: Row) -> str:
     if price is None:
         return "The price of congestion has no value here: the link is at its limit."
     if price == 0:
-        return "No query waits for the link here, so one more byte on it costs nobody anything."
+        return "No query waits for the link here, so one more byte on it has no cost."
     return (
         f"One more megabyte on the link costs all queries together {format_time(price * 1e6)} of waiting "
         "(the price of congestion, by formula)."

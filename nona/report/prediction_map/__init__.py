@@ -1,1 +1,1 @@
-"""The map of prediction against simulation, as rows and in words."""
+"""The map of prediction against simulation, as rows and as text."""

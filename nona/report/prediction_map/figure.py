@@ -1,4 +1,4 @@
-"""The figure of the map: a cell for every point, coloured by how far the prediction is off."""
+"""The figure of the map: a cell for every point, coloured by the error of the prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, an
 
 
 def band(value: float) -> int:
-    """The number of the band that an error lies in.
+    """The number of the band that contains an error.
 
     >>> [band(e) for e in (0.0, -0.07, 0.15, 0.4)]
     [0, 1, 2, 3]
@@ -24,7 +24,7 @@ def band(value: float) -> int:
 
 
 def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
-    """Placements and loads down, scenarios across; the number is the signed error in per cent."""
+    """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
     points = data["points"]
     scenarios = list(dict.fromkeys(p["scenario"] for p in points))
     columns = columns_of(points)

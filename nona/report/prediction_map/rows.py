@@ -1,4 +1,4 @@
-"""Rows of the map: how far each prediction is off, and how many points are within a bound."""
+"""Rows of the map: the error of each prediction, and the number of points within a bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BANDS = (0.05, 0.10, 0.20)
 
 
 def error(point: Data, measure: str) -> float | None:
-    """(predicted − simulated) / simulated; ``None`` where one of them has no value or steady state.
+    """(predicted − simulated) / simulated; ``None`` if one of them has no value or steady state.
 
     >>> error({"state": "stable", "mean_s": {"predicted": 1.1, "simulated": 1.0}}, "mean_s")
     0.1
@@ -41,13 +41,13 @@ def half_width(point: Data, measure: str) -> float | None:
 
 
 def within(points: Sequence[Data], measure: str, bound: float) -> tuple[int, int]:
-    """How many points are off by at most ``bound``, and of how many."""
+    """The number of points with an error of at most ``bound``, and the number of points with an error."""
     errors = [e for p in points if (e := error(p, measure)) is not None]
     return sum(abs(e) <= bound for e in errors), len(errors)
 
 
 def surely_outside(point: Data, measure: str, bound: float) -> bool:
-    """Whether the prediction is off by more than ``bound`` from every value in the simulation's interval.
+    """Whether the error is above ``bound`` for every value in the simulation's interval.
 
     False where there is no interval: then nothing is sure.
     """
@@ -60,12 +60,12 @@ def surely_outside(point: Data, measure: str, bound: float) -> bool:
 
 
 def columns_of(points: Sequence[Data]) -> list[tuple[str, str]]:
-    """(placement, load) pairs in the order in which they come."""
+    """(placement, load) pairs in order of appearance."""
     return list(dict.fromkeys((p["placement"], p["load"]) for p in points))
 
 
 def summary_rows(data: Data) -> list[dict[str, Any]]:
-    """For each scenario how many points are within the bounds, and the worst."""
+    """For each scenario the number of points within the bounds, and the largest errors."""
     rows = []
     for name in dict.fromkeys(p["scenario"] for p in data["points"]):
         own = [p for p in data["points"] if p["scenario"] == name]
@@ -80,7 +80,7 @@ def summary_rows(data: Data) -> list[dict[str, Any]]:
 
 
 def point_rows(data: Data) -> list[dict[str, Any]]:
-    """Every point with its numbers, as a table shows them."""
+    """Every point with its numbers, formatted for a table."""
     return [_row(p) for p in data["points"]]
 
 

@@ -1,4 +1,4 @@
-"""What the map says, in words made from its numbers."""
+"""The results of the map as text, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nona.report.text import share_text, table
 
 Data = Mapping[str, Any]
 WHICH = (
-    "Two predictions stand side by side. The optimiser's *formula* takes mean waits, so that it can be "
-    "certified; the *response* walks jobs among random waits and gives the mean, the 95th percentile and "
-    "the share of SLO misses. What pages show beside the certificate is the response."
+    "The map compares two predictions. The optimiser's *formula* uses mean waits, so that its optimum can be "
+    "certified; the *response* samples jobs with random waits and gives the mean, the 95th percentile and "
+    "the share of SLO misses. The pages show the response next to the certificate."
 )
 
 
@@ -42,26 +42,26 @@ def title(data: Data, measure: str = "mean_s") -> str:
 
 
 def findings(data: Data) -> list[str]:
-    """How many points lie in which band, where it is worst, and how sure that is."""
+    """The number of points in each band, the worst point, and the uncertainty of its simulation."""
     points = data["points"]
     lines = []
     for measure, name in MEASURES.items():
         counts = [(bound, within(points, measure, bound)[0]) for bound in BANDS]
         of = within(points, measure, 1.0)[1]
         parts = ", ".join(f"{count} within {100 * bound:.0f} %" for bound, count in counts)
-        lines.append(f"{name}: of {of} points {parts}.")
+        lines.append(f"{name}: {parts}, of {of} points.")
     known = [(abs(e), p) for p in points if (e := error(p, "mean_s")) is not None]
     if known:
         _, worst = max(known, key=lambda pair: pair[0])
         half = half_width(worst, "mean_s")
         lines.append(
-            f"The mean is furthest off in {worst['scenario']}, {worst['placement']}, {worst['load']}: "
+            f"The mean has its largest error in {worst['scenario']}, {worst['placement']}, {worst['load']}: "
             f"{share_text(error(worst, 'mean_s') or 0.0, sign='+')}"
-            + ("." if half is None else f", where the simulation itself is known to ± {share_text(half)}.")
+            + ("." if half is None else f"; the simulated mean has ± {share_text(half)}.")
         )
     sure = sum(surely_outside(p, "mean_s", BOUNDS["mean_s"]) for p in points)
     lines.append(
-        f"At {sure} points the mean is off by more than {100 * BOUNDS['mean_s']:.0f} % whatever the value in "
+        f"At {sure} points the error of the mean is above {100 * BOUNDS['mean_s']:.0f} % for every value in "
         "the simulation's interval."
     )
     unsteady = sum(p["state"] != "stable" for p in points)
@@ -71,7 +71,7 @@ def findings(data: Data) -> list[str]:
 
 
 def provenance(data: Data) -> str:
-    """Where the stored map comes from."""
+    """The provenance of the stored map."""
     about = data["about"]
     seed = "the scenarios' own seeds" if about["seed"] is None else f"seed {about['seed']}"
     return (

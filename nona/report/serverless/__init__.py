@@ -1,1 +1,1 @@
-"""Serverless workflows: what their simulations, their study and their capacity search say."""
+"""Serverless workflows: reports on simulations, the study and the capacity search."""

@@ -23,7 +23,7 @@ STRICT, RELAXED = "strict_light", "relaxed_heavy"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` says what was found.
+    """``stated``: what the slides say; ``order`` and ``size`` judge it; ``told`` states the finding.
 
     ``None`` is no verdict: the cells lack what it takes, or the slides give no number.
     """
@@ -36,7 +36,7 @@ class Claim:
 
 
 def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
-    """How much more ESG keeps than each of the others in each setting: in points, and in per cent of theirs.
+    """ESG's advantage in SLOs kept over each policy in each setting: in points, and in per cent of theirs.
 
     The slides do not say which of the two they mean.
     """
@@ -75,7 +75,7 @@ def missed(cells: Cells, policy: str) -> dict[str, float]:
 
 
 def misses(policy: str, grows: bool) -> Claim:
-    """A policy's configuration misses grow, or fall, from the strict to the relaxed setting, as stated."""
+    """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
     stated = MISSES[policy]
 
     def order(cells: Cells) -> Verdict:

@@ -1,4 +1,4 @@
-"""What the slides on ESG say that a simulation can be held against, each judged from numbers.
+"""The claims of the slides on ESG that a simulation can check, each judged from numbers.
 
 A claim has an *order* (who is better, what grows) and mostly a *size* (by how much). Each is a function of
 the cells of a study, setting → policy → cell, so that it can be judged again under every alternative.
@@ -111,7 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
     more_hits("more SLOs kept than by the searches", ("orion", "aquatope"), 46.0, 80.0),
     more_hits("more SLOs kept than with static shares", ("infless", "fast-gshare"), 36.0, 61.0),
     Claim(
-        "costs alike or less",
+        "costs similar or lower",
         "ESG costs as much as the others or less",
         lambda cells: all(r >= 1 - SIMILAR for r, *_ in _ratios(cells)),
         _no_size,
@@ -126,7 +126,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ESG just below the SLO",
-        "in relaxed-heavy ESG's latencies lie just below the SLO",
+        "in relaxed-heavy ESG's latencies are just below the SLO",
         _just_below,
         _no_size,
         _just_below_told,
@@ -182,7 +182,7 @@ def alternative_cells(data: Row, row: Row) -> Cells:
 
 
 def movers(data: Row, claim: Claim) -> Iterator[tuple[str, str]]:
-    """(alternative, what it changes) wherever the verdict differs from the default's, in runs alike."""
+    """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
     default = data["sensitivity"]["default"]
     before = {"order": claim.order(default), "size": claim.size(default)}
     for row in data["sensitivity"]["rows"]:

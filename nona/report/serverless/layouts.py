@@ -1,4 +1,4 @@
-"""What every GPU held over time: rows of batches from the records, places on the GPU, stranded slices."""
+"""Batches on every GPU over time: rows from the records, positions on the GPU, stranded slices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def layout_rows(
 
 
 def clipped(rows: Sequence[Row], until_s: float) -> list[dict[str, Any]]:
-    """What runs between 0 and ``until_s``, cut at both.
+    """Rows between 0 and ``until_s``, clipped at both ends.
 
     >>> clipped([{"from_s": -1.0, "computes_s": -0.5, "to_s": 3.0}], 2.0)
     [{'from_s': 0.0, 'computes_s': 0.0, 'to_s': 2.0}]
@@ -63,7 +63,7 @@ def clipped(rows: Sequence[Row], until_s: float) -> list[dict[str, Any]]:
 
 
 def placed(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The rows with ``low`` and ``high``, where they lie on the GPU's axis.
+    """The rows with ``low`` and ``high``, their range on the GPU's axis.
 
     A row whose slots are not all neighbours (counted vGPUs need not be) comes once for each run of them.
     Rows without slots are put on the lowest lanes that are free for all of their time.
@@ -92,7 +92,7 @@ def placed(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def stranded_spans(rows: Sequence[Row], board_name: str, until_s: float) -> list[tuple[float, float, int]]:
-    """(from, to, memory slice) of what no slice could cover beside those held; rows of one GPU.
+    """(from, to, memory slice) of free memory that no further slice could cover; rows of one GPU.
 
     >>> row = {"slots": 0b1111, "vgpus": 4, "from_s": 0.0, "to_s": 2.0}
     >>> full = {"slots": 0b1111111, "vgpus": 7, "from_s": 2.0, "to_s": 3.0}
@@ -144,17 +144,17 @@ def _stranded(board_name: str, taken: int, held: int) -> tuple[int, ...]:
 
 
 def layouts_title(rows: Sequence[Row], stranded: Sequence[tuple[float, float, int]], cells: int) -> str:
-    """How full the GPU is while it is drawn, and how much of it lies stranded.
+    """The mean allocated share of the GPU in the drawn window, and the stranded share.
 
     >>> row = {"from_s": 0.0, "to_s": 1.0, "low": 0, "high": 4}
     >>> layouts_title([row], [(0.0, 0.5, 7)], 8)
-    '50 % of the GPU is held over 1 s, 6.2 % of it lies stranded'
+    '50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded'
     """
     if not rows:
-        return "This GPU served no batch in what was kept"
+        return "This GPU served no batch in the recorded part"
     begin, end = min(r["from_s"] for r in rows), max(r["to_s"] for r in rows)
     area = cells * (end - begin)
     held = sum((r["to_s"] - r["from_s"]) * (r["high"] - r["low"]) for r in rows) / area
     lost = sum(b - a for a, b, _ in stranded) / area
-    tail = f", {100 * lost:.2g} % of it lies stranded" if stranded else ""
-    return f"{100 * held:.0f} % of the GPU is held over {end - begin:.3g} s{tail}"
+    tail = f", {100 * lost:.2g} % of it is stranded" if stranded else ""
+    return f"{100 * held:.0f} % of the GPU is allocated over {end - begin:.3g} s{tail}"

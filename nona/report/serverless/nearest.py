@@ -1,4 +1,4 @@
-"""How far policies are from the oracle, which pays least for as many SLOs kept."""
+"""The cost of policies over that of the oracle, which pays least for the same share of SLOs kept."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def over_oracle(report: Row) -> dict[str, float]:
 
 
 def oracle_title(report: Row) -> str:
-    """Who comes nearest to the oracle; without one who keeps most SLOs."""
+    """The policy closest to the oracle; without an oracle the one that keeps most SLOs."""
     over = over_oracle(report)
     if not over:
         return pareto_title(report)
     nearest = min(over, key=lambda n: (over[n], n))
     farthest = max(over, key=lambda n: (over[n], n))
-    first = f"{nearest} comes nearest to the oracle: {share_text(over[nearest])} dearer for as many SLOs"
+    first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs"
     if farthest == nearest:
         return first
-    return f"{first}; {farthest} pays {share_text(over[farthest])} more"
+    return f"{first}; {farthest} costs {share_text(over[farthest])} more"

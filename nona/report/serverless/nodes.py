@@ -1,4 +1,4 @@
-"""How many nodes keep the SLOs under each policy: the report, its finding, its text."""
+"""The number of nodes that keeps the SLOs under each policy: the report, its finding, its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 class Tried(Protocol):
-    """One count, as :class:`nona.study.serverless.capacity.TriedNodes` has it."""
+    """One number of nodes, as :class:`nona.study.serverless.capacity.TriedNodes` has it."""
 
     @property
     def nodes(self) -> int:
@@ -34,7 +34,7 @@ class Tried(Protocol):
 
     @property
     def held_usd_hour(self) -> float:
-        """US dollars an hour of what batches held."""
+        """US dollars an hour of the resources that batches held."""
 
 
 class Found(Protocol):
@@ -42,7 +42,7 @@ class Found(Protocol):
 
     @property
     def policy(self) -> str:
-        """Name."""
+        """Name of the policy."""
 
     @property
     def target(self) -> float:
@@ -50,15 +50,15 @@ class Found(Protocol):
 
     @property
     def found(self) -> Tried | None:
-        """The fewest nodes."""
+        """The smallest sufficient number of nodes."""
 
     @property
     def tried(self) -> Sequence[Tried]:
-        """All that were looked at, by count."""
+        """All numbers of nodes that were tried, ascending."""
 
     @property
     def most(self) -> int:
-        """Nodes looked at, at most."""
+        """The largest number of nodes that may be tried."""
 
 
 def nodes_report(found: Sequence[Found], setting: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -89,11 +89,11 @@ def _tried(t: Tried) -> dict[str, Any]:
 
 
 def nodes_finding(report: Row) -> str:
-    """Who needs the fewest nodes, and what they cost."""
+    """The policy that needs the fewest nodes, and their cost."""
     known = {n: p["found"] for n, p in report["policies"].items() if p["found"] is not None}
     target = share_text(report["target"], 1)
     if not known:
-        return f"With up to {report['most']} nodes no policy is sure to keep {target} of the SLOs."
+        return f"With up to {report['most']} nodes no policy reliably keeps {target} of the SLOs."
     least = min(r["nodes"] for r in known.values())
     first = [n for n, r in known.items() if r["nodes"] == least]
     row = known[first[0]]
@@ -103,7 +103,7 @@ def nodes_finding(report: Row) -> str:
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
         f"nodes, ${row['usd_hour']:.2f} an hour"
         + (f"; {', '.join(others)}" if others else "")
-        + (f"; with up to {report['most']} nodes not {', '.join(none)}" if none else "")
+        + (f"; not with up to {report['most']} nodes: {', '.join(none)}" if none else "")
         + "."
     )
 
@@ -116,9 +116,9 @@ def nodes_rows(report: Row) -> list[dict[str, str]]:
             "nodes": str(t["nodes"]),
             "SLOs kept": rate_text(t["slo_hit_rate"]),
             "runs": str(t["replications"]),
-            "": {"keeps": "keeps it", "misses": "misses it", "open": "not told apart"}[t["verdict"]],
+            "": {"keeps": "met", "misses": "missed", "open": "undecided"}[t["verdict"]],
             "$ an hour": f"{t['usd_hour']:.2f}",
-            "of it held": "–" if t["held_usd_hour"] is None else f"{t['held_usd_hour']:.2f}",
+            "$ an hour held": "–" if t["held_usd_hour"] is None else f"{t['held_usd_hour']:.2f}",
         }
         for name, p in report["policies"].items()
         for place, t in enumerate(p["tried"])

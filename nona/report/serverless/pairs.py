@@ -1,4 +1,4 @@
-"""Policies paired by replication: which differ clearly, how they rank, what changes a ranking.
+"""Policies paired by replication: clear differences, rankings, changes of a ranking.
 
 A *cell* holds what one policy did in one setting: ``hits`` and ``costs``, one value per replication.
 """
@@ -24,7 +24,7 @@ def mean(cell: Row, key: Key) -> float:
 
 
 def difference(one: Row, other: Row, key: Key) -> Interval:
-    """Of two policies, by replication.
+    """The difference of two policies, paired by replication.
 
     >>> difference({"hits": [0.9, 0.8]}, {"hits": [0.5, 0.4]}, "hits").half_width < 1e-9
     True
@@ -53,7 +53,7 @@ def order(cells: Mapping[str, Row], key: Key) -> list[str]:
 
 
 def ranking_text(cells: Mapping[str, Row], key: Key) -> str:
-    """The order, with ≈ between neighbours that are not told apart.
+    """The order, with ≈ between neighbours without a clear difference.
 
     >>> a, b, c = {"hits": [1.0, 1.0]}, {"hits": [0.9, 0.91]}, {"hits": [0.9, 0.9]}
     >>> ranking_text({"a": a, "b": b, "c": c}, "hits")
@@ -67,7 +67,7 @@ def ranking_text(cells: Mapping[str, Row], key: Key) -> str:
 
 
 def swaps(default: Mapping[str, Row], other: Mapping[str, Row], key: Key) -> Iterator[tuple[str, str]]:
-    """(above, below) under ``other``, clearly, where the means were the other way round before.
+    """(above, below) clearly under ``other``, where the order of the means was the reverse before.
 
     >>> high, low = {"hits": [0.9, 0.91]}, {"hits": [0.5, 0.52]}
     >>> list(swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits"))

@@ -1,4 +1,4 @@
-"""The report on a serverless simulation: what ``nona serverless --json`` prints and the page shows."""
+"""The report on a serverless simulation, for ``nona serverless --json`` and the page."""
 
 from __future__ import annotations
 

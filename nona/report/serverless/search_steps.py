@@ -1,4 +1,4 @@
-"""A search of ESG as plain data for a drawing: its steps in words, what each blade cut, the answer."""
+"""A search of ESG as plain data for a drawing: its steps as text, the cuts of each blade, the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PER = 1000
 
 
 def short(space: ConfigurationSpace, number: int) -> str:
-    """A configuration in few signs: jobs·vCPUs·vGPUs.
+    """A configuration in short: jobs·vCPUs·vGPUs.
 
     >>> from nona.serverless.model.configuration import grid
     >>> short(grid([1, 2], [1], [1, 7]), 3)
@@ -63,18 +63,18 @@ def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> dict[str, A
 
 
 def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
-    """What one step does, in sentences."""
+    """One step in sentences."""
     path = " → ".join(short(space, n) for n in step.path)
     least = (
-        f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. However it goes on, it takes "
+        f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. Every completion takes "
         f"at least {1e3 * step.t_low_s:.1f} ms and costs at least ${PER * step.rsc_low_usd:.4f}."
     )
     lines = [least]
     if step.best:
-        lines.append(f"It is complete: number {step.best} of the best paths.")
+        lines.append(f"It is complete and ranks {step.best} among the best paths.")
     if step.deeper is not None:
-        lines.append("One function further: " + row_text(step.deeper, space))
-    lines.append("Beside it, the next dearer configuration: " + row_text(step.beside, space))
+        lines.append("The next function: " + row_text(step.deeper, space))
+    lines.append("The same function, the next more expensive configuration: " + row_text(step.beside, space))
     if isfinite(step.bound_usd):
         moved = "falls to" if step.bound_fell else "stays at"
         lines.append(f"The cost blade {moved} ${PER * step.bound_usd:.4f}.")
@@ -82,7 +82,7 @@ def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[s
 
 
 def row_text(row: Row, space: ConfigurationSpace) -> str:
-    """What became of the extensions that were looked at.
+    """The outcome of the extensions that were examined.
 
     >>> from nona.serverless.model.configuration import grid
     >>> row_text(Row(2, 1, 0.5, (0,), 1, 0), grid([1], [1, 2], [1]))
@@ -94,6 +94,6 @@ def row_text(row: Row, space: ConfigurationSpace) -> str:
         more = row.time_cuts - len(row.time_cut)
         parts.append(f"the time blade cuts {named}{f' and {more:,} more' if more else ''}")
     if row.cost_cuts:
-        parts.append(f"the cost blade cuts the {row.cost_cuts:,} that are left, all dearer")
+        parts.append(f"the cost blade cuts the remaining {row.cost_cuts:,}, all more expensive")
     parts.append("nothing is opened" if row.opened < 0 else f"{short(space, row.opened)} is opened")
     return "; ".join(parts) + "."

@@ -1,4 +1,4 @@
-"""How the first batches came to their invokers: rows for people, from the records of a run."""
+"""The dispatch of the first batches to their invokers: rows from the records of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nona.serverless.records.run import ServerlessRecords
 
 
 def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> list[dict[str, Any]]:
-    """One row for each story that was kept, with what was tried before and why it was refused."""
+    """One row for each recorded dispatch, with the earlier attempts and the reasons for refusal."""
     b, rows = records.batches, []
     for story in records.stories:
         k = story.batch
@@ -42,7 +42,7 @@ def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> list[dic
 
 
 def story_line(row: dict[str, Any]) -> str:
-    """A story in one sentence.
+    """A dispatch in one sentence.
 
     >>> story_line({"stage": "deblur", "jobs": 2, "configuration": "2 jobs, 1 vCPU, 1 vGPU", "invoker": 3,
     ...     "rule": "home", "refusals": [], "cold": False, "forced": False, "waited_s": 0.0})
@@ -52,7 +52,7 @@ def story_line(row: dict[str, Any]) -> str:
     n = len(row["refusals"])
     after = f"after {n} refusal{'s' if n != 1 else ''}" if n else "at once"
     start = "with a cold start" if row["cold"] else "warm"
-    forced = ", forced after too many tries" if row["forced"] else ""
+    forced = ", forced after too many attempts" if row["forced"] else ""
     return (
         f"{jobs} went to node {row['invoker']} ({row['rule']}) {after}, on {row['configuration']}, "
         f"{start}{forced}"

@@ -36,10 +36,10 @@ def setting_rows(data: Row) -> list[dict[str, str]]:
                     "setting": name if own else "",
                     "policy": policy,
                     "SLOs kept": rate_text(row["slo_hit_rate"]),
-                    "points over esg": "–" if own else points_text(difference(cell, esg, "hits")),
+                    "points vs esg": "–" if own else points_text(difference(cell, esg, "hits")),
                     f"$ per {PER:,}": cost_text(row["cost_per_call_usd"]),
-                    "times esg": "1" if own else ratio_text(cost_ratio(cell, esg)),
-                    "per hit, times esg": "–" if hit is None or not base else f"{hit / base:.3g}",
+                    "cost / esg's": "1" if own else ratio_text(cost_ratio(cell, esg)),
+                    "per hit / esg's": "–" if hit is None or not base else f"{hit / base:.3g}",
                     "misses": rate_text(row["configuration_miss_rate"]),
                     "search": time_text(row["search_s"]["mean"]),
                     "latency / SLO": or_dash(cell["mean_fill"], "{:.2f}".format),
@@ -70,7 +70,7 @@ def ratio_text(found: Ratio) -> str:
 
 
 def claim_rows(data: Row) -> list[dict[str, str]]:
-    """Each claim of the slides: what was found, whether order and size agree, what would change that."""
+    """Each claim of the slides: the finding, whether order and size agree, alternatives that change that."""
     cells = main_cells(data)
     rows = []
     for claim in CLAIMS:
@@ -83,8 +83,8 @@ def claim_rows(data: Row) -> list[dict[str, str]]:
                 "found": claim.told(cells),
                 "order": _verdict(claim.order(cells)),
                 "size": _verdict(claim.size(cells)),
-                "moved by": "; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
-                or "none of the alternatives",
+                "changed by": "; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
+                or "no alternative",
             }
         )
     return rows
@@ -95,7 +95,7 @@ def _verdict(held: bool | None) -> str:
 
 
 def miss_rows(data: Row) -> list[dict[str, Any]]:
-    """Configuration misses beside those of the slides, as shares."""
+    """Configuration misses compared with those of the slides, as shares."""
     return [
         {
             "setting": name,
@@ -109,7 +109,7 @@ def miss_rows(data: Row) -> list[dict[str, Any]]:
 
 
 def search_rows(data: Row) -> list[dict[str, str]]:
-    """ESG's searches in each setting: charged in the simulation, taken on the machine of the study."""
+    """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     rows = []
     for name, found in data["searches"].items():
         charged, taken, steps = (
@@ -122,11 +122,11 @@ def search_rows(data: Row) -> list[dict[str, str]]:
                 "setting": name,
                 "charged, mean": time_text(charged["mean"]),
                 "p99": time_text(charged["p99"]),
-                "taken, mean": time_text(taken["mean"]),
+                "measured, mean": time_text(taken["mean"]),
                 "p99 ": time_text(taken["p99"]),
-                "paths looked at, mean": or_dash(steps["mean"], "{:.0f}".format),
+                "paths examined, mean": or_dash(steps["mean"], "{:.0f}".format),
                 "of": f"{found['full_paths']:,}",
-                "all of them": f"{time_text(found['every_path_s'])} (slides: {time_text(BRUTE_FORCE_S)})",
+                "without pruning": f"{time_text(found['every_path_s'])} (slides: {time_text(BRUTE_FORCE_S)})",
             }
         )
     return rows
@@ -163,12 +163,12 @@ def sharing_rows(data: Row) -> list[dict[str, str]]:
 
 
 def sensitivity_rows(data: Row, setting: str) -> list[dict[str, str]]:
-    """Every alternative in one setting: the rankings, and which pairs of policies change places.
+    """Every alternative in one setting: the rankings, and the pairs of policies that change order.
 
     A pair changes places when it is the other way round and the difference is clear.
     """
     default = data["sensitivity"]["default"][setting]
-    rows = [_sensitivity_row("as it is", "", default, default)]
+    rows = [_sensitivity_row("default", "", default, default)]
     for row in data["sensitivity"]["rows"]:
         cells = alternative_cells(data, row)[setting]
         key = row["key"].removeprefix("serverless.")

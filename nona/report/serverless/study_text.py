@@ -1,4 +1,4 @@
-"""What the serverless study says, in words made from its numbers."""
+"""The results of the serverless study as text, computed from its numbers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from nona.units import format_time
 
 Row = Mapping[str, Any]
 OURS = (
-    "Of ESG's paper only slides and summaries could be read. Stated there: 16 nodes of 16 vCPUs and 7 vGPUs, "
-    "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, what it is compared with. Function "
-    "sequences, gaps between calls, prices and cold starts are recollected; how times scale, transfers and "
-    "the platform's rules are ours. So agreement confirms nothing and disagreement refutes nothing: the "
-    "tables say which of these assumptions the result hangs on."
+    "Of ESG's paper only slides and summaries were available. They state 16 nodes of 16 vCPUs and 7 vGPUs, "
+    "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, and the compared policies. "
+    "Function sequences, gaps between calls, prices and cold starts are from memory; the scaling of times, "
+    "transfers and the platform's rules are our choice. So agreement confirms nothing and disagreement "
+    "refutes nothing: the tables show which of these assumptions the result depends on."
 )
 RULES = (
-    f"Order: means, by more than {MATERIAL:g} points or {SLOWER:.0%}. Size: some setting and policy within "
-    f"the stated range, in points or per cent; miss rates within {NEAR:.0f} points; costs within "
-    f"{SIMILAR:.0%} are similar; just below the SLO is a median from {JUST_BELOW[0]:g} to {JUST_BELOW[1]:g} "
-    "of it."
+    f"Order: means differ by more than {MATERIAL:g} points or {SLOWER:.0%}. Size: a setting and policy "
+    f"within the stated range, in points or per cent; miss rates within {NEAR:.0f} points; costs within "
+    f"{SIMILAR:.0%} are similar; just below the SLO means a median from {JUST_BELOW[0]:g} to "
+    f"{JUST_BELOW[1]:g} of it."
 )
 
 
@@ -50,8 +50,8 @@ def title(data: Row) -> str:
     cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
-        f"esg keeps most SLOs, or is not told apart from who does, in {len(keeps)} of {of} settings, and is "
-        f"cheapest in {len(cheap)}"
+        f"esg keeps most SLOs, or does not differ clearly from the policy that does, in {len(keeps)} of {of} "
+        f"settings, and is cheapest in {len(cheap)}"
     )
 
 
@@ -85,7 +85,7 @@ def _agreement(data: Row) -> str:
         f"{word}: {'; '.join(names)}"
         for word, names in (
             ("Agrees with the slides", agree),
-            ("In order, but not in size", partly),
+            ("Agrees in order, not in size", partly),
             ("Does not agree", against),
         )
         if names
@@ -94,7 +94,7 @@ def _agreement(data: Row) -> str:
 
 
 def _moved(data: Row) -> str:
-    """The alternatives that change most verdicts, and how many change no ranking clearly."""
+    """The alternatives that change most verdicts, and the number that clearly change no ranking."""
     count: dict[str, int] = {}
     for claim in CLAIMS:
         for name in dict.fromkeys(alternative for alternative, _ in movers(data, claim)):
@@ -112,7 +112,7 @@ def _moved(data: Row) -> str:
 
 
 def _still(data: Row) -> int:
-    """Alternatives under which no pair of policies clearly changes places in any setting."""
+    """Alternatives under which no pair of policies clearly changes order in any setting."""
     default = data["sensitivity"]["default"]
     found = 0
     for row in data["sensitivity"]["rows"]:
@@ -127,7 +127,7 @@ def _still(data: Row) -> int:
 
 
 def cutoff_title(data: Row) -> str:
-    """From which cut-off on Orion's hit rate does not grow any more."""
+    """The cut-off above which Orion's hit rate no longer grows."""
     points = data["cutoff"]["points"]
     best = max(p["slo_hit_rate"]["mean"] for p in points)
     enough = next(p for p in points if p["slo_hit_rate"]["mean"] >= best - 0.002)
@@ -157,18 +157,18 @@ def _searches(data: Row) -> str:
 
 
 def miss_title(data: Row) -> str:
-    """How far the configuration misses are from those of the slides."""
+    """The deviation of the configuration misses from those of the slides."""
     cells = main_cells(data)
     near = [
         c.name.removeprefix("misses of ") for c in CLAIMS if c.name.startswith("misses of") and c.size(cells)
     ]
     if near:
-        return f"Configuration misses of {listed(near)} lie within {NEAR:.0f} points of the slides'"
+        return f"Configuration misses of {listed(near)} are within {NEAR:.0f} points of the slides'"
     return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"
 
 
 def provenance(data: Row) -> str:
-    """Where the numbers come from, in one line."""
+    """The provenance of the numbers in one line."""
     small = data["sensitivity"]
     return (
         f"{data['command']}: version {data['version']}, {data['date']}, seed {data['seed']}, "
@@ -182,7 +182,7 @@ def _claim_lines(data: Row) -> Iterator[str]:
         size = "" if row["size"] == "–" else f"; size: {row['size']}"
         yield f"- {row['slides']}"
         yield f"    found: {row['found']}; order: {row['order']}{size}"
-        yield f"    moved by: {row['moved by']}"
+        yield f"    changed by: {row['changed by']}"
 
 
 def study_text(data: Row) -> str:
@@ -195,7 +195,7 @@ def study_text(data: Row) -> str:
         *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data["settings"]),
     ]
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
-    lines += ["", "Against the slides", *_claim_lines(data)]
+    lines += ["", "Comparison with the slides", *_claim_lines(data)]
     for heading, rows in tables:
         lines += ["", heading, table(rows, list(rows[0])) if rows else "–"]
     return "\n".join([*lines, "", RULES, OURS, provenance(data)])

@@ -26,7 +26,7 @@ MORE = ("policy", "search", "steps", "local", "vCPUs", "vGPUs", "stranded", "for
 
 
 def policy_rows(report: Row) -> list[dict[str, str]]:
-    """The main figures of each policy, in words."""
+    """The main figures of each policy, formatted."""
     return [
         {
             "policy": name,
@@ -45,7 +45,7 @@ def policy_rows(report: Row) -> list[dict[str, str]]:
 
 
 def platform_rows(report: Row) -> list[dict[str, str]]:
-    """What each policy made of the platform."""
+    """How each policy used the platform."""
     return [
         {
             "policy": name,

@@ -1,4 +1,4 @@
-"""What the charts of a serverless simulation show, each in one sentence made from its numbers."""
+"""Titles of the charts of a serverless simulation, each a finding computed from its numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVEL = 0.002  # hit rates closer than that are not told apart in a title
 
 
 def pareto_title(report: Row) -> str:
-    """Who keeps most SLOs, at what cost, and who is cheaper."""
+    """The policy that keeps most SLOs, its cost, and the cheapest policy."""
     policies = report["policies"]
     by_hits, by_cost = (
         ranked(policies, "slo_hit_rate", highest=True),
@@ -52,7 +52,7 @@ def _over(policies: Mapping[str, Row]) -> str:
 
 
 def latency_title(report: Row, application: str | None = None) -> str:
-    """How the latencies lie against the SLO: of one application, or of all together."""
+    """The latencies relative to the SLO, of one application or of all."""
     inside: list[str] = []
     outside: list[str] = []
     for name, policy in report["policies"].items():
@@ -74,7 +74,7 @@ def latency_title(report: Row, application: str | None = None) -> str:
 
 
 def search_title(searches: Mapping[str, Row], limit_s: float = 0.010) -> str:
-    """Whose mean search stays below ``limit_s``; ``searches``: name → its ``search_s``."""
+    """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
     known = {n: s["mean"] for n, s in searches.items() if s["mean"] is not None}
     if not known:
         return "No search was charged"
@@ -83,12 +83,12 @@ def search_title(searches: Mapping[str, Row], limit_s: float = 0.010) -> str:
     longest = f"the longest mean is {format_time(known[slowest])} ({slowest})"
     if len(below) == len(known):
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
-    who = f"Only {listed(below)}" if below else "None"
+    who = f"Only {listed(below)}" if below else "No policy"
     return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
 
 
 def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
-    """The longest queue seen, and when."""
+    """The longest queue observed, and its time."""
     if not snapshots:
         return "No snapshot was kept"
     lengths = np.array([s.queues for s in snapshots])
@@ -102,7 +102,7 @@ def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str
 
 
 def use_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
-    """Whether vCPUs or vGPUs are scarcer, and how much lies stranded."""
+    """Whether vCPUs or vGPUs are scarcer, and the stranded share."""
     if not snapshots:
         return "No snapshot was kept"
     vcpus, vgpus = totals(system)
@@ -111,8 +111,8 @@ def use_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
     stranded = float(np.mean([sum(s.stranded) for s in snapshots])) / vgpus
     lead = "vGPUs are the scarcer" if gpu >= cpu else "vCPUs are the scarcer"
     return (
-        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are held on average, "
-        f"{share_text(stranded, 1)} of the vGPUs lie stranded"
+        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are allocated on "
+        f"average, {share_text(stranded, 1)} of the vGPUs are stranded"
     )
 
 

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def way_title(name: str) -> str:
-    """What people read for the way called ``name``; a name that is not known stays as it is.
+    """The display title of the way called ``name``; an unknown name is returned unchanged.
 
     >>> way_title("mig-geometry"), way_title("gone")
     ('MIG, placed', 'gone')
@@ -63,7 +63,7 @@ def way_rows(reports: Mapping[str, Row], policy: str) -> list[dict[str, str]]:
 
 
 def ways_title(reports: Mapping[str, Row], policy: str) -> str:
-    """Which way keeps most SLOs, which is cheapest.
+    """The way that keeps most SLOs, and the cheapest.
 
     >>> row = lambda h, c: {"policies": {"p": {
     ...     "slo_hit_rate": {"mean": h, "ci95": None}, "cost_per_call_usd": {"mean": c, "ci95": None}}}}

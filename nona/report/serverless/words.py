@@ -1,4 +1,4 @@
-"""Numbers of serverless reports in words: money, rates, names."""
+"""Numbers of serverless reports as text: money, rates, names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cost_text(cost: Row) -> str:
 
 
 def dollars(usd: float | None) -> str:
-    """What :data:`PER` calls cost.
+    """The cost of :data:`PER` calls.
 
     >>> dollars(0.000123), dollars(None)
     ('$0.123', '–')
@@ -49,12 +49,12 @@ def ranked(policies: Mapping[str, Row], key: str, highest: bool = False) -> list
 
 
 def overloaded(policies: Mapping[str, Row]) -> list[str]:
-    """Names of the policies whose backlog grew."""
+    """Names of the policies with a growing backlog."""
     return [n for n, p in policies.items() if p["state"] == "overloaded"]
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Sentences to one paragraph, empty ones left out.
+    """Sentences joined to one paragraph, empty ones left out.
 
     >>> joined(["One.", "", "Two."])
     'One. Two.'

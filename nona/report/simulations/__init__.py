@@ -1,1 +1,1 @@
-"""Reports on simulations: tables, findings, differences, how sure they are, live series."""
+"""Reports on simulations: tables, findings, differences, uncertainty, live series."""

@@ -1,4 +1,4 @@
-"""Every scheduler against a baseline: paired differences, and what pairing saves."""
+"""Every scheduler against a baseline: paired differences, and the saving by pairing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Runs = Mapping[str, Sequence[Records]]
 
 
 def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Any]:
-    """Scheduler → its mean JCT and SLO hit rate less those of the ``baseline``, at 95 %.
+    """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
     ``relative`` is the difference over the baseline's mean; ``verdict`` is ``faster``, ``slower``,
     ``not told apart``, or ``overloaded`` where one of the two has no mean. Each interval holds by

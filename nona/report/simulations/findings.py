@@ -1,4 +1,4 @@
-"""What a simulation says in plain sentences, each computed from its numbers."""
+"""The findings of a simulation in plain sentences, each computed from its numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def findings(data: Row) -> list[Finding]:
 
 
 def shortest(found: Mapping[str, Row]) -> str | None:
-    """The scheduler with the least mean JCT among those that have one; ``None`` if none has.
+    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has.
 
     >>> row = lambda mean: {"jct_s": {"mean": mean}, "state": "stable" if mean else "overloaded"}
     >>> shortest({"a": row(2.0), "b": row(1.0), "c": row(None)})
@@ -55,7 +55,7 @@ def shortest(found: Mapping[str, Row]) -> str | None:
 def _shortest(found: Mapping[str, Row], differences: Mapping[str, Row]) -> Iterator[Finding]:
     best = shortest(found)
     if best is None:
-        yield Finding("Every scheduler is overloaded: nothing here has a steady state.", "bad")
+        yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
         return
     told = f"{best} has the shortest mean completion time, {interval_text(found[best]['jct_s'], format_time)}"
     others = {n: d for n, d in differences.get(best, {}).items() if d["jct_s"]["mean"] is not None}
@@ -63,11 +63,11 @@ def _shortest(found: Mapping[str, Row], differences: Mapping[str, Row]) -> Itera
     if second is None:
         yield Finding(f"{told}.")
     elif others[second]["verdict"] == "not told apart":
-        yield Finding(f"{told}; it is not told apart from {second}.")
+        yield Finding(f"{told}; the difference from {second} is not clear.")
     else:
         yield Finding(
-            f"{told}. The next, {second}, takes {interval_text(others[second]['jct_s'], format_time)} longer "
-            f"on the same jobs ({others[second]['relative']:+.1%})."
+            f"{told}. {second} is next and takes {interval_text(others[second]['jct_s'], format_time)} "
+            f"longer on the same jobs ({others[second]['relative']:+.1%})."
         )
 
 
@@ -75,9 +75,9 @@ def _states(found: Mapping[str, Row]) -> Iterator[Finding]:
     over = [n for n, s in found.items() if s["state"] == "overloaded"]
     behind = [n for n, s in found.items() if s["state"] == "backlogged"]
     if over and len(over) < len(found):
-        yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", "bad")
+        yield Finding(f"Overloaded, hence without a mean: {', '.join(over)}.", "bad")
     if behind:
-        yield Finding(f"Ended in a backlog, so perhaps not in a steady state: {', '.join(behind)}.", "bad")
+        yield Finding(f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", "bad")
 
 
 def _alike(differences: Mapping[str, Row], found: Mapping[str, Row]) -> Iterator[Finding]:
@@ -89,7 +89,9 @@ def _alike(differences: Mapping[str, Row], found: Mapping[str, Row]) -> Iterator
         if row["verdict"] == "not told apart" and order.index(baseline) < order.index(name)
     ]
     if pairs:
-        yield Finding(f"Not told apart by this run: {'; '.join(pairs)}. More replications may part them.")
+        yield Finding(
+            f"No clear difference in this run: {'; '.join(pairs)}. More replications may separate them."
+        )
 
 
 def _hits(found: Mapping[str, Row]) -> Iterator[Finding]:
@@ -101,7 +103,7 @@ def _hits(found: Mapping[str, Row]) -> Iterator[Finding]:
         yield Finding(f"Every scheduler keeps the SLO for {rates[best]:.2%} of the jobs.")
     else:
         yield Finding(
-            f"SLO hits run from {rates[worst]:.2%} ({worst}) to {rates[best]:.2%} ({best}) of the jobs."
+            f"SLO hits range from {rates[worst]:.2%} ({worst}) to {rates[best]:.2%} ({best}) of the jobs."
         )
 
 

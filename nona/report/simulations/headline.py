@@ -1,4 +1,4 @@
-"""What a simulation found, in one sentence with its numbers."""
+"""The finding of a simulation in one sentence with its numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFERENCE = "local"  # what a scheduler is measured by, where it is there: every
 
 
 def reference_for(schedulers: Mapping[str, Row], best: str) -> str | None:
-    """What the best is compared with: ``local``, or else the next best; ``None`` if it is alone."""
+    """The scheduler that the best is compared with: ``local``, or else the next best; ``None`` if alone."""
     means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
     others = [n for n in means if n != best]
     if not others:
@@ -29,7 +29,7 @@ def level_with(best: str, differences: Mapping[str, Mapping[str, Row]]) -> list[
 
 
 def headline(schedulers: Mapping[str, Row], differences: Mapping[str, Mapping[str, Row]]) -> str:
-    """The finding: who is shortest, by how much, who is overloaded.
+    """The finding: the scheduler with the lowest mean, its advantage, overloaded schedulers.
 
     ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
     difference, as of :func:`~nona.report.simulations.differences.all_differences`.
@@ -45,7 +45,7 @@ def headline(schedulers: Mapping[str, Row], differences: Mapping[str, Mapping[st
     mean = interval_text(schedulers[best]["jct_s"], format_time)
     level = level_with(best, differences)
     if level:
-        found = f"{best} is lowest at {mean}, not told apart from {_list(level)}"
+        found = f"{best} is lowest at {mean}, without a clear difference from {_list(level)}"
     else:
         found = f"{best} is shortest: {mean}"
     if schedulers[best]["jct_s"]["ci95"] is not None:
@@ -70,18 +70,18 @@ def _negated(value: Row) -> dict[str, Any]:
 def _trouble(schedulers: Mapping[str, Row], over: Sequence[str]) -> str:
     late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
     told = f"; {_list(over)} {_are(over)} overloaded" if over else ""
-    return told + (f"; {_list(late)} ended in a backlog" if late else "") + "."
+    return told + (f"; {_list(late)} ended with a backlog" if late else "") + "."
 
 
 def live_headline(live: Row) -> str:
-    """The same while the simulation goes on: who leads so far.
+    """The same while the simulation is running: the lowest mean so far.
 
     >>> live_headline({"series": {"a": {"mean_s": 0.02}, "b": {"mean_s": 0.01}}})
     'So far b is shortest: 10 ms; a is at 20 ms.'
     """
     means = {n: s["mean_s"] for n, s in live.get("series", {}).items()}
     if not means:
-        return "The first jobs are on their way."
+        return "No job is complete yet."
     order = sorted(means, key=lambda n: means[n])
     rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[1:3])
     return f"So far {order[0]} is shortest: {format_time(means[order[0]])}{'; ' + rest if rest else ''}."

@@ -1,4 +1,4 @@
-"""The links of a cluster, stage by stage as a message meets them, and how busy they were."""
+"""The links of a cluster, stage by stage along a message's route, and their utilisation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def link_table(stages: Sequence[Row]) -> list[dict[str, str]]:
     return [
         {
             "link": r["stage"],
-            "how many": f"{r['links']:,}",
+            "number": f"{r['links']:,}",
             "capacity of each": format_bandwidth(r["each"]),
             "together": format_bandwidth(r["together"]),
         }
@@ -48,7 +48,7 @@ def link_table(stages: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def stages_figure(stages: Sequence[Row]) -> go.Figure:
-    """Capacity of each stage, all its links together: where the narrow one is, traffic queues first."""
+    """Total capacity of each stage: traffic queues first at the narrowest."""
     made = figure(60 + 34 * len(stages), legend=False)
     narrow = min(r["together"] for r in stages)
     made.add_bar(
@@ -58,7 +58,7 @@ def stages_figure(stages: Sequence[Row]) -> go.Figure:
         marker_color=[PALETTE[2] if r["together"] == narrow else PALETTE[0] for r in stages],
         text=[f"{r['links']:,} × {format_bandwidth(r['each'])}" for r in stages],
         textposition="auto",
-        hovertemplate="%{y}: %{x:,.4g} Gbit/s together<extra></extra>",
+        hovertemplate="%{y}: %{x:,.4g} Gbit/s in all<extra></extra>",
     )
     made.update_yaxes(autorange="reversed", type="category")
     made.update_xaxes(title="capacity, Gbit/s", rangemode="tozero")
@@ -66,7 +66,7 @@ def stages_figure(stages: Sequence[Row]) -> go.Figure:
 
 
 def busiest_links(records: Sequence[Records]) -> list[dict[str, Any]]:
-    """The busiest links of one scheduler, averaged over its replications; empty where there is but one."""
+    """The busiest links of one scheduler, averaged over its replications; empty for a single link."""
     busiest = link_utilizations(records)[:MOST_LINKS]
     return [{"link": name, "utilization": share} for name, share in busiest]
 

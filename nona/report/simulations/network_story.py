@@ -1,4 +1,4 @@
-"""The network story as plain data: for every load, three Gantt charts in milliseconds and their figures."""
+"""The network story as plain data: for each load, three Gantt charts in milliseconds with their figures."""
 
 from __future__ import annotations
 
@@ -67,17 +67,21 @@ def _message(m: MessageInterval, letters: Mapping[int, str], system: System) -> 
 
 
 def story_headline(point: Mapping[str, Any]) -> str:
-    """What the charts of one load say, from their figures.
+    """The finding of the charts of one load, from their figures.
 
     >>> run = lambda ms, servers: {"mean_ms": ms, "servers": servers}
     >>> point = {"load": 0.0, "runs": {"local": run(22, 1), "spread": run(32, 3), "nona": run(14, 2)}}
     >>> story_headline(point)
-    'With an idle link, one server takes 22 ms, splitting blindly 32 ms, with the link in mind 14 ms.'
+    'With an idle link, one server takes 22 ms, blind splitting 32 ms, link-aware splitting 14 ms.'
     """
     runs = point["runs"]
     local, spread, nona = (f"{runs[n]['mean_ms']:.3g} ms" for n in ("local", "spread", "nona"))
-    link = "an idle link" if point["load"] == 0 else f"a link {100 * point['load']:.0f} % busy with others"
-    start = f"With {link}, one server takes {local}, splitting blindly {spread}"
+    link = (
+        "an idle link"
+        if point["load"] == 0
+        else f"a link {100 * point['load']:.0f} % busy with other traffic"
+    )
+    start = f"With {link}, one server takes {local}, blind splitting {spread}"
     if runs["nona"]["servers"] == 1:
-        return f"{start}: splitting has stopped paying, and Nona keeps the query whole."
-    return f"{start}, with the link in mind {nona}."
+        return f"{start}: splitting no longer pays, and Nona keeps the query on one server."
+    return f"{start}, link-aware splitting {nona}."

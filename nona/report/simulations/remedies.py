@@ -1,4 +1,4 @@
-"""What would bring an overloaded resource back below its capacity: fewer queries, or more of it."""
+"""Remedies for an overloaded resource: fewer queries, or more capacity."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def remedies(offered: Mapping[str, float | None], background: Mapping[str, float
 
 
 def advice(name: str, row: Mapping[str, Any], background: Mapping[str, float], servers: int) -> str:
-    """What to do about an overloaded scheduler, in a sentence or two; ``row`` is its part of the report.
+    """Advice on an overloaded scheduler, in a sentence or two; ``row`` is its part of the report.
 
     >>> row = {"offered": {"compute": 0.5, "network": 1.9}}
     >>> advice("spread", row, {"compute": 0.0, "network": 0.0}, 8)
@@ -63,14 +63,14 @@ def advice(name: str, row: Mapping[str, Any], background: Mapping[str, float], s
     if told:
         return " ".join(told)
     return (
-        f"On average nothing of {name} is offered more than it can serve: single servers get more than "
-        "their share, or jobs starve. Lower the rates, or choose a scheduler that looks at queues."
+        f"On average the load of {name} is below capacity, but single servers are overloaded or jobs starve. "
+        "Lower the rates, or choose a scheduler that observes queues."
     )
 
 
 def _sentence(name: str, remedy: Remedy, servers: int) -> str:
     if remedy.rate is None or remedy.size is None:
-        return f"Background alone fills the {remedy.resource} of {name}: lower it first."
+        return f"Background alone overloads the {remedy.resource} of {name}: lower it first."
     rate = math.floor(100 * remedy.rate) / 100
     more = (
         f"{math.ceil(servers * remedy.size):,} servers instead of {servers:,}"

@@ -1,4 +1,4 @@
-"""Report on a simulation: what ``nona simulate --json`` prints, and one row per measured job."""
+"""Report on a simulation for ``nona simulate --json``, and one row per measured job."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def simulation_report(
 
 
 def python_decisions(report: Mapping[str, Any]) -> list[str]:
-    """Schedulers that kept the compiled engine waiting: what they decide could not be compiled.
+    """Schedulers that slow the compiled engine down: their decisions could not be compiled.
 
     >>> schedulers = {"nona": {"decisions": "machine code"}, "mine": {"decisions": "python"}}
     >>> [python_decisions({"engine": e, "schedulers": schedulers}) for e in ("compiled", "simpy")]
@@ -135,7 +135,7 @@ def _parts(jct: JctSummary) -> dict[str, float | None]:
 
 
 def _percentiles(jct: JctSummary) -> dict[str, Any]:
-    """Each with its interval; where a value or an interval is withheld, the reason."""
+    """Each percentile with its interval; if a value or an interval is withheld, the reason."""
     return {
         f"p{p.percent:g}": {
             "value_s": number(p.interval.mean),

@@ -43,7 +43,7 @@ def _ecdf(values: NDArray[np.float64]) -> dict[str, list[float]]:
 
 
 def jct_over_time(runs: Runs, bins: int = 80) -> dict[str, Any]:
-    """Mean JCT of the jobs that arrived in each stretch of the first replication's window."""
+    """Mean JCT of the jobs that arrived in each interval of the first replication's window."""
     return {
         scheduler: _binned(records[0].arrival_s - records[0].window_s[0], records[0].completion_time_s, bins)
         for scheduler, records in runs.items()

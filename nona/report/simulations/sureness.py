@@ -1,4 +1,4 @@
-"""How sure a simulated mean is: beside it the prediction, what theory can say at least, a count.
+"""The uncertainty of a simulated mean, compared with prediction, idle bound and Little's law.
 
 Five figures that know little of one another stand side by side: the prediction (Pollaczek–Khinchine on
 mean loads), the simulated mean with its interval, the idle bound (no cluster is faster than its longest
@@ -21,7 +21,7 @@ CLOSE = 0.1  # a prediction within this share of the simulated mean is called cl
 
 
 def idle_bound_s(system: System) -> float:
-    """Mean over the query mix of the longest chain of tasks, each on the executor quickest for it.
+    """Mean over the query mix of the longest chain of tasks, each on its fastest executor.
 
     Formula: Σ_j λ_j · max over paths of Σ min over classes of p(v) / Σ_j λ_j. No scheduler's mean JCT
     is below it, for a chain's tasks run one after the other; with service draws of mean 1 neither, as
@@ -73,7 +73,7 @@ def _row(name: str, s: Row, predicted: Mapping[str, float | None], idle_s: float
 
 
 def bottleneck(offered: Row) -> str:
-    """The resource that is offered most of what it can serve: ``executors`` or ``link``.
+    """The resource with the highest offered load: ``executors`` or ``link``.
 
     >>> bottleneck({"compute": 0.4, "network": 0.9})
     'link'
@@ -83,17 +83,19 @@ def bottleneck(offered: Row) -> str:
 
 
 def sureness_headline(rows: list[dict[str, Any]]) -> str:
-    """The finding in a sentence: how far prediction and simulation are apart, how narrow the intervals are.
+    """The finding in a sentence: the largest prediction error, and the widest interval.
 
     >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
     >>> sureness_headline([row])
-    'The prediction is within 4.0 % of the simulation, whose means are known to ± 1.0 %.'
+    'The prediction is within 4.0 % of the simulation, whose means have intervals of at most ± 1.0 %.'
     """
     errors = [abs(r["error"]) for r in rows if r["error"] is not None]
     widths = [r["relative_half_width"] for r in rows if r["relative_half_width"] is not None]
-    known = f"means are known to ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    known = (
+        f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
+    )
     if not any(r["state"] != "overloaded" for r in rows):
-        return "Every scheduler is overloaded: there is no mean completion time to be sure of."
+        return "Every scheduler is overloaded: there is no mean completion time."
     if not errors:
-        return f"There is no prediction for these schedulers; the simulated {known}."
+        return f"These schedulers have no prediction; the simulated {known}."
     return f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}."

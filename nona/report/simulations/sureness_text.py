@@ -1,4 +1,4 @@
-"""How sure a simulation is, as a table and in sentences."""
+"""The uncertainty of a simulation, as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from nona.units import format_time
 Row = Mapping[str, Any]
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "sampled jobs among random waits: each executor and link a queue of its own under the load "
-    "and the arrivals that the placement gives it. What it leaves out: that these queues depend on one "
-    "another, and what a scheduler sees of them.",
-    "Simulated": "the mean over independent runs with Student's 95 % interval. What it has beside the truth: "
-    "sampling error, which the interval states, and the model of the cluster, which it does not.",
-    "Idle bound": "the longest chain of tasks on the quickest executors with nobody else there: no scheduler "
-    "can be below it, whatever the load.",
-    "By Little's law": "mean number of jobs in the system over the rate of arrivals, counted in these runs "
-    "without looking at completion times. Apart from the edges of the window it must agree.",
-    "Load": "what is offered to the busier of executors and link, over what it can serve. At 100 % or more "
+    "Predicted": "sampled jobs among random waits: each executor and link is a separate queue with the load "
+    "and the arrivals of the placement. It neglects the dependence between these queues, and what a "
+    "scheduler observes of them.",
+    "Simulated": "the mean over independent runs with Student's 95 % interval. Its "
+    "errors: the sampling error, which the interval states, and the error of the cluster's model, which it "
+    "does not.",
+    "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: a lower bound for "
+    "every scheduler at any load.",
+    "By Little's law": "mean number of jobs in the system over the arrival rate, counted in these runs "
+    "without using completion times. It must agree, except for effects at the ends of the window.",
+    "Load": "offered load of the busier of executors and link, relative to its capacity. At 100 % or more "
     "there is no steady state and no mean.",
 }
 
 
 def sureness_table(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """The rows of :func:`~nona.report.simulations.sureness.sureness_rows` as people read them."""
+    """The rows of :func:`~nona.report.simulations.sureness.sureness_rows`, formatted."""
     return [
         {
             "scheduler": r["scheduler"],
@@ -62,7 +63,7 @@ def _error(row: Row) -> str:
 
 
 def provenance_lines(models: Mapping[str, Row]) -> list[str]:
-    """For each model where its times come from and how far off they may be, by the cost model's own error.
+    """For each model the origin of its times and their uncertainty, by the cost model's stated error.
 
     >>> provenance_lines({"m": {"device": "t4", "provenance": {"given": 1.0}, "sigma": {"given": 0.0}}})
     ['m on t4: 100 % given (taken as stated).']

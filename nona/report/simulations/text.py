@@ -58,7 +58,7 @@ def percentile_text(percentile: Row) -> str:
 
 
 def parts_text(schedulers: Mapping[str, Row]) -> str:
-    """What the mean JCT of each scheduler and model consists of, as a table; parts add up to it."""
+    """The parts of the mean JCT of each scheduler and model as a table; the parts add up to the mean."""
     rows = []
     for name, s in schedulers.items():
         rows.append({"scheduler": name, "model": "all", "JCT": s["jct_s"]["mean"], **s["parts_s"]})
@@ -85,33 +85,33 @@ def withheld_lines(schedulers: Mapping[str, Row]) -> list[str]:
 
 
 def decision_lines(report: Row) -> Iterator[str]:
-    """Which schedulers kept the compiled engine waiting; nothing if none did."""
+    """The schedulers that slow the compiled engine down; nothing if there are none."""
     names = python_decisions(report)
     if names:
-        yield f"decisions: {', '.join(names)} cannot be compiled and decided in plain Python, more slowly"
+        yield f"decisions: {', '.join(names)} could not be compiled and ran in plain Python, which is slower"
 
 
 def warmup_lines(warmup: Row | None) -> Iterator[str]:
-    """What to say of a warm-up that pilot runs gave; nothing of another."""
+    """The warm-up, if pilot runs determined it."""
     if not warmup or warmup["rule"] != "mser":
         return
     cuts = ", ".join(f"{n} {c['jobs']:,}" for n, c in warmup["schedulers"].items() if not c["too_short"])
     yield f"warm-up: {warmup['jobs']:,} jobs, by MSER-5 on pilot runs" + (f" ({cuts})" if cuts else "")
     if warmup["too_short"]:
-        yield f"warm-up: the pilot runs of {', '.join(warmup['too_short'])} were too short; give more jobs"
+        yield f"warm-up: the pilot runs of {', '.join(warmup['too_short'])} were too short; use more jobs"
 
 
 def precision_lines(precision: Row | None) -> Iterator[str]:
-    """Whether the precision was reached, where one was asked for."""
+    """Whether the precision was reached, if one was requested."""
     if not precision:
         return
     done = f"after {precision['replications']} replications"
     if precision["reached"]:
-        yield f"precision: every mean is known to {precision['target']:.3g} of itself {done}"
+        yield f"precision: every mean has a relative half-width of {precision['target']:.3g} or less {done}"
     else:
         found = precision["relative_half_width"]
         missed = ", ".join(f"{n} ({or_dash(found[n], '±{:.1%}'.format)})" for n in precision["not_reached"])
-        yield f"precision: {precision['target']:.3g} NOT reached {done} by {missed}; allow more replications"
+        yield f"precision: {precision['target']:.3g} NOT reached {done} by {missed}; use more replications"
 
 
 def difference_text(baseline: str, differences: Mapping[str, Row]) -> str:
@@ -120,7 +120,7 @@ def difference_text(baseline: str, differences: Mapping[str, Row]) -> str:
     ``saves``: how many times as many replications unpaired runs would need for the same interval.
     """
     rows = [difference_row(name, d) for name, d in differences.items()]
-    title = f"less {baseline}, on the same jobs"
+    title = f"minus {baseline}, on the same jobs"
     if not rows:
         return f"{title}: no other scheduler"
     return f"{title}\n" + table(rows, tuple(rows[0]))

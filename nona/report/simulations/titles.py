@@ -53,7 +53,7 @@ def hit_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
 
 
 def difference_dots(differences: Mapping[str, Row]) -> list[Dot]:
-    """Mean JCT of each scheduler less that of a baseline, in milliseconds, with its paired interval."""
+    """Mean JCT of each scheduler minus that of a baseline, in milliseconds, with its paired interval."""
     return [
         Dot(
             name,
@@ -85,11 +85,11 @@ def _percentiles(scheduler: Row, model: str) -> Mapping[str, Row]:
 
 
 def jct_title(schedulers: Mapping[str, Row]) -> str:
-    """Who has the lowest mean JCT, and how far the highest is.
+    """The scheduler with the lowest mean JCT, and the one with the highest.
 
     >>> row = lambda m: {"jct_s": {"mean": m}}
     >>> jct_title({"a": row(0.01), "b": row(0.03)})
-    'Mean JCT runs from 10 ms (a) to 30 ms (b)'
+    'Mean JCT ranges from 10 ms (a) to 30 ms (b)'
     """
     means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
     if not means:
@@ -97,11 +97,11 @@ def jct_title(schedulers: Mapping[str, Row]) -> str:
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
     if low == high:
         return f"Mean JCT of {low}: {format_time(means[low])}"
-    return f"Mean JCT runs from {format_time(means[low])} ({low}) to {format_time(means[high])} ({high})"
+    return f"Mean JCT ranges from {format_time(means[low])} ({low}) to {format_time(means[high])} ({high})"
 
 
 def hits_title(schedulers: Mapping[str, Row]) -> str:
-    """Who keeps most SLOs, who fewest."""
+    """The schedulers that keep most and fewest SLOs."""
     rates = {
         n: s["slo_hit_rate"]["mean"] for n, s in schedulers.items() if s["slo_hit_rate"]["mean"] is not None
     }
@@ -109,7 +109,7 @@ def hits_title(schedulers: Mapping[str, Row]) -> str:
         return "No query has an SLO"
     low, high = min(rates, key=lambda n: rates[n]), max(rates, key=lambda n: rates[n])
     if rates[low] == rates[high]:
-        return f"All keep {share_text(rates[high], 1)} of their SLOs"
+        return f"All schedulers keep {share_text(rates[high], 1)} of the SLOs"
     return f"{high} keeps {share_text(rates[high], 1)} of the SLOs, {low} {share_text(rates[low], 1)}"
 
 
@@ -117,11 +117,11 @@ def differences_title(baseline: str, differences: Mapping[str, Row]) -> str:
     """How many schedulers are clearly faster and slower than the baseline.
 
     >>> differences_title("local", {"a": {"verdict": "faster"}, "b": {"verdict": "overloaded"}})
-    'Against local: 1 clearly faster, 0 clearly slower, 0 not told apart'
+    'Against local: 1 clearly faster, 0 clearly slower, 0 not clearly different'
     """
     verdicts = [d["verdict"] for d in differences.values()]
     told = ", ".join(f"{verdicts.count(v)} clearly {v}" for v in ("faster", "slower"))
-    return f"Against {baseline}: {told}, {verdicts.count('not told apart')} not told apart"
+    return f"Against {baseline}: {told}, {verdicts.count('not told apart')} not clearly different"
 
 
 def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
@@ -134,16 +134,18 @@ def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"
     if not tails:
-        return f"How long {which} take"
+        return f"Completion times of {which}"
     best = min(tails, key=lambda n: tails[n])
-    return f"{best} has the shortest tail: 95 % of its {which} are done within {format_time(tails[best])}"
+    return (
+        f"{best} has the shortest tail: 95 % of its {which} are completed within {format_time(tails[best])}"
+    )
 
 
 def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
-    """What most of the time goes into under the scheduler with the lowest mean."""
+    """The largest part of the JCT under the scheduler with the lowest mean."""
     best = shortest(schedulers)
     if best is None:
-        return "No scheduler has a mean JCT to take apart"
+        return "No scheduler has a mean JCT"
     of = schedulers[best] if model == "all" else schedulers[best]["models"][model]
     parts = {k: v for k, v in of["parts_s"].items() if v is not None}
     total = sum(parts.values())
@@ -154,7 +156,7 @@ def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
 
 
 def utilisation_title(schedulers: Mapping[str, Row]) -> str:
-    """Which scheduler uses the busiest resource most."""
+    """The busiest resource, and the scheduler that uses it most."""
     found = [
         (v, name, word)
         for name, s in schedulers.items()
@@ -168,7 +170,7 @@ def utilisation_title(schedulers: Mapping[str, Row]) -> str:
 
 
 def executors_title(executors: Sequence[float]) -> str:
-    """How evenly the executors are used.
+    """The range of the executors' utilisation.
 
     >>> executors_title([0.5, 0.25])
     'Executors are busy between 25 % and 50 % of the time'
@@ -180,11 +182,11 @@ def executors_title(executors: Sequence[float]) -> str:
 
 
 def over_time_title(schedulers: Mapping[str, Row]) -> str:
-    """Whether anything grows: an overloaded run has no level that it keeps to."""
+    """Whether the JCT grows over time: an overloaded run does not settle at a level."""
     growing = [n for n, s in schedulers.items() if s["state"] == "overloaded"]
     late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
     if growing:
         return f"JCT keeps growing under {', '.join(growing)}"
     if late:
-        return f"{', '.join(late)} ended in a backlog; the others keep to their level"
-    return "Every scheduler keeps to its level: the runs were stable"
+        return f"{', '.join(late)} ended with a backlog; the others are stable"
+    return "No JCT grows over time: all runs are stable"

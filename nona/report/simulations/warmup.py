@@ -1,4 +1,4 @@
-"""What a plot of the warm-up needs: smoothed start-up and MSER statistic of each scheduler."""
+"""Data for a plot of the warm-up: smoothed start-up and MSER statistic of each scheduler."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _curves(cut: Truncation) -> dict[str, Any]:
 
 
 def _spread(length: int) -> NDArray[np.int64]:
-    """At most ``POINTS`` places, evenly spread."""
+    """At most ``POINTS`` positions, evenly spread."""
     return np.unique(np.linspace(0, max(length - 1, 0), min(POINTS, length)).round().astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Where curves of a sweep end: the crosses with their labels, and labels that do not overlap."""
+"""Ends of the curves of a sweep: crosses with labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CurveEnd:
 
 
 def curve_ends(report: Report, get: Callable[[Report], Report], scale: float = 1.0) -> list[CurveEnd]:
-    """One for every edge that is known well, at the height of the last point that is drawn before it.
+    """One for every well-known edge, at the height of the last point drawn before it.
 
     ``get`` gives a point's ``{"mean", …}``, times ``scale`` on the axis.
     """
@@ -70,7 +70,7 @@ def _drawn(curve: Report, value: float, before: bool, get: Callable[[Report], Re
 
 
 def edge_label(low: float | None, high: float | None, unit: str) -> str:
-    """What stands beside the crosses of a stretch without a steady state; ``None``: it has no end there.
+    """The labels at the ends of a range without a steady state; ``None``: it has no end there.
 
     >>> edge_label(0.6, None, "fraction"), edge_label(None, 12.0, "count")
     ('unstable ≥ 60 %', 'unstable ≤ 12')
@@ -94,7 +94,7 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 
 def spread_labels(heights: Sequence[float], gap: float = GAP) -> list[float]:
-    """How far each label moves up (pixels), so that none is nearer to another than ``gap``.
+    """The upward shift (pixels) of each label that keeps all of them ``gap`` apart.
 
     Labels keep their order; a crowd is centred on where it stood.
 
@@ -116,7 +116,7 @@ def spread_labels(heights: Sequence[float], gap: float = GAP) -> list[float]:
 
 
 def _bottom(crowd: tuple[float, list[int]]) -> float:
-    """Where the lowest label of a crowd stands: the mean of what each member wishes for it."""
+    """The position of a group's lowest label: the mean of the positions that its members prefer."""
     return crowd[0] / len(crowd[1])
 
 

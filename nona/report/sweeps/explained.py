@@ -1,4 +1,4 @@
-"""Which effects of a sweep are the formula's and which the simulation's, with the sweep's own numbers."""
+"""Effects of a sweep due to the formula and to the simulation, with the sweep's own numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEAR = 0.1  # of the swept span
 
 
 def explanation(report: Report) -> list[tuple[str, str]]:
-    """(what, text) for each thing that a reader of the curves should know; no text without numbers for it."""
+    """(topic, text) for each property of the curves that a reader should know, if numbers for it exist."""
     parts = [
         ("Simulated", _simulated(report)),
         ("By formula", _formula(report)),
@@ -27,10 +27,10 @@ def _simulated(report: Report) -> str:
     many = f"{report['replications']} runs of {report['jobs']:,} jobs"
     return (
         f"Markers and their lines: {many} at each point, bars are 95 % intervals over the runs. All "
-        "schedulers, at all values, see the same arrivals, services and background, only scaled by the swept "
-        "number, so differences are theirs and not luck's. Queues at every server and link, bursts, and "
-        "decisions that look at queues are in the simulation only. Each run begins with an idle cluster and "
-        "ends after its jobs: close to an edge its queues have no time to become as long as they would."
+        "schedulers, at all values, use the same arrivals, services and background, only scaled by the swept "
+        "number, so differences are not due to chance. Only the simulation includes queues at every server "
+        "and link, bursts, and decisions that depend on queues. Each run starts with an idle cluster and "
+        "ends after its jobs: close to an edge it is too short for its queues to reach their mean length."
     )
 
 
@@ -40,19 +40,19 @@ def _formula(report: Report) -> str:
         return ""
     text = (
         f"Thin dashed lines ({listed(names)}): mean waits by Pollaczek and Khinchine at the link and at the "
-        "servers, for ever and without chance. It is what nona's placement minimises; there is no formula "
-        "for schedulers that look at queues."
+        "servers, in steady state and without sampling error. nona's placement minimises this mean; there is "
+        "no formula for schedulers that observe queues."
     )
     far, near = _errors(report, names)
     if far:
         text += (
-            f" Away from edges it is off by {_worst(far, report)} at most; that part of a gap between the "
-            "two lines is the formula's, not the schedulers'."
+            f" Away from edges its error is at most {_worst(far, report)}; that part of a gap between the "
+            "two lines is due to the formula, not to the schedulers."
         )
     if near:
         text += (
-            f" Near an edge it is off by up to {_worst(near, report)}: it counts queues that go on for "
-            "ever, while a run ends."
+            f" Near an edge its error is up to {_worst(near, report)}: it assumes a run of unlimited "
+            "length, while a simulated run ends."
         )
     return text
 
@@ -94,8 +94,8 @@ def _edges(report: Report) -> str:
         return ""
     return (
         f"{'; '.join(said)}. A scheduler is unstable where a resource is offered more than it can serve, or "
-        "the number of waiting jobs grows all the time, in any of the runs. The edge is found by halving, to "
-        "about 1 %. Beyond it a mean says only how long one waited for it to grow, so nothing is drawn."
+        "the number of waiting jobs keeps growing, in any of the runs. The edge is found by bisection, to "
+        "about 1 %. Beyond it a mean depends only on the length of the run, so nothing is drawn."
     )
 
 
@@ -110,9 +110,9 @@ def _ratios(report: Report) -> str:
     return (
         f"{name} takes {shown[0]} as long as {base} at {value_text(far['value'], unit)} and {shown[1]} "
         f"at {value_text(near['value'], unit)}, and is {stability_text(report['schedulers'][name], unit)}. "
-        "Closer to its edge the ratio grows without bound, because its own queue does: in a run long enough "
-        f"any number can be had there, 10 times or 350. Such a number says where the edge of {name} is, "
-        f"not how good {base} is. Compare ratios well away from edges, and edges as edges."
+        "Closer to its edge the ratio grows without bound, because its queue does: a run that is long enough "
+        f"gives any number there, e.g. 10 times or 350. Such a number shows where the edge of {name} is, not "
+        f"how good {base} is. Compare ratios well away from edges, and compare edges separately."
     )
 
 

@@ -21,7 +21,7 @@ FORMULA_DASH = "3px,3px"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is drawn of a point: ``get`` gives ``{"mean", "ci95"}``, times ``scale`` on the axis."""
+    """A quantity to draw: ``get`` gives ``{"mean", "ci95"}``, times ``scale`` on the axis."""
 
     title: str
     get: Callable[[Report], Report]
@@ -32,7 +32,7 @@ class View:
 
 
 def sweep_figure(report: Report, view: str = "JCT", cursor: float | None = None) -> go.Figure:
-    """One of :func:`views` over the swept number; ``cursor``: the value that is looked at."""
+    """One of :func:`views` over the swept number; ``cursor``: the selected value."""
     drawn = views(report)[view]
     factor, unit = axis_scale(report["unit"])
     made = figure(HEIGHT)
@@ -62,7 +62,7 @@ def sweep_figure(report: Report, view: str = "JCT", cursor: float | None = None)
 
 
 def views(report: Report) -> dict[str, View]:
-    """Name → what can be drawn of a sweep."""
+    """Name → quantity of a sweep that can be drawn."""
     base = report["reference"]
 
     def ratio(of: Report, to: Report) -> float | None:
@@ -83,13 +83,13 @@ def views(report: Report) -> dict[str, View]:
             "%{y:.1f} %",
         ),
         f"Ratio to {base}": View(
-            f"mean JCT, times {text(base)}", lambda p: p["ratio"], 1.0, True, ratio, "%{y:.3g} ×"
+            f"mean JCT relative to {text(base)}", lambda p: p["ratio"], 1.0, True, ratio, "%{y:.3g} ×"
         ),
     }
 
 
 def _steady(curve: Report, view: View) -> list[Report]:
-    """The points that are drawn: with a steady state and with a number."""
+    """The points that are drawn: those with a steady state and a number."""
     return [p for p in curve["points"] if p["state"] != "overloaded" and view.get(p)["mean"] is not None]
 
 
@@ -111,7 +111,7 @@ def _add_curve(made: go.Figure, name: str, curve: Report, view: View, report: Re
         above, below = _reach(value, view) if drawn and p["value"] in report["values"] else (0.0, 0.0)
         up.append(above)
         down.append(below)
-        backlog = "<br>ended in a backlog" if p["state"] == "backlogged" else ""
+        backlog = "<br>ended with a backlog" if p["state"] == "backlogged" else ""
         shown.append(f"{value_text(p['value'], report['unit'])}{_span(value, view)}{backlog}")
     made.add_scatter(
         x=x,
@@ -189,7 +189,7 @@ def _faint(colour: str) -> str:
 
 
 def _add_marks(made: go.Figure, report: Report, view: str) -> None:
-    """The SLO, where all classes share one, and the line of equal times."""
+    """The SLO, if all classes share one, and the line of equal times."""
     if view == "JCT" and report["slo_s"] is not None:
         made.add_hline(
             y=1e3 * report["slo_s"],

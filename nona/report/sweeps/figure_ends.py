@@ -35,7 +35,7 @@ def add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
 
 
 def set_log_range(made: go.Figure) -> None:
-    """The simulated curves fill a logarithmic axis; what the formula says near its pole may leave it."""
+    """The simulated curves set the range of a logarithmic axis; the formula may leave it near its pole."""
     drawn = [v for t in made.data if t.mode != "lines" for v in t.y if v is not None]
     if drawn:
         low, high = min(drawn) / 1.4, max(drawn) * 1.7
@@ -48,7 +48,7 @@ def set_log_range(made: go.Figure) -> None:
 def add_labels(
     made: go.Figure, ends: Sequence[CurveEnd], report: Report, log: bool, height_px: float
 ) -> None:
-    """Beside each cross, on the side where its curve does not go on; where that is full, above the curve."""
+    """Label each cross on the side where its curve does not continue; if that is full, above the curve."""
     factor, ratio = axis_scale(report["unit"])[0], by_ratio(report["unit"])
     place = math.log10 if ratio else float
     values = report["values"]

@@ -31,7 +31,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What is known of a sweep so far.
+    """The results of a sweep so far.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Curves:
 
 
 def sweep_report(curves: Curves) -> dict[str, Any]:
-    """The sweep as plain data: what ``nona sweep --json`` prints. Intervals at 95 %, ``None`` if unknown.
+    """The sweep as plain data for ``nona sweep --json``. Intervals at 95 %, ``None`` if unknown.
 
     ``edges`` are pairs of neighbouring values, one stable and one overloaded. ``ratio`` is the mean JCT over
     that of the ``reference`` at the same value, paired by replication; above 1 the reference is faster.
@@ -92,7 +92,7 @@ def sweep_report(curves: Curves) -> dict[str, Any]:
 
 
 def reference_of(schedulers: Sequence[str]) -> str:
-    """Which of the schedulers the others are compared with: nona, or else the first.
+    """The scheduler that the others are compared with: nona, or else the first.
 
     >>> reference_of(["local", "nona"]), reference_of(["spread", "local"])
     ('nona', 'spread')
@@ -101,7 +101,7 @@ def reference_of(schedulers: Sequence[str]) -> str:
 
 
 def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
-    """Neighbouring values between which the flag turns.
+    """Neighbouring values between which the flag changes.
 
     >>> turns([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
     [(0.5, 0.7)]
@@ -120,7 +120,7 @@ def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
 
 
 def curve_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One flat row for every simulated point, SI units: what becomes a file."""
+    """One flat row for every simulated point, SI units: for CSV and Parquet files."""
     rows = []
     for name, curve in report["schedulers"].items():
         for p in curve["points"]:
@@ -206,7 +206,7 @@ def _point(
 
 
 def _ratio(point: CurvePoint, beside: CurvePoint | None) -> dict[str, Any]:
-    """Paired over the replications that both have; none where one of the two has no steady state."""
+    """Paired over the replications that both have; none if one of the two has no steady state."""
     if beside is None or "overloaded" in (point.state, beside.state):
         return {"mean": None, "ci95": None}
     both = min(len(point.means_s), len(beside.means_s))

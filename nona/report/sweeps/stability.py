@@ -1,4 +1,4 @@
-"""Where the schedulers of a sweep are unstable, in words."""
+"""The ranges in which the schedulers of a sweep are unstable, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEAR = 0.03  # of the swept span: what lies closer together is told as one
 
 
 def unstable_spans(curve: Report) -> list[tuple[float | None, float | None]]:
-    """Where a scheduler has no steady state: (first, last) value of each stretch, ``None``: to the end.
+    """Ranges without a steady state: (first, last) value of each, ``None``: to the end.
 
     >>> points = [{"value": v, "state": s} for v, s in [(0, "stable"), (1, "overloaded"), (2, "overloaded")]]
     >>> unstable_spans({"points": points})
@@ -32,7 +32,7 @@ def unstable_spans(curve: Report) -> list[tuple[float | None, float | None]]:
 
 
 def merged_spans(curve: Report) -> list[tuple[float | None, float | None]]:
-    """:func:`unstable_spans` as one where they lie close: near an edge luck decides from point to point.
+    """:func:`unstable_spans`, close ones merged: near an edge chance decides from point to point.
 
     >>> flags = [(0.0, 1), (0.7, 0), (0.705, 1), (0.71, 0), (1.0, 0)]
     >>> points = [{"value": v, "state": "stable" if ok else "overloaded"} for v, ok in flags]
@@ -52,7 +52,7 @@ def merged_spans(curve: Report) -> list[tuple[float | None, float | None]]:
 
 
 def stability_text(curve: Report, unit: str) -> str:
-    """Where a scheduler has no steady state, in words.
+    """The ranges in which a scheduler has no steady state, in words.
 
     >>> points = [{"value": v, "state": s} for v, s in [(0.1, "stable"), (0.6, "overloaded")]]
     >>> stability_text({"points": points}, "fraction")
@@ -76,7 +76,7 @@ def stability_text(curve: Report, unit: str) -> str:
 
 
 def stability_finding(report: Report) -> str:
-    """Who holds over all values, and who gives up where: one or two sentences."""
+    """The schedulers that are stable at all values, and the edges of the others: one or two sentences."""
     curves, unit = report["schedulers"], report["unit"]
     by_text: dict[str, list[str]] = {}
     for name, curve in curves.items():
@@ -86,7 +86,7 @@ def stability_finding(report: Report) -> str:
     if not by_text:
         return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
     ends = "; ".join(f"{listed(names)} {verb(names, 'is', 'are')} {text}" for text, names in by_text.items())
-    held = f"Only {listed(holding)} {verb(holding, 'holds', 'hold')} {span}. " if holding else ""
+    held = f"Only {listed(holding)} {verb(holding, 'is', 'are')} stable {span}. " if holding else ""
     return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
 
 

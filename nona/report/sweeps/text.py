@@ -1,4 +1,4 @@
-"""What a sweep says, in words and in rows: findings computed from its report."""
+"""The findings of a sweep as text and rows, computed from its report."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def place_text(report: Report, value: float) -> str:
 
 
 def headline(report: Report, value: float) -> str:
-    """Who is faster at ``value`` and by how much, who has no steady state there, and who gives up next."""
+    """The schedulers faster and slower at ``value``, by how much, and those without a steady state."""
     found, base = at_value(report, value), report["reference"]
     where = place_text(report, value)
     if base not in found:
@@ -61,8 +61,8 @@ def headline(report: Report, value: float) -> str:
     unstable = [n for n, p in found.items() if p["state"] == "overloaded"]
     if base in unstable:
         holding = [n for n in found if n not in unstable]
-        ending = f"; {listed(holding)} {verb(holding, 'holds', 'hold')}" if holding else ""
-        ending = ", nor has any other" if not holding and len(found) > 1 else ending
+        ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
+        ending = ", nor has any other scheduler" if not holding and len(found) > 1 else ending
         return f"{where} {base} has no steady state{ending}."
     said = [_faster(found, base), _slower(found, base), _alike(found, base)]
     alone = f"{base} takes {or_dash(found[base]['jct_s']['mean'], format_time)} on average"
@@ -72,7 +72,7 @@ def headline(report: Report, value: float) -> str:
 
 
 def _compared(found: Mapping[str, Report], base: str, wanted: Callable[[float, float], bool]) -> list[str]:
-    """Names whose whole interval of the ratio passes ``wanted(low, high)``."""
+    """Names with an interval of the ratio that satisfies ``wanted(low, high)``."""
     names = []
     for name, p in found.items():
         if name != base and p["ratio"]["mean"] is not None:
@@ -104,7 +104,7 @@ def _slower(found: Mapping[str, Report], base: str) -> str:
 
 def _alike(found: Mapping[str, Report], base: str) -> str:
     names = _compared(found, base, lambda low, high: low <= 1 <= high)
-    return f"{listed(names)} cannot be told from it" if names else ""
+    return f"{listed(names)} {verb(names, 'does', 'do')} not differ clearly from it" if names else ""
 
 
 def _few(names: Sequence[str]) -> list[tuple[int, str]]:
@@ -116,7 +116,7 @@ def _more(names: Sequence[str]) -> str:
 
 
 def value_rows(report: Report, value: float) -> list[dict[str, Any]]:
-    """One row for each scheduler at one value, for people."""
+    """One row for each scheduler at one value, as text."""
     base = report["reference"]
     return [
         {

@@ -1,4 +1,4 @@
-"""The swept number's values as people write and read them."""
+"""Values of the swept number: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AXES: dict[str, tuple[float, str]] = {
 
 
 def axis_scale(unit: str) -> tuple[float, str]:
-    """What the values of ``unit`` are multiplied by on an axis, and the name of that unit.
+    """The factor for values of ``unit`` on an axis, and the name of the axis unit.
 
     >>> axis_scale("fraction"), axis_scale("count")
     ((100.0, '%'), (1.0, ''))
@@ -38,7 +38,7 @@ def axis_scale(unit: str) -> tuple[float, str]:
 
 
 def value_text(value: float, unit: str) -> str:
-    """A value for people.
+    """A value as text with its unit.
 
     >>> value_text(0.594, "fraction"), value_text(1.25e9, "bandwidth"), value_text(12.0, "count")
     ('59.4 %', '10 Gbit/s', '12')
@@ -55,7 +55,7 @@ def value_text(value: float, unit: str) -> str:
 
 
 def parse_value(text: str, unit: str, where: str) -> float:
-    """A value as people write it, in SI; ``where`` names the field in an error.
+    """Parse a value with a unit to SI; ``where`` names the field in an error.
 
     >>> parse_value("60 %", "fraction", "from"), parse_value("10 Gbit/s", "bandwidth", "from")
     (0.6, 1250000000.0)
@@ -99,7 +99,7 @@ def parse_values(text: str, unit: str, where: str = "--values") -> tuple[float, 
             raise ScenarioError([f"{where}: {text!r} must be FIRST:LAST:STEP, or values with commas."])
         first, last, step = (parse_value(p, unit, where) for p in parts)
         if step <= 0 or last < first:
-            raise ScenarioError([f"{where}: {text!r} must go up by a step above 0; swap or mend it."])
+            raise ScenarioError([f"{where}: {text!r} must ascend by a step above 0; correct it."])
         count = math.floor((last - first) / step + 1e-9) + 1
         _check_count(min(count, 10**9), where)
         values = [float(f"{first + i * step:.12g}") for i in range(count)]
@@ -130,7 +130,7 @@ def spaced(low: float, high: float, count: int, unit: str) -> tuple[float, ...]:
 
 
 def _round_up(step: float, whole: bool) -> float:
-    """The next step that people count in."""
+    """The next round step."""
     power = 10.0 ** math.floor(math.log10(step))
     rounded = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step * (1 - 1e-9))
     return max(1.0, math.ceil(rounded)) if whole else rounded

@@ -1,4 +1,4 @@
-"""Does the placement win when it is simulated? Every sample and network, simulated: ``nona study decisions``.
+"""Is the placement the fastest in simulation? Every sample and network: ``nona study decisions``.
 
 Each network alone and some together, on 16 servers, over speeds of the link, background on it and
 load of the executors; what ``nona`` samples from against the other schedulers that see no queue, and

@@ -1,4 +1,4 @@
-"""The cells of the study: speeds of the link × background on it × load of the executors, or a fair part."""
+"""The cells of the study: link speed × link background × executor load, or a balanced subset."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def fraction(number: int) -> tuple[Cell, ...]:
 
 
 def loads_only() -> tuple[Cell, ...]:
-    """The cells of what contracts to a single task: nothing can be sent, only loads differ."""
+    """The cells of a network that contracts to a single task: no messages, only loads differ."""
     return tuple(Cell(None, None, load) for load in LOADS)

@@ -1,4 +1,4 @@
-"""Schedulers on the same jobs, repeated until it is clear enough who is ahead.
+"""Schedulers on the same jobs, repeated until the order is clear enough.
 
 Effort goes where it decides: what a short run shows to have no steady state, or one run to be far
 behind, is not repeated. The others are, in rounds, until each :class:`Question` has a ratio that is known
@@ -41,7 +41,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How many times as long ``who`` takes as the best of its ``rivals``."""
+    """The ratio of the mean JCT of ``who`` to that of the best of its ``rivals``."""
 
     who: str
     rivals: tuple[str, ...]
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A scheduler's mean JCT (s) with its half-width, from so many runs.
+    """A scheduler's mean JCT (s) with its half-width and its number of runs.
 
     With a ``reason`` it has no steady state, and the means are ``nan``.
     """

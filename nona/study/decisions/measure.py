@@ -1,4 +1,4 @@
-"""One cell of the study: the placement, the schedulers simulated, the two ratios, what could be gained."""
+"""One cell of the study: the placement, the simulated schedulers, the two ratios, the possible gain."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> dict[s
 
 
 def placement_figures(placement: Placement) -> dict[str, Any]:
-    """What a placement says of itself: objective and bounds (s), gap, utilisation of link and executors.
+    """Figures of a placement: objective and bounds (s), gap, utilisation of link and executors.
 
     ``formula_s`` is the objective of the formula's optimum, ``origin`` where the placement comes from.
     """
@@ -111,11 +111,11 @@ def effort(study: Study, cell: Cell, size: Size) -> Effort:
 
 
 def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
-    """The contest between all schedulers of the study that this version has."""
+    """The comparison of all schedulers of the study that this version includes."""
     known = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
     reasons = {}
     if steady_spread(study) is None:
-        reasons["spread"] = "more than link or executors can serve, by formula"
+        reasons["spread"] = "overload of link or executors, by formula"
     chosen = {}
     for name in known:
         if name not in reasons:

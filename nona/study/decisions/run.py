@@ -1,4 +1,4 @@
-"""The study itself: which cells, all of them run, at the end plain data with where it comes from."""
+"""The study itself: the choice of cells, their runs, and plain data with provenance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEWEST = 2  # runs of a round: below it no interval
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
-    """What is run: ``networks`` (all where it is empty) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
+    """The choice of cells: ``networks`` (empty: all) at ``links`` (Gbit/s), 12 cells each or ``full`` 48.
 
     ``jobs`` of a run: so many that all cells have about as many events where it is ``None``.
     ``replications``: runs of a round, of which there are several where schedulers are close, ``most`` runs
@@ -52,17 +52,17 @@ class DecisionSettings:
         for network in self.networks:
             if network not in workload_table():
                 raise SimulationError(
-                    f"Study: network {network!r} is none of it; choose from {', '.join(workload_table())}."
+                    f"Study: network {network!r} is unknown; choose from {', '.join(workload_table())}."
                 )
         for link in self.links:
             if link not in LINKS:
                 names = ", ".join(f"{known:g}" for known in LINKS)
-                raise SimulationError(f"Study: link={link:g} Gbit/s is none of it; choose from {names}.")
+                raise SimulationError(f"Study: link={link:g} Gbit/s is not part of it; choose from {names}.")
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionProgress:
-    """How far the study is, and the network of the last cell that is done."""
+    """The progress of the study, and the network of the last completed cell."""
 
     text: str
     fraction: float

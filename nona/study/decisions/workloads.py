@@ -1,4 +1,4 @@
-"""What is placed: every sample alone, a few mixes, every generated network; and the scenario of a cell."""
+"""Workloads: every sample alone, a few mixes, every generated network; and the scenario of a cell."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def distributes(workload: Workload) -> bool:
 
 
 def facts(workload: Workload) -> dict[str, Any]:
-    """What a table says of a workload: its tasks, its largest interior, seconds and bytes of a query."""
+    """Facts on a workload for a table: its tasks, its largest interior, seconds and bytes of a query."""
     queries = _system(workload).queries
     return {
         "family": workload.family,
@@ -87,7 +87,7 @@ def facts(workload: Workload) -> dict[str, Any]:
 
 
 def _system(workload: Workload) -> System:
-    """At one query a second of each model: what the models themselves are."""
+    """The models at one query per second each."""
     return prepare(_scenario(workload, _ANY, [1.0] * len(workload.models), 0)).system
 
 

@@ -1,4 +1,4 @@
-"""Networks made by rule that the samples lack: task graphs as the key ``models`` of a scenario takes them.
+"""Generated networks of kinds that the samples lack: task graphs for the key ``models`` of a scenario.
 
 ``registry`` names them, ``task_graph`` says what a task takes and a tensor weighs; every other module
 is one kind of network. Their layers have the sizes of known networks, their times follow from these

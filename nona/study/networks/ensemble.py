@@ -1,4 +1,4 @@
-"""Wide ensembles: many unlike networks look at the same images and vote."""
+"""Wide ensembles: many different networks classify the same images and vote."""
 
 from __future__ import annotations
 
@@ -35,4 +35,6 @@ def wide_ensemble(members: int) -> dict[str, Any]:
         else:
             votes.append(graph.task(f"net{m}", work, BATCH * CLASSES, source))
     graph.task("vote", 0, BATCH, *votes)
-    return graph.mapping(name=f"ensemble_{members}", description=f"{members} unlike classifiers and a vote")
+    return graph.mapping(
+        name=f"ensemble_{members}", description=f"{members} different classifiers and a vote"
+    )

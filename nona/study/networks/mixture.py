@@ -1,4 +1,4 @@
-"""Transformer blocks with mixtures of experts, all of one total size, cut into 8 to 64 experts.
+"""Transformer blocks with mixtures of experts of one total size, divided into 8 to 64 experts.
 
 Source of the sizes: Jiang et al., Mixtral of experts, 2024 (8 experts of width 14336 beside a width of 4096,
 two for each token); that many small experts keep the total: Dai et al., DeepSeekMoE, ACL 2024 (recollected).

@@ -23,7 +23,7 @@ from nona.study.networks.u_net import u_net
 
 @dataclass(frozen=True, slots=True)
 class GeneratedNetwork:
-    """A network made by rule: ``build`` returns node-link data as the key ``models`` of a scenario takes it.
+    """A generated network: ``build`` returns node-link data for the key ``models`` of a scenario.
 
     ``interior`` counts the tasks of its largest sub-graph's interior after contraction.
     """
@@ -42,7 +42,7 @@ def _experts(experts: int, layers: int, interior: int) -> GeneratedNetwork:
 
 
 def _ensemble(members: int, interior: int) -> GeneratedNetwork:
-    what = f"{members} unlike classifiers of 16 images in parallel, and a vote"
+    what = f"{members} different classifiers of 16 images in parallel, and a vote"
     return GeneratedNetwork(
         f"ensemble_{members}", "ensemble", interior, what, partial(wide_ensemble, members)
     )
@@ -141,5 +141,7 @@ def network_named(name: str) -> GeneratedNetwork:
         When there is none.
     """
     if name not in NETWORKS:
-        raise GraphError(f"Network {name!r}: none is made by that name; choose one of {', '.join(NETWORKS)}.")
+        raise GraphError(
+            f"Network {name!r}: no generated network has that name; choose one of {', '.join(NETWORKS)}."
+        )
     return NETWORKS[name]

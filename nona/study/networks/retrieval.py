@@ -1,4 +1,4 @@
-"""Retrieval before generation: shards searched in parallel, their finds reranked in a tree, an answer."""
+"""Retrieval-augmented generation: shards searched in parallel, results reranked in a tree, an answer."""
 
 from __future__ import annotations
 

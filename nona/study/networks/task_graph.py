@@ -1,4 +1,4 @@
-"""What all generated networks are built with: tasks whose times and bytes follow from layer sizes.
+"""Builder of all generated networks: tasks with times and bytes from layer sizes.
 
 A task of F floating-point operations that moves B bytes between the GPU and its memory takes
 LAUNCH_S + max(F / FLOPS, B / BYTES_PER_S) seconds: the roofline. B counts weights, inputs and output, 2
@@ -75,5 +75,5 @@ class TaskGraphBuilder:
 
 
 def compute_bound() -> TaskGraphBuilder:
-    """A builder in which only arithmetic takes time: element-wise work is fused with its neighbours."""
+    """A builder in which only matrix products take time: element-wise work is fused with its neighbours."""
     return TaskGraphBuilder(bytes_per_s=math.inf)

@@ -1,4 +1,4 @@
-"""The evaluation of the paper on Nona as a study that anybody can run: ``nona study paper``.
+"""The evaluation of the paper on Nona as a reproducible study: ``nona study paper``.
 
 Five models on 80 servers, background traffic and background work swept until no scheduler is left;
 the rates, the GPUs and the link are ours, as those of the paper are not public. What stands in the paper

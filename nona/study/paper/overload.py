@@ -1,4 +1,4 @@
-"""Beyond an edge: the ratio to nona against the length of the run, which decides what number comes out.
+"""Beyond an edge: the ratio to nona over the length of the run, on which it depends.
 
 In an overloaded system the queue grows as long as jobs come, so the mean completion time of the first n
 jobs grows with n: about in proportion, as each waits for what the bottleneck was given too much before
@@ -72,7 +72,7 @@ def _run(system: System, chosen: tuple[Scheduler, Prepared], jobs: int, engine: 
 
 
 def _mean(records: Records) -> float:
-    """Mean JCT (s); jobs that were not complete when the run was cut off count with their age by then.
+    """Mean JCT (s); jobs that were not complete at the end of the run count with their age at that time.
 
     The cut is after the last completion that was seen, so that this is a lower bound.
     """

@@ -1,4 +1,4 @@
-"""Just below an edge: where the formula puts a given ratio to nona, and how long that takes to come true.
+"""Just below an edge: the load at which the formula gives a ratio to nona, and its relaxation time.
 
 For placements that are fixed the mean completion time is known for every load, however near to the edge:
 T(b) = compute + transfer + visits · W_c + messages · W_n(b), W_n(b) = M(b) / (2(1 − ρ(b))). So the load b at

@@ -1,4 +1,4 @@
-"""The study itself: two sweeps to the edges of stability, then what lies just before and beyond them."""
+"""The study itself: two sweeps to the edges of stability, then points just before and beyond them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PaperSettings:
 
 @dataclass(frozen=True, slots=True)
 class PaperProgress:
-    """How far the study is; ``data`` is the result, there with ``fraction`` 1 only."""
+    """The progress of the study; ``data`` is the result, given only at ``fraction`` 1."""
 
     text: str
     fraction: float

@@ -1,1 +1,1 @@
-"""Placements judged by what is simulated: short runs, the referee, rehearsals."""
+"""Placements judged by simulation: short runs, the referee, rehearsals."""

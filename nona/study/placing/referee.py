@@ -1,4 +1,4 @@
-"""Close calls are decided by simulation: of placements within the prediction's accuracy, which is quicker?
+"""Simulation decides between placements whose predictions differ by less than their accuracy.
 
 The response is within about 10 % of what is simulated, so of two placements that are nearer to each other it
 can name the wrong one; and where jobs come back to servers it can be far too low (``docs/joins.md``). So the
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 def decide(system: System, placement: Placement, check: Callable[[], None] = lambda: None) -> Placement:
-    """The placement, or the rival that is quicker when all of them are simulated.
+    """The placement, or the rival that is faster when all of them are simulated.
 
     Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here.
     """
@@ -56,7 +56,7 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
 
 
 def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
-    """The quickest, and those that are neither clearly slower nor as quick but for what does not matter."""
+    """The fastest, and those that are neither clearly slower nor equal within the tolerance."""
     best = min(means, key=lambda n: float(means[n].mean()))
     quickest = means[best]
     kept = {best: quickest}
@@ -72,12 +72,12 @@ def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:
 def _replaced(system: System, placement: Placement, rival: Rival) -> Placement:
     values = mean_of(system, placement, rival.queries)
     made = judged(system, placement, rival.queries, values, rival.origin)
-    note = f"Simulated beside its rivals, {rival.origin} was quicker than what sampled jobs preferred."
+    note = f"In simulation, {rival.origin} was faster than the placement that sampled jobs preferred."
     return replace(made, notes=(note, *placement.notes), sampled=_figures(placement, rival, values))
 
 
 def _figures(placement: Placement, rival: Rival, values: Values) -> Sampled | None:
-    """The figures of the search with the rival in the place of what it replaces."""
+    """The figures of the search, with the rival as the chosen placement."""
     found = placement.sampled
     if found is None:
         return None

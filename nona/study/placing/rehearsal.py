@@ -1,4 +1,4 @@
-"""What a scheduler leaves to be tried: the way that is quickest for this system, in short runs.
+"""Options that a scheduler leaves open: the fastest for this system, by short runs.
 
 ``nona-live`` estimates when a split query would end. The estimate does not know the queries that come later,
 so where many are split at once it can lose to splitting fewer, to splitting none, or to drawing
@@ -29,7 +29,7 @@ def rehearsed(
     check: Callable[[], None] = lambda: None,
     runs: int = RUNS,
 ) -> Chosen:
-    """A scheduler and its tables, by the quickest of its ``rehearsals`` unless ``options`` settle them.
+    """A scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
 
     ``placement`` goes to schedulers that need one; ``runs`` are simulated of each candidate. Of equally
     quick candidates the first is taken.

@@ -43,7 +43,7 @@ class SearchSteps:
     steps: tuple[Step, ...]
 
     def take(self, placement: Placement) -> bool:
-        """Take in a placement of the search; returns whether the best, or the bound below it, is another."""
+        """Add a placement of the search; returns whether the best, or its bound, changed."""
         found, old = bounded(self.system, by_response(self.system, placement)), self.best
         if old is None or found.objective_s < old.objective_s:
             self._become(found)
@@ -54,7 +54,7 @@ class SearchSteps:
         return False
 
     def finish(self, placement: Placement) -> None:
-        """Take in the result, which stands whatever the steps were."""
+        """Add the result, which is final whatever the steps were."""
         last = self.best
         bound_is_new = last is not None and math.isnan(last.gap) and not math.isnan(placement.gap)
         if last is None or bound_is_new or last.objective_s != placement.objective_s:

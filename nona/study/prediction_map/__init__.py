@@ -1,4 +1,4 @@
-"""Prediction against simulation over load, background, locality and models: ``nona study prediction``.
+"""Prediction compared with simulation over load, background, locality and models: ``nona study prediction``.
 
 Every shipped scenario and generated network, arrivals in bursts, placements from all local to all spread,
 servers and link loaded up to 0.85; the predicted mean, 95th percentile and share of SLO misses beside the

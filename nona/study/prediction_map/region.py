@@ -1,4 +1,4 @@
-"""Whether a placement lies where the map shows its prediction to be within 10 %; if not, why, in a line."""
+"""Whether a placement is in the region in which the map shows an error within 10 %; if not, why."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
 
 
 def warning(system: System, response: Mapping[str, Any]) -> str | None:
-    """One plain line where the prediction is not known to be within 10 %, else ``None``.
+    """One line of text if the prediction is not known to be within 10 %, else ``None``.
 
     ``response`` is a :func:`~nona.report.placements.response.response_report`.
     """
     servers, link = response["compute_utilization"], _used(system, response["link_utilization"])
     reason = _beyond(system, servers, link)
     if reason is not None:
-        return f"Outside what the prediction was tested on: {reason}; simulate before relying on it."
+        return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
     similar = [p for p in shipped("prediction_map")["points"] if _similar(p, system, servers, link)]
     errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
     bound = BOUNDS["mean_s"]
     if not errors:
-        return "No tested point is like this one in its loads and arrivals; simulate before relying on it."
+        return "No tested point has similar loads and arrivals; simulate before relying on it."
     off = sum(e > bound for e in errors)
     if off == 0:
         return None
@@ -52,10 +52,10 @@ def _beyond(system: System, servers: float, link: float | None) -> str | None:
     if link is not None and link > HIGHEST + _BEYOND:
         return f"link busy {share_text(link)}, tested up to {share_text(HIGHEST)}"
     if link is not None and system.discipline != "fifo":
-        return "a link that is shared equally was not tested"
+        return "equally shared links were not tested"
     for query in system.queries:
         if not _tested(query):
-            return f"arrivals of {query.name} come as {query.arrivals.process}, burstier than any tested"
+            return f"arrivals of {query.name} ({query.arrivals.process}) are burstier than any tested"
     return None
 
 

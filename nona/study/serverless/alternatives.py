@@ -1,4 +1,4 @@
-"""What else a default could have been: one change at a time, the same for every policy.
+"""Alternatives to the defaults: one change at a time, the same for every policy.
 
 An alternative changes keys of the scenario; all policies run with it. Those of a policy's own options
 change that policy only; the others are what they were.
@@ -35,7 +35,7 @@ class Alternative:
 
     @property
     def name(self) -> str:
-        """Key and value, which together tell it from all others."""
+        """Key and value, which together identify it."""
         return f"{self.key}: {self.other}"
 
     def applied(self, scenario: Scenario) -> Scenario:

@@ -1,4 +1,4 @@
-"""How many nodes keep the SLOs under a policy, by simulation with the same random numbers for every count.
+"""The nodes that keep the SLOs under a policy, by simulation with the same random numbers for all counts.
 
 A count *keeps* the target when the whole interval of its hit rate lies above it, *misses* it when the
 whole interval lies below; while the target is inside, replications are added up to a bound, and what is
@@ -33,7 +33,7 @@ _NO_SOURCES = Sources()
 
 @dataclass(frozen=True, slots=True)
 class TriedNodes:
-    """One count: hit rate with its interval, what that says, and the cluster's price, US dollars an hour.
+    """One number of nodes: hit rate with its interval, verdict, and the cluster's price, US dollars an hour.
 
     ``held_usd_hour`` is what batches held, at the same prices: a cluster is paid for whether used or not.
     """
@@ -93,7 +93,7 @@ def nodes_for(
     if not 0 < target < 1:
         raise ScenarioError([f"Nodes: target {target:g} must lie between 0 and 1; give 0.99 for 99 %."])
     if not 0 <= group < len(scenario.cluster.servers):
-        raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose a group that there is."])
+        raise ScenarioError([f"Nodes: there is no cluster.servers[{group}]; choose an existing group."])
     tried: dict[int, TriedNodes] = {}
 
     def keeps(nodes: int) -> bool:
@@ -109,7 +109,7 @@ def nodes_for(
 
 
 def fewest(keeps: Callable[[int], bool], most: int, start: int = 1, beside: int = BESIDE) -> int | None:
-    """The fewest nodes that keep a target which need not be monotone in their number.
+    """The fewest nodes that keep a target; the hit rate need not be monotone in their number.
 
     A count is *settled* when it keeps the target and the ``beside`` counts above it do so too (as far as
     they are in 1…``most``). The answer is settled and none of the ``beside`` counts below it is; nothing is
@@ -189,7 +189,7 @@ def _judged(
 
 
 def judged(hits: Interval, target: float, calls: int, state: str = "stable") -> Verdict:
-    """What an interval of a hit rate says about a target; a backlog that grows never keeps one.
+    """The verdict on a target by the interval of a hit rate; a growing backlog never keeps a target.
 
     Replications that all keep every SLO leave an interval of no width, but ``calls`` hits in a row only say
     that the rate is at least α^(1/calls), α = 0.025 (Clopper and Pearson, Biometrika 26, 1934): the lower

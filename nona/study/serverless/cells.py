@@ -1,4 +1,4 @@
-"""One policy in one setting, as few numbers as claims and rankings need: what a study keeps of a run."""
+"""One policy in one setting: the numbers of a run that claims and rankings need."""
 
 from __future__ import annotations
 

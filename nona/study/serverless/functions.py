@@ -1,4 +1,4 @@
-"""The functions of a serverless system, each once: own ones, shipped ones, and what networks come to."""
+"""The functions of a serverless system, each once: the scenario's, shipped ones, and those of networks."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class NetworkStages:
 
 
 def is_network(graph: ModelGraph) -> bool:
-    """Whether the cost layer can time the graph by its operators' work: it counts FLOPs and states no times.
+    """Whether the cost layer can derive the graph's times from its operators' work (FLOPs, no stated times).
 
     >>> is_network(ModelGraph("workflow", (Operator("a", compute_s={"*": 0.1}),), ()))
     False
@@ -56,7 +56,7 @@ def is_network(graph: ModelGraph) -> bool:
 
 
 def slice_of(device: Device, vgpus: int) -> ExecutorClass | None:
-    """What ``vgpus`` of a device compute on, ``None`` when it has fewer.
+    """The executor that ``vgpus`` of a device form, ``None`` if it has fewer.
 
     >>> from nona.hardware.catalogue import find_device
     >>> a100 = find_device("a100-40gb")
@@ -128,7 +128,7 @@ def network_stages(
 
 
 def why_not(tasks: ContractedGraph, smallest_s: Sequence[float], transfer: TransferSpec) -> str:
-    """Why the tasks of a network make no sensible stages, in words; empty where they do.
+    """The reason why the tasks of a network are not suitable as stages; empty if they are.
 
     Either there are more than 32, or, with ``smallest_s`` their seconds at the smallest configuration,
     fetching their inputs from other invokers takes over ten times as long as computing:

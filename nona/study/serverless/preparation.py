@@ -78,7 +78,7 @@ def _staged(
     sources: Sources,
     measured: MeasuredTable | None,
 ) -> tuple[ModelGraph, list[int], str | None]:
-    """The workflow of a row, its stages' functions, and of a network what is to be said of it."""
+    """The workflow of a row, its stages' functions, and the notes on a network."""
     graph = sources.model(row.model, row.symbols, scenario.models)
     if any(functions.known(op) for op in graph.operators) or not is_network(graph):
         return graph, [functions.number(op, graph.name) for op in graph.operators], None
@@ -89,11 +89,11 @@ def _staged(
 
 
 def _notes(scenario: Scenario, networks: Sequence[str]) -> tuple[str, ...]:
-    """What people should know of the networks among the applications."""
+    """Notes on the networks among the applications."""
     gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
     notes = [note for note in dict.fromkeys(networks) if note]
     if networks and len(gpus) > 1:
-        notes.append(f"Networks take as long on every server as on {gpus[0]}, the GPU of the first servers.")
+        notes.append(f"Networks use the times of {gpus[0]}, the GPU of the first servers, on every server.")
     return tuple(notes)
 
 

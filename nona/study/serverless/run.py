@@ -1,4 +1,4 @@
-"""Simulate a serverless scenario: its policies, their summaries, the oracle beside them."""
+"""Simulate a serverless scenario: its policies, their summaries, and the oracle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OnProgress = Callable[[ServerlessProgress], None]
 
 @dataclass(frozen=True, eq=False)
 class ServerlessResult:
-    """What came out: per policy a summary over its replications and the records of each.
+    """The result: per policy a summary over its replications and the records of each.
 
     ``oracle`` has ``cost_per_call_usd`` and ``how`` it was found; ``checks`` policy → rows of (name, held,
     detail). ``setting`` says what was run: name, calls, warm-up, replications, seed, sharing, nodes, options.

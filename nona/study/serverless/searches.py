@@ -1,4 +1,4 @@
-"""How long ESG's search takes on this machine, for the asks of a simulated run, and without pruning.
+"""Times of ESG's search on this machine for the requests of a simulated run, and without pruning.
 
 Times are the clock's, so they differ from machine to machine and from run to run; what the simulation
 charges is the number of paths looked at times a constant.
@@ -24,7 +24,7 @@ EVERY_SEARCH: Mapping[str, Any] = {"slack_resolution": 0.0}  # nothing is looked
 
 
 class TimedPlanner:
-    """Another planner that keeps how long each of its answers took, and the steps of each."""
+    """A planner that records the time and the steps of each answer of another planner."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner, self.place = planner, None
@@ -43,7 +43,7 @@ class TimedPlanner:
 
 
 def measured_searches(scenario: Scenario, calls: int) -> dict[str, Any]:
-    """Seconds and paths of ESG's searches, over the asks of one run of ``calls``, and one unpruned.
+    """Seconds and paths of ESG's searches over the requests of a run of ``calls``, and one unpruned.
 
     ``full_paths`` is the number of paths of the first group of the application with most stages;
     ``every_path_s`` the time to look at all of them in the same machine code.

@@ -1,4 +1,4 @@
-"""The shipped study: ESG and four others in the three settings of the slides, and what moves the result.
+"""The shipped study: ESG and four others in the three settings of the slides, with a sensitivity study.
 
 Every policy of a setting gets the same calls and noise, every alternative the same as its default.
 """
@@ -64,7 +64,7 @@ class StudySettings:
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """How far the study is; ``data`` is the result, there with ``fraction`` 1 only."""
+    """The progress of the study; ``data`` is the result, given only at ``fraction`` 1."""
 
     text: str
     fraction: float

@@ -30,7 +30,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task found: the summary, and the measures of each replication, for pairing."""
+    """The result of a task: the summary, and the measures of each replication, for pairing."""
 
     summary: ServerlessSummary
     runs: tuple[RunMeasures, ...]
@@ -61,7 +61,7 @@ class Tasks:
 
 
 class _Heard:
-    """Passes on the share of all calls that is done."""
+    """Reports the completed share of all calls."""
 
     def __init__(self, tasks: Sequence[Task], on_progress: Callable[[float], None]) -> None:
         calls = {(n, 0): float(t.replications * (t.run.first + t.run.calls)) for n, t in enumerate(tasks)}
@@ -78,7 +78,7 @@ class _Heard:
 def run_tasks(
     tasks: Sequence[Task], workers: int = 1, on_progress: Callable[[float], None] = lambda share: None
 ) -> list[Done]:
-    """What each task found, in their order, whatever the number of processes.
+    """The results of the tasks in order, for any number of processes.
 
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """

@@ -1,4 +1,4 @@
-"""Answers that come early and get better: all schedulers after one replication, then after two, and so on."""
+"""Early results that improve: all schedulers after one replication, then after two, and so on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Chosen = tuple[Scheduler, Prepared]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What is known after ``replications`` replications of every scheduler.
+    """The results after ``replications`` replications of every scheduler.
 
     ``failed`` names the schedulers that cannot run, and why: they sample from a placement, and there
     is none. ``placement`` is ``None`` then, and where no scheduler needs one.
@@ -47,7 +47,7 @@ def answers(
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Answer]:
-    """Simulate every scheduler of the scenario, one replication after the other, in this process.
+    """Simulate all schedulers of the scenario, one replication after the other, in this process.
 
     The replications are those of :func:`nona.study.simulate` with as many ``jobs``; a scheduler that is
     rehearsed before a study is rehearsed with fewer runs. Schedulers that

@@ -1,4 +1,4 @@
-"""The runs of a study: pilot runs for the warm-up, then replications, as many as it takes."""
+"""The runs of a study: pilot runs for the warm-up, then as many replications as needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Found = dict[str, tuple[Records, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """Runs replications of the ``chosen`` schedulers; where, and who hears of it, is the same for all."""
+    """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
 
     system: System
     chosen: Sequence[tuple[Scheduler, Prepared]]
@@ -34,7 +34,7 @@ class Runner:
     on_progress: OnReplicationProgress | None
 
     def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:
-        """``count`` replications; the progress told lies between ``begin`` and ``end``."""
+        """``count`` replications; the reported progress is between ``begin`` and ``end``."""
         tell = self.on_progress
 
         def listen(progress: ReplicationProgress) -> None:
@@ -46,7 +46,7 @@ class Runner:
 
 
 def find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
-    """The warm-up as the scenario wants it: a number, the automatic one, or MSER-5 on pilot runs.
+    """The warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
 
     The pilot runs measure everything from the first job on, and are as long as a run with the
     automatic warm-up.

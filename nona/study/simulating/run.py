@@ -33,7 +33,7 @@ SimulationProgress = ReplicationProgress
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The solved placement beside the two that need no solver."""
+    """The solved placement, and local and spread, which need no solver."""
 
     nona: Placement
     local: Placement | None
@@ -82,7 +82,7 @@ def place(
 
 
 def compare(study: Study, placement: Placement) -> Comparison:
-    """Local and spread beside a placement, all by the same measure: the response, or the formula."""
+    """Local and spread for comparison with a placement, all by the response or all by the formula."""
     local, spread = steady_local(study), steady_spread(study)
     if placement.formula is None:
         return Comparison(placement, local, spread)
@@ -96,7 +96,7 @@ def compare(study: Study, placement: Placement) -> Comparison:
 
 
 def steady_local(study: Study) -> Placement | None:
-    """Everything local; ``None`` where drawing every executor alike overloads some of them."""
+    """All tasks local; ``None`` if a uniform draw of executors overloads some of them."""
     try:
         return local_placement(study.system)
     except PlacementError:
@@ -104,7 +104,7 @@ def steady_local(study: Study) -> Placement | None:
 
 
 def steady_spread(study: Study) -> Placement | None:
-    """Everything spread; ``None`` where that overloads link or executors: no steady state."""
+    """All tasks spread; ``None`` if that overloads link or executors: no steady state."""
     try:
         spread = spread_placement(study.system)
     except PlacementError:
@@ -113,7 +113,7 @@ def steady_spread(study: Study) -> Placement | None:
 
 
 def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
-    """Scheduler of the scenario → predicted mean JCT (s), for those that theory has a prediction for.
+    """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
 
     ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from.
     """

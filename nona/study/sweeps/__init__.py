@@ -1,1 +1,1 @@
-"""Sweeps: one number of a scenario varied, prediction beside simulation, curves that refine."""
+"""Sweeps: one number of a scenario varied, prediction and simulation, curves that refine."""

@@ -1,4 +1,4 @@
-"""The bench of a sweep: runs a scheduler at a value, and keeps what came out."""
+"""The bench of a sweep: runs a scheduler at a value, and stores the results."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Bench:
         self._exit.close()
 
     def told(self, stage: str, fraction: float) -> Curves:
-        """What is known now."""
+        """The present results."""
         s = self._settings
         return Curves(
             key=s.number.key,
@@ -96,7 +96,7 @@ class Bench:
         return [(v, mean) for v, mean in pairs if mean > 0]
 
     def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
-        """``count`` replications from ``first`` on; what the formula says comes with the first."""
+        """``count`` replications from ``first`` on; the first includes the formula's result."""
         self._check()
         study = self._study(value, names)
         placed = [n for n in names if get_scheduler(n).needs_placement]
@@ -122,11 +122,11 @@ class Bench:
         return self.is_stable(name, value)
 
     def settle(self, value: float) -> None:
-        """Nothing more will be simulated at ``value``: let the records go."""
+        """Release the records of ``value``, at which no more runs follow."""
         self._records = {key: kept for key, kept in self._records.items() if key[1] != value}
 
     def predict(self, value: float, name: str) -> float | None:
-        """What the formula says of ``name`` at ``value``; without a placement nona has no steady state."""
+        """The formula's result for ``name`` at ``value``; without a placement nona has no steady state."""
         if value not in self.formula.get(name, {}):
             study = self._study(value, [name])
             placed = get_scheduler(name).needs_placement

@@ -1,4 +1,4 @@
-"""The curve of every scheduler over a swept number, made little by little: coarse first, then finer.
+"""The curve of every scheduler over a swept number, refined step by step.
 
 One replication of every scheduler at values far apart and then between them; the other replications;
 bisection towards each scheduler's edges of stability; more values where a curve bends. Every
@@ -36,7 +36,7 @@ def curves(
     cache: StudyCache | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Curves]:
-    """Sweep, and tell after every step what is known; the last one has ``fraction`` 1.
+    """Sweep, and report the results after every step; the last report has ``fraction`` 1.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which values a sweep looks at next: spread at first, then towards the edges, then where curves bend.
+"""The next values of a sweep: spread at first, then towards the edges, then where curves bend.
 
 Pure functions; values are ascending.
 """
@@ -49,7 +49,7 @@ def middle(low: float, high: float, unit: str) -> float:
 
 
 def near_enough(low: float, high: float, unit: str, span: float) -> bool:
-    """Whether no value between the two need be looked at, to find an edge to 1 % of it.
+    """Whether the two values locate an edge to 1 %, so that none between them is needed.
 
     ``span`` is the distance from the sweep's first value to its last.
 
@@ -64,7 +64,7 @@ def near_enough(low: float, high: float, unit: str, span: float) -> bool:
 
 
 def bends(points: Sequence[tuple[float, float]], unit: str, span: float, most: int) -> list[float]:
-    """Up to ``most`` values in the intervals beside the points where the logarithm bends most.
+    """Up to ``most`` values in the intervals next to the points where the logarithm bends most.
 
     ``points`` are (value, positive mean). A point bends by its distance from the straight line between
     its neighbours; below :data:`BEND` it needs no company.

@@ -1,4 +1,4 @@
-"""The numbers of a scenario that can be swept: where they stand, what they are called, their unit."""
+"""The numbers of a scenario that can be swept: their keys, labels and units."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def number_named(scenario: Scenario, key: str) -> Number:
 
 
 def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
-    """The numbers that a person is most likely to sweep."""
+    """The numbers that are most often swept."""
     groups = scenario.cluster.servers
     servers = (
         Number(f"cluster.servers[{i}].count", "Servers" if len(groups) == 1 else f"Servers {g.gpu}", "count")
@@ -137,6 +137,6 @@ def _place(data: Any, path: str) -> tuple[Any, str | int]:
         node[place]
     except (KeyError, IndexError, ValueError, TypeError):
         raise ScenarioError(
-            [f"{path}: there is no such place in the scenario; write it as in workload[0].rate."]
+            [f"{path}: no such key in the scenario; write it like workload[0].rate."]
         ) from None
     return node, place

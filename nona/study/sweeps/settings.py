@@ -1,4 +1,4 @@
-"""What a sweep is asked for, and the scenario at one of its values."""
+"""The settings of a sweep, and the scenario at one of its values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nona.study.sweeps.numbers import Number
 
 @dataclass(frozen=True, slots=True)
 class SweepSettings:
-    """What a sweep is asked for: ``values`` in SI, ascending; ``replications`` runs of ``jobs`` each.
+    """The settings of a sweep: ``values`` in SI, ascending; ``replications`` runs of ``jobs`` each.
 
     ``edges``: look for each scheduler's edge of stability and for bends between the values.
     """
@@ -33,7 +33,7 @@ def check_settings(scenario: Scenario, settings: SweepSettings) -> None:
     if not settings.schedulers:
         raise ScenarioError(["Sweep: no scheduler is chosen; choose at least one."])
     if len(set(settings.schedulers)) < len(settings.schedulers):
-        raise ScenarioError(["Sweep: a scheduler is given twice; name each once."])
+        raise ScenarioError(["Sweep: a scheduler is given twice; give each once."])
     for name in settings.schedulers:
         get_scheduler(name)
     for value in settings.values:

@@ -1,4 +1,4 @@
-"""Sweep one number of a scenario: prediction beside simulation at every value."""
+"""Sweep one number of a scenario: prediction and simulation at every value."""
 
 from __future__ import annotations
 

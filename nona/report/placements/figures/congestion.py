@@ -1,4 +1,4 @@
-"""Figure: mean JCT by formula of its optimum, local and spread against the link's background load."""
+"""Figure: mean JCT by formula over the link's background load, for the optimum, local and spread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORDER = ("spread", "local", "nona")  # nona on top, where two are equal
 
 
 def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
-    """Lines over the background load, log axis; where splitting stops paying, the present, the SLOs.
+    """Mean JCT over the background load, log axis; marks: end of the gain by splitting, present load, SLOs.
 
     A line ends with a cross where the placement has no steady state any more.
     """
@@ -66,7 +66,7 @@ def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> No
 
 
 def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
-    """The SLOs that lie within a factor of three of a line; others would squeeze the lines."""
+    """The SLOs within a factor of three of a line; others would compress the lines."""
     values = [p[f"{n}_s"] for p in curve["points"] for n in ORDER if p[f"{n}_s"] is not None]
     for name, slo in slos_s.items():
         if values and min(values) / 3 <= slo <= max(values) * 3:
@@ -81,7 +81,7 @@ def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
 
 
 def congestion_rows(curve: Row) -> Sequence[Mapping[str, float | None]]:
-    """The points as a table: per cent and milliseconds."""
+    """The points as a table, in per cent and milliseconds."""
     return [
         {
             "background %": 100 * p["background"],

@@ -1,4 +1,4 @@
-"""Where on its way a message waits: a bar for each role of links."""
+"""Mean wait of a message by role of links, one bar each."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def link_waits_figure(links: Sequence[Row]) -> go.Figure:
         "<extra></extra>",
     )
     made.update_yaxes(autorange="reversed", type="category")
-    made.update_xaxes(title="wait of a mean message, ms", rangemode="tozero")
+    made.update_xaxes(title="mean wait per message, ms", rangemode="tozero")
     return made

@@ -46,7 +46,7 @@ def servers_of(configuration: Row, root: str | None, sink: str | None) -> list[t
 
 
 def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
-    """For each model its predicted mean JCT, stacked by what it is made of, in milliseconds."""
+    """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
     made = figure(130 + 46 * len(names))
     made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
@@ -68,7 +68,7 @@ def jct_split_figure(models: Mapping[str, Row]) -> go.Figure:
 
 
 def comparison_figure(reports: Mapping[str, Row | None]) -> go.Figure:
-    """Predicted mean JCT of placements side by side, with standard errors; no bar without a steady state."""
+    """Predicted mean JCTs of placements, with standard errors; no bar without a steady state."""
     made = figure(260, legend=False)
     found = {n: r["objective_s"] for n, r in reports.items() if r and r["objective_s"]}
     errors = {n: (r or {}).get("objective_error_s") or 0.0 for n, r in reports.items()}

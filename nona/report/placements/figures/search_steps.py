@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def steps_figure(steps: Sequence[Row]) -> go.Figure:
-    """Mean JCT of the best so far as a line of steps, and the certified bound below it."""
+    """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
     made = figure(240)
     made.update_layout(margin={"l": 8, "r": 12, "t": 36, "b": 8})
     made.add_scatter(

@@ -1,4 +1,4 @@
-"""Show the working where a message crosses several links: load, then each role's utilisation and wait."""
+"""Show the working if messages cross several links: load, then each role's utilisation and wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nona.report.placements.working.waits import Line
 
 
 def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[list[Line], float]:
-    """What the queries send, utilisation and wait of every role of links, and a message's wait on its way."""
+    """Load of the queries, utilisation and wait of every role of links, and the wait of a message."""
     rows = _rows(model, x, names)
     load, bundles, batches = (
         math.fsum(r["rate 1/s"] * r[key] for r in rows)
@@ -30,7 +30,7 @@ def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[li
     lines.append(
         Line(
             "link_wait",
-            "Mean wait of a message on its way: every role by the share of messages that crosses it",
+            "Mean wait of a message on its route: every role weighted by the share of messages that cross it",
             r"W_n = \sum_r q_r W_r",
             rf"W_n = {tex_sum(terms)} = {tex_time(total)}",
             total,
@@ -42,7 +42,7 @@ def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[li
     lines.append(
         Line(
             "link_utilization",
-            "Utilisation of the links that are used most",
+            "Utilisation of the most utilised links",
             r"\rho_n = \max_r \rho_r",
             rf"\rho_n = {tex_number(busiest.utilization(load))}",
             busiest.utilization(load),

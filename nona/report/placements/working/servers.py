@@ -13,7 +13,7 @@ from nona.report.placements.working.waits import Line
 
 
 def server_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[list[Line], list[float]]:
-    """Utilisation, second moment and wait of each kind of executor; what a visit of each model waits.
+    """Utilisation, second moment and wait of each kind of executor; the mean wait of each model's visits.
 
     Where executors are drawn uniformly every visit waits the same, and the last line says how long.
     """
@@ -87,7 +87,7 @@ def _seen_line(model: Model, j: int, name: str, waits: Sequence[float], total: f
     ]
     return Line(
         f"server_wait:{name}",
-        f"Mean wait of a visit of {name}, whose executors are drawn by its shares",
+        f"Mean wait of a visit of {name}, which draws executors by its shares",
         r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}",
         rf"W_{{c,j}} = {tex_sum(parts)} = {tex_time(total)}",
         total,

@@ -45,7 +45,7 @@ def tex_rate(per_s: float) -> str:
 
 
 def tex_sum(terms: Sequence[str]) -> str:
-    """Terms with plus signs; of many the first and the last.
+    """Terms joined by plus signs; of many terms only the first and the last.
 
     >>> tex_sum(["a", "b"]), tex_sum(list("abcdefg"))
     ('a + b', 'a + b + c + \\\\ldots + g')

@@ -53,7 +53,7 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[li
     if model.system.discipline != "fifo":
         stretch = rho / (1 - rho) if rho < 1 else math.inf
         filled = rf"\frac{{{tex_number(rho)}}}{{1 - {tex_number(rho)}}} = {tex_number(stretch)}"
-        title = "Stretch of a transfer on a link that is shared equally"
+        title = "Stretch of a transfer on an equally shared link"
         formula = r"w = \frac{\rho_n}{1-\rho_n}"
         return [*lines, Line("link_wait", title, formula, f"w = {filled}", stretch, "")], stretch
     wait = moment / (2 * (1 - rho)) if rho < 1 else math.inf
@@ -61,7 +61,7 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> tuple[li
     lines.append(
         Line(
             "link_moment",
-            "Second moment of what the link serves, per second",
+            "Second moment of the link's service times, per second",
             r"\lambda E[S^2] = (\lambda E[S^2])_{bg} + \sum_j \lambda_j \sum_c x_c \sum_{batches} (D/C)^2",
             rf"\lambda E[S^2] = {tex_sum([tex_time(moment_bg), *squares])} = {tex_time(moment)}",
             moment,

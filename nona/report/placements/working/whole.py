@@ -136,7 +136,7 @@ def _overall_lines(
 
 
 def _gap_line(found: Certificate) -> list[Line]:
-    """What is certified: of the formula's optimum F*, which a placement judged by sampled jobs may not be."""
+    """The certified gap of the formula's optimum F*, which may differ from a placement judged by samples."""
     best, bound = found.objective_s, found.lower_bound_s
     if not math.isfinite(bound):
         return []

@@ -1,4 +1,4 @@
-"""Figure: what one GPU holds over time, a rectangle per batch, coloured by application."""
+"""Figure: batches on one GPU over time, a rectangle per batch, coloured by application."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def layouts_figure(
 
 
 def _batches(made: go.Figure, own: Sequence[Row], name: str, colour: str) -> None:
-    """The batches of one application: the time before they compute hatched, then plain."""
+    """The batches of one application: time before compute hatched, compute plain."""
     for begin, end, hatch in (("from_s", "computes_s", "/"), ("computes_s", "to_s", "")):
         part = [r for r in own if r[end] > r[begin]]
         made.add_bar(

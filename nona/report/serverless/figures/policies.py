@@ -35,7 +35,7 @@ def pareto_figure(report: Row) -> go.Figure:
         made.add_scatter(
             x=[PER * usd for _, usd in curve],
             y=[100 * share for share, _ in curve],
-            name="oracle: no policy is left of it",
+            name="oracle: lower bound of the cost",
             mode="lines",
             line={"color": QUIET, "dash": "dash", "width": 1.5},
             hovertemplate="oracle: %{y:.3g} % cost at least $%{x:.3g}<extra></extra>",
@@ -47,7 +47,7 @@ def pareto_figure(report: Row) -> go.Figure:
 
 
 def _frame(made: go.Figure, report: Row) -> None:
-    """Axes from 0, or from nearer by where all policies lie close together."""
+    """Axes from 0, or from a larger value if all policies are close together."""
     known = [p for p in report["policies"].values() if p["slo_hit_rate"]["mean"] is not None]
     costs = [PER * p["cost_per_call_usd"]["mean"] for p in known if p["cost_per_call_usd"]["mean"]]
     least = min((100 * p["slo_hit_rate"]["mean"] for p in known), default=0.0)

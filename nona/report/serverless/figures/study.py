@@ -1,4 +1,4 @@
-"""Figures of the serverless study: the three settings, misses beside the slides', cut-off, alternatives."""
+"""Figures of the serverless study: settings, misses compared with the slides, cut-off, alternatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def settings_figure(data: Row) -> go.Figure:
-    """SLOs kept of every policy in each setting, bars with intervals; above each its cost over ESG's."""
+    """SLOs kept by every policy in each setting, bars with intervals; labels: cost over ESG's."""
     made = figure(400)
     names = list(data["settings"])
     policies = list(next(iter(data["settings"].values()))["policies"])
@@ -47,7 +47,7 @@ def settings_figure(data: Row) -> go.Figure:
 
 
 def misses_figure(data: Row) -> go.Figure:
-    """Configuration misses of the two that plan ahead, beside those of the slides."""
+    """Configuration misses of the two policies that plan ahead, compared with the slides."""
     made = figure(340)
     rows = miss_rows(data)
     for policy in dict.fromkeys(r["policy"] for r in rows):
@@ -105,12 +105,12 @@ def cutoff_figure(data: Row) -> go.Figure:
 
 
 def sensitivity_figure(data: Row, setting: str, key: str = "hits") -> go.Figure:
-    """One row per alternative: where every policy lies, SLOs kept in % or ``costs`` over ESG's default cost.
+    """One row per alternative with all policies: SLOs kept in %, or ``costs`` over ESG's default cost.
 
     The first row is the default.
     """
     default = data["sensitivity"]["default"][setting]
-    rows = [("as it is", default)]
+    rows = [("default", default)]
     for row in data["sensitivity"]["rows"]:
         name = f"{row['key'].removeprefix('serverless.')}: {row['other']}"
         rows.append((name, alternative_cells(data, row)[setting]))
@@ -131,7 +131,7 @@ def sensitivity_figure(data: Row, setting: str, key: str = "hits") -> go.Figure:
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             hovertemplate="%{y}: %{x:.3g}<extra>" + text(policy) + "</extra>",
         )
-    made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call, times esg's by default")
+    made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
     made.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
     return made
 

@@ -16,7 +16,7 @@ MOST_QUEUES = 10
 
 
 def queues_figure(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> go.Figure:
-    """Jobs waiting in each AFW queue over time; of many queues, those that are longest on average."""
+    """Jobs waiting in each AFW queue over time; of many queues, those with the largest mean length."""
     made = figure(320)
     if not snapshots:
         return made
@@ -45,7 +45,7 @@ def _queue_name(system: ServerlessSystem, queue: int) -> str:
 
 
 def use_figure(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> go.Figure:
-    """Shares of all vCPUs and vGPUs that are held, and of the vGPUs that lie stranded, over time."""
+    """Shares of all vCPUs and vGPUs that are allocated, and of stranded vGPUs, over time."""
     made = figure(300)
     vcpus, vgpus = totals(system)
     times = [s.time_s for s in snapshots]

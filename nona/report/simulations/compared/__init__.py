@@ -1,1 +1,1 @@
-"""A run beside the one before it: what changed in the scenario and in the results."""
+"""A run compared with the previous one: changes in the scenario and in the results."""

@@ -1,4 +1,4 @@
-"""A run against the one before it: the same scheduler, old and new, with intervals of the difference.
+"""A run compared with the previous one: the same scheduler, old and new, with intervals of the difference.
 
 Where both runs measured the same jobs (same workload, seed and length), replication r of one saw the
 arrivals and service draws of replication r of the other: what they differ by is the change, and the
@@ -30,7 +30,7 @@ _OWN = ("slo",)  # of a query: what decides about its jobs after they are done
 def replication_means(
     runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
 ) -> dict[str, dict[str, list[float | None]]]:
-    """Scheduler → measure → its mean in each replication; ``None`` where there is none.
+    """Scheduler → measure → its mean in each replication; ``None`` if it has none.
 
     Measures: mean JCT (s; none in an overloaded run), SLO hit rate, utilisation of the executors
     (``compute``) and of the busiest link (``network``).
@@ -82,14 +82,14 @@ def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Whether two runs may be compared replication by replication, and what speaks against it."""
+    """Whether two runs can be paired by replication, and if not, the reason."""
 
     paired: bool
     why: str
 
     @property
     def text(self) -> str:
-        """One sentence for people."""
+        """The pairing in one sentence."""
         if self.paired:
             return "Paired by replication: both runs saw the same jobs."
         return f"Not paired ({self.why}): Welch's interval for independent runs."
@@ -98,7 +98,7 @@ class Pairing:
 def pairing(
     old: Mapping[str, Any], new: Mapping[str, Any], warmups: tuple[int | None, int | None]
 ) -> Pairing:
-    """Whether two scenarios, as plain data, measure the same jobs; ``warmups`` are the jobs left out.
+    """Whether two scenarios, as plain data, measure the same jobs; ``warmups``: the jobs discarded.
 
     >>> same = {"seed": 1, "workload": [], "simulation": {"jobs": 10, "warmup": "auto"}}
     >>> pairing(same, {**same, "seed": 2}, (2, 2)).text

@@ -1,4 +1,4 @@
-"""What changed from one scenario to another, in a few words: ``servers 8 → 12``."""
+"""The changes from one scenario to another, in short: ``servers 8 → 12``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUIET = ("name", "description", "version")
 
 
 def scenario_changes(old: Plain, new: Plain) -> list[str]:
-    """Each difference of two scenarios, given as plain data, in words; names and descriptions aside.
+    """Each difference of two scenarios, given as plain data, in words; without names and descriptions.
 
     >>> cluster = {"cluster": {"servers": [{"count": 8, "gpu": "t4"}]}}
     >>> more = {"cluster": {"servers": [{"count": 12, "gpu": "t4"}]}}
@@ -43,7 +43,7 @@ def scenario_changes(old: Plain, new: Plain) -> list[str]:
 
 
 def change_text(old: Plain, new: Plain) -> str:
-    """The differences as one line, a few of them; empty where there are none.
+    """The first few differences in one line; empty if there are none.
 
     >>> change_text({"seed": 1}, {"seed": 2})
     'seed 1 → 2'
@@ -87,7 +87,7 @@ def _names(entries: Any) -> list[str]:
 
 
 def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, new: Any) -> Iterator[str]:
-    """What came and went of a list of names, and which entries changed in themselves."""
+    """Names added and removed, and entries that changed."""
     gone, come = [n for n in before if n not in after], [n for n in after if n not in before]
     if come:
         yield f"{word}{'s' if len(come) > 1 else ''} + {', '.join(come)}"
@@ -100,7 +100,7 @@ def _members(word: str, before: Sequence[str], after: Sequence[str], old: Any, n
 
 
 def _workload(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
-    """Queries are told apart by their place where as many are there, else by what came and went."""
+    """Queries are matched by position if their number is equal, else by added and removed models."""
     if len(old) != len(new) or [r["model"] for r in old] != [r["model"] for r in new]:
         yield from _members("query", [r["model"] for r in old], [r["model"] for r in new], old, new)
         return

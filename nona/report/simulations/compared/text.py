@@ -1,4 +1,4 @@
-"""What changed against the baseline, in words and as a table."""
+"""The changes from the baseline, as text and as a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def points(share: float) -> str:
 
 
 def baseline_headline(what: str, changes: Changes, states: Mapping[str, tuple[str, str]]) -> str:
-    """The finding in a sentence: what ``what`` did to the scheduler that now has the lowest mean JCT.
+    """The finding in a sentence: the effect of ``what`` on the scheduler that now has the lowest mean JCT.
 
     ``states`` has the state of each scheduler in the baseline and in this run.
     """
@@ -40,12 +40,12 @@ def baseline_headline(what: str, changes: Changes, states: Mapping[str, tuple[st
 def _jct(name: str, row: Row) -> str:
     change, old, new = row["change"], row["old"]["mean"], row["new"]
     if change["mean"] is None:
-        return f"{name} has a mean JCT of {interval_text(new, format_time)} now, and had none before"
+        return f"{name} now has a mean JCT of {interval_text(new, format_time)}, and had none before"
     share = f" ({share_text(change['mean'] / old, sign='+')})" if old else ""
     if change["ci95"] is None:
         return f"the mean JCT of {name} changes by {format_time(change['mean'])}{share}, without an interval"
     if not row["clear"]:
-        return f"the mean JCT of {name} is not clearly changed ({interval_text(change, format_time)})"
+        return f"the mean JCT of {name} does not change clearly ({interval_text(change, format_time)})"
     word = "falls" if change["mean"] < 0 else "rises"
     size = {"mean": abs(change["mean"]), "ci95": _mirrored(change)}
     return f"the mean JCT of {name} {word} by {interval_text(size, format_time)}{share}"

@@ -1,1 +1,1 @@
-"""Figures of a simulation: over time, side by side, Gantt charts, parts, certainty."""
+"""Figures of a simulation: over time, side by side, Gantt charts, parts, uncertainty."""

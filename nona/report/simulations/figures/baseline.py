@@ -1,4 +1,4 @@
-"""A run beside its baseline: for each scheduler the old value, the new one, and their intervals."""
+"""A run compared with its baseline: for each scheduler the old and the new value with intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AXES = {
 
 
 def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> go.Figure:
-    """One row per scheduler: hollow and grey the baseline, in its colour the run, a line between them.
+    """One row per scheduler: the baseline hollow and grey, the run in colour, a line between them.
 
     ``changes`` is that of :func:`~nona.report.simulations.compared.baseline.changes`. A value that is not
     there, as the mean of an overloaded run, is said in words.
@@ -45,7 +45,7 @@ def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> g
 
 
 def _label(row: Row, measure: str) -> str:
-    """The change in words: what stands below the scheduler's name."""
+    """The change in words: the label below the scheduler's name."""
     missing = [w for w, k in (("before", "old"), ("now", "new")) if row[k]["mean"] is None]
     if missing:
         return f"no value {' and '.join(missing)}"

@@ -1,4 +1,4 @@
-"""Gantt charts of the first jobs: lanes of executors and links, or job by job where jobs are rare."""
+"""Gantt charts of the first jobs: lanes of executors and links, or job by job if jobs are rare."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def gantt_figure(rows: Sequence[Row]) -> go.Figure:
 
 
 def gantt_title(rows: Sequence[Row]) -> str:
-    """The finding: how much of the first jobs' time is spent waiting for an executor or a link.
+    """The finding: the share of the first jobs' time spent waiting for an executor or a link.
 
     >>> row = {"job": 1, "row": "link", "start_s": 1.0, "end_s": 2.0, "wait_s": 0.5}
     >>> gantt_title([row])
@@ -108,7 +108,7 @@ def spans_of(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
 
 
 def are_rare(rows: Sequence[Row]) -> bool:
-    """Whether all jobs together take more than ``SPARSE`` times the time in which any is there.
+    """Whether the jobs' window is more than ``SPARSE`` times the time in which any job is present.
 
     >>> row = lambda job, start: {"job": job, "start_s": start, "end_s": start + 1.0}
     >>> are_rare([row(7, 0.0), row(8, 2.0)]), are_rare([row(7, 0.0), row(8, 1e6)])

@@ -1,4 +1,4 @@
-"""Figure: what completion times consist of."""
+"""Figure: parts of the completion times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = (
 
 
 def parts_figure(schedulers: Mapping[str, Row], model: str = "all") -> go.Figure:
-    """Mean JCT of each scheduler, for one model or ``"all"``, stacked by what it consists of.
+    """Mean JCT of each scheduler, for one model or ``"all"``, stacked by its parts.
 
     An overloaded scheduler has no bar and says so.
     """

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def jct_over_time_figure(series: Mapping[str, Row], states: Mapping[str, str] | None = None) -> go.Figure:
-    """Mean JCT of the jobs that arrived in each stretch of time, one line per scheduler.
+    """Mean JCT of the jobs that arrived in each time interval, one line per scheduler.
 
     The axis is logarithmic where the lines lie far apart, as they do beside an overloaded one.
     """
@@ -34,7 +34,7 @@ def jct_over_time_figure(series: Mapping[str, Row], states: Mapping[str, str] | 
 def ecdf_figure(
     ecdf: Mapping[str, Row], model: str, slo_s: Mapping[str, float | None], states: Mapping[str, str]
 ) -> go.Figure:
-    """Share of jobs done within a time, for one model or ``"all"``, with its SLO, or those of all, as lines.
+    """Distribution of completion times, for one model or ``"all"``, with SLOs as lines.
 
     The axis is logarithmic where the slowest jobs take many times as long as the quick ones.
     """
@@ -59,7 +59,7 @@ def ecdf_figure(
         log_axis(made, ends, "JCT, ms")
     else:
         made.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
-    made.update_yaxes(title="jobs done, %", range=[0, 101])
+    made.update_yaxes(title="jobs completed, %", range=[0, 101])
     return made
 
 

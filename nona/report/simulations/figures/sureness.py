@@ -1,4 +1,4 @@
-"""Forest plot: for each scheduler the formula's prediction beside the simulated mean and its interval."""
+"""Forest plot: for each scheduler the formula's prediction and the simulated mean with its interval."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
 
 
 def _label(row: Row) -> str:
-    """What stands below a scheduler's name: the error of the prediction, or why there is none."""
+    """The label below a scheduler's name: the error of the prediction, or why there is none."""
     if row["mean_s"] is None:
         return str(row["state"])
     return "no prediction" if row["error"] is None else f"prediction {100 * row['error']:+.1f} %"

@@ -11,7 +11,7 @@ from nona.report.figures.style import QUIET, colours, figure, text
 
 
 def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
-    """Above: mean JCT of pilot runs from their first job on. Below: MSER statistic over its least.
+    """Above: mean JCT of pilot runs from their first job on. Below: MSER statistic over its minimum.
 
     A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
     """
@@ -38,7 +38,7 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
             mode="lines",
             line=line,
             yaxis="y2",
-            hovertemplate="%{x:.0f} jobs cut: %{y:.4g} times the least<extra>%{fullData.name}</extra>",
+            hovertemplate="%{x:.0f} jobs cut: %{y:.4g} times the minimum<extra>%{fullData.name}</extra>",
         )
         if curve["statistic"] and not curve["too_short"]:
             made.add_scatter(
@@ -50,7 +50,7 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
                 mode="markers",
                 marker={"color": colour, "size": 9},
                 yaxis="y2",
-                hovertemplate="least at %{x:.0f} jobs<extra>%{fullData.name}</extra>",
+                hovertemplate="minimum at %{x:.0f} jobs<extra>%{fullData.name}</extra>",
             )
     at = series["jobs"]
     made.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"})
@@ -62,7 +62,7 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
         yaxis={"domain": [0.45, 1.0], "title": "mean JCT, ms", "rangemode": "tozero"},
         yaxis2={
             "domain": [0.0, 0.38],
-            "title": "MSER / least",
+            "title": "MSER / minimum",
             "type": "log",
             "gridcolor": "rgba(128,128,128,.22)",
             "automargin": True,

@@ -1,1 +1,1 @@
-"""What live charts show: series of numbers, and sentences about them."""
+"""Live charts: series of numbers, and sentences about them."""

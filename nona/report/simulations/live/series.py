@@ -1,4 +1,4 @@
-"""What live charts are fed: a few hundred numbers per scheduler, however many jobs there are.
+"""The data of live charts: a few hundred numbers per scheduler for any number of jobs.
 
 Everything is added up as it comes, so a snapshot costs the same after a million jobs as after a
 thousand, and memory does not grow.
@@ -33,7 +33,7 @@ def bin_edge_s(number: float) -> float:
 
 
 class Stretches:
-    """Means of values over equal stretches of time; their width doubles when time outgrows them.
+    """Means of values over equal time intervals; their width doubles when the run outgrows them.
 
     >>> s = Stretches(2)
     >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
@@ -47,7 +47,7 @@ class Stretches:
         self._sums, self._counts = np.zeros(most), np.zeros(most)
 
     def add(self, at_s: Array, value: Array) -> None:
-        """Take in values at instants; those before the first instant ever seen count in the first stretch."""
+        """Add values at instants; those before the first instant ever seen count in the first interval."""
         if not len(at_s):
             return
         if math.isnan(self.begin_s):
@@ -66,7 +66,7 @@ class Stretches:
             sums[: len(joined)], sums[len(joined) :] = joined, 0.0
 
     def means(self) -> tuple[Array, Array]:
-        """Middles of the stretches with values, seconds after the first; the means there."""
+        """Midpoints of the intervals with values, seconds after the first; the means there."""
         used = np.flatnonzero(self._counts)
         means: Array = self._sums[used] / self._counts[used]
         at: Array = np.asarray((used + 0.5) * self.width_s, dtype=np.float64)
@@ -75,7 +75,7 @@ class Stretches:
 
 @dataclass
 class _Scheduler:
-    """What is known of one scheduler so far."""
+    """The results of one scheduler so far."""
 
     stretches: Stretches
     jobs: int = 0
@@ -107,7 +107,7 @@ class LiveSeries:
         return sum(s.jobs for s in self._known.values())
 
     def add(self, scheduler: str, replication: int, progress: Progress) -> None:
-        """Take in the measured jobs that were completed since the last call."""
+        """Add the measured jobs that were completed since the last call."""
         if not len(progress.arrival_s):
             return
         known = self._known.setdefault(scheduler, _Scheduler(Stretches(self.points)))

@@ -1,4 +1,4 @@
-"""What live charts say in words: a title with the finding for each, and the numbers as sentences."""
+"""Text of live charts: a title with the finding for each, and the numbers as sentences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def live_titles(series: Series, running: bool) -> list[str]:
     busy = {name: s["busy"] for name, s in series.items() if s["busy"]}
     titles = [
         f"{best} has the lowest mean{so_far}: {format_time(series[best]['mean_s'])}",
-        f"95 % of {short}'s jobs are done within {format_time(tail[short])}",
+        f"95 % of {short}'s jobs are completed within {format_time(tail[short])}",
         plain[2],
         plain[3],
     ]
@@ -38,12 +38,12 @@ def live_titles(series: Series, running: bool) -> list[str]:
         titles[2] = f"{most} keeps most SLOs{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
-        titles[3] = f"{link} needs the link most{so_far}: busy {share_text(busy[link][1])}"
+        titles[3] = f"{link} uses the link most{so_far}: {share_text(busy[link][1])} busy"
     return titles
 
 
 def quantile_s(series: Mapping[str, Any], share: float) -> float:
-    """The time within which ``share`` of the jobs is done, in seconds; exact but for a bin's width of 9 %.
+    """The ``share`` quantile of the JCT in seconds, exact up to a bin's width of 9 %.
 
     >>> round(quantile_s({"first": 0, "counts": [1, 1], "jobs": 2}, 0.5) / bin_edge_s(1), 3)
     1.0

@@ -130,7 +130,7 @@ def _waiting_messages(
 
 
 def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) -> Iterator[Event]:
-    """One event for each instant at which the level changes; who waits no time at all is not seen."""
+    """One event for each instant at which the level changes; waits of zero length are not shown."""
     at: dict[int, float] = {}
     for instant, change in steps:
         at[instant] = at.get(instant, 0.0) + change
@@ -150,7 +150,7 @@ def _flows(
     system: System,
     group: int,
 ) -> Iterator[Event]:
-    """From the task that makes a tensor to its message, and from there to the tasks that need it."""
+    """From the task that produces a tensor to its message, and from there to the tasks that read it."""
     ran = {(t.job, t.task): t for t in tasks}
     needs = [_consumers(q.tasks.edge_tensor.tolist(), q.tasks.edge_target.tolist()) for q in system.queries]
     number = 0

@@ -29,7 +29,7 @@ Report = Mapping[str, Any]
 
 
 def overload_warnings(found: Mapping[str, Report], state: AppState) -> None:
-    """Schedulers without a steady state, or that ended in a backlog: why, and what to do about it."""
+    """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it."""
     cluster, background = state.scenario.cluster, state.scenario.background
     busy = {"compute": background.compute.utilization, "network": background.network.utilization}
     servers = sum(group.count for group in cluster.servers)
@@ -44,7 +44,7 @@ def overload_warnings(found: Mapping[str, Report], state: AppState) -> None:
         )
         st.error("\n\n".join(over), icon=":material/trending_up:")
     late = [
-        f"**{plain(name)} ended in a backlog**: {plain(s['state_reason'])}"
+        f"**{plain(name)} ended with a backlog**: {plain(s['state_reason'])}"
         for name, s in found.items()
         if s["state"] == "backlogged"
     ]
@@ -129,7 +129,7 @@ def checks_panel(report: Report) -> None:
     passed, failed = sum(report["checks"].values()), report["failed_checks"]
     total = len(report["checks"])
     word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
-    st.markdown(f"**Checks of the runs on themselves: {word}**")
+    st.markdown(f"**Self-checks of the runs: {word}**")
     for name, ok in report["checks"].items():
         icon = ":material/check_circle:" if ok else ":material/cancel:"
         st.markdown(f"{icon} {plain(name)}")

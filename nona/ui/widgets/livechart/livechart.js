@@ -128,7 +128,7 @@ class LiveCharts {
       const w = panel.canvas.parentElement.clientWidth, h = panel.canvas.parentElement.clientHeight;
       if (!w) continue;
       const frame = this.frame(panel.canvas, w, h);
-      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job has completed yet.");
+      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job is complete yet.");
     }
   }
 

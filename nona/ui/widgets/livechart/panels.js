@@ -30,7 +30,7 @@ function waiting(f, words) {
 
 function overTime(f, shown) {
   const drawn = shown.filter((s) => s.t.length);
-  if (!drawn.length) return waiting(f, "No job has completed yet.");
+  if (!drawn.length) return waiting(f, "No job is complete yet.");
   const times = drawn.flatMap((s) => s.jct_s), far = drawn.map((s) => s.mean_s);
   const log = Math.max(...far) > FAR * Math.min(...far) && Math.min(...times) > 0;
   const most = Math.max(...times), unit = unitFor(log ? Math.sqrt(most * Math.min(...times)) : most);
@@ -50,7 +50,7 @@ function overTime(f, shown) {
 
 function distribution(f, shown, data) {
   const drawn = shown.filter((s) => s.counts.length);
-  if (!drawn.length) return waiting(f, "No job has completed yet.");
+  if (!drawn.length) return waiting(f, "No job is complete yet.");
   const edge = (k) => data.low_s * 2 ** (k / data.per_octave);
   const limits = data.slo.map(([, s]) => s);
   const low = Math.min(...drawn.map((s) => edge(s.first)), ...limits) / 1.1;
@@ -58,7 +58,7 @@ function distribution(f, shown, data) {
   const unit = unitFor(Math.sqrt(low * high));
   const x = scale(low / unit.size, high / unit.size, PLACE.left, f.w - PLACE.right, true);
   const y = scale(0, 100, f.h - PLACE.bottom, PLACE.top, false);
-  axes(f, x, y, `JCT, ${unit.name}, log`, "jobs done, %");
+  axes(f, x, y, `JCT, ${unit.name}, log`, "jobs completed, %");
   sloLines(f, x, data.slo, unit);
   const points = [];
   for (const s of drawn) {
