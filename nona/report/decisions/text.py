@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from statistics import median
 from typing import Any
@@ -10,6 +11,7 @@ from nona.report.decisions.rows import missed_gains, network_rows, ratio_words, 
 from nona.report.decisions.verdicts import (
     FASTER,
     GAIN,
+    GAP_TARGETS,
     GOAL,
     LIVE_GOAL,
     QUESTIONS,
@@ -19,6 +21,7 @@ from nona.report.decisions.verdicts import (
     gained,
     predicted_cells,
     promising,
+    ratios_to,
     sides,
     unsteady,
     worst,
@@ -70,7 +73,55 @@ def findings(data: Data) -> list[str]:
             f"({len(hopeful)} cells), nona takes less than {FASTER} of its time in {gained(hopeful)}. The "
             "bound is a limit for every placement; it need not be attainable.",
         )
-    return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
+    return [*lines, *_live(data), *_predictions(data), *_placing(data), *_targets(data), *_unsteady(data)]
+
+
+def _live(data: Data) -> list[str]:
+    """nona-live against least-loaded, and which schedulers are faster where it misses its goal."""
+    baseline = ratios_to(data, "nona-live", "least-loaded")
+    lines = []
+    if baseline:
+        most, cell = max(baseline, key=lambda pair: pair[0])
+        faster = sum(ratio < FASTER for ratio, _ in baseline)
+        lines.append(
+            f"nona-live over least-loaded: at most {most:.3f} ({where(cell)}), below {FASTER} in {faster} of "
+            f"{len(baseline)} cells."
+        )
+    missed = [c for c in compared(data, "live") if c["live"]["ratio"] > LIVE_GOAL]
+    if missed:
+        rivals = Counter(str(c["live"]["best"]) for c in missed)
+        loads = Counter(share_text(c["load"]) for c in missed)
+        lines.append(
+            f"Where nona-live takes more than {LIVE_GOAL} of the best time ({counted(len(missed), 'cell')}), the "
+            f"best is {_numbered(rivals)}; the load is {_numbered(loads)}."
+        )
+    return lines
+
+
+def _numbered(counts_: Mapping[str, int]) -> str:
+    ordered = sorted(counts_.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name} in {n}" for name, n in ordered)
+
+
+def _targets(data: Data) -> list[str]:
+    """How many networks keep the targets for the gap, at each link speed that has one."""
+    lines = []
+    for link, most in GAP_TARGETS.items():
+        gaps: dict[str, float] = {}
+        for cell in data["cells"]:
+            gap = cell.get("placement", {}).get("gap")
+            if cell["link"] == link and gap is not None:
+                gaps[cell["network"]] = max(gaps.get(cell["network"], 0.0), gap)
+        wide = {name: gap for name, gap in gaps.items() if gap > most}
+        if gaps:
+            above = (
+                f"; above it: {', '.join(f'{n} {share_text(g)}' for n, g in wide.items())}" if wide else ""
+            )
+            lines.append(
+                f"At {link:g} Gbit/s the gap is at most {share_text(most)} at every load for "
+                f"{len(gaps) - len(wide)} of {len(gaps)} networks and mixes{above}."
+            )
+    return lines
 
 
 def _question(data: Data, key: str) -> list[str]:

@@ -10,6 +10,7 @@ Data = Mapping[str, Any]
 GOAL = 1.01  # a ratio of at most that is as good as the best
 LIVE_GOAL = 1.02
 GAIN, FASTER = 0.05, 0.99  # where the bound leaves more than the first, the ratio shall be below the second
+GAP_TARGETS: Mapping[float, float] = {25.0: 0.05, 200.0: 0.15}  # link, Gbit/s → the gap aimed at
 WITHIN = 0.10  # of the simulated mean: a prediction that is close
 
 
@@ -122,6 +123,17 @@ def gained(cells: Iterable[Data]) -> int:
 def worst(data: Data, key: str, most: int = 10) -> list[Data]:
     """The cells with the largest ratios, the largest first."""
     return sorted(compared(data, key), key=lambda c: -c[key]["ratio"])[:most]
+
+
+def ratios_to(data: Data, name: str, other: str) -> list[tuple[float, Data]]:
+    """(mean of ``name`` / mean of ``other``, cell) of every cell in which both have a steady state."""
+    pairs = []
+    for cell in data["cells"]:
+        held = cell.get("schedulers", {})
+        mean_s, other_s = held.get(name, {}).get("mean_s"), held.get(other, {}).get("mean_s")
+        if mean_s and other_s:
+            pairs.append((mean_s / other_s, cell))
+    return pairs
 
 
 def prediction_error(cell: Data) -> float | None:
