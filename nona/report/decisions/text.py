@@ -92,8 +92,8 @@ def _live(data: Data) -> list[str]:
         rivals = Counter(str(c["live"]["best"]) for c in missed)
         loads = Counter(share_text(c["load"]) for c in missed)
         lines.append(
-            f"Where nona-live takes more than {LIVE_GOAL} of the best time ({counted(len(missed), 'cell')}), the "
-            f"best is {_numbered(rivals)}; the load is {_numbered(loads)}."
+            f"Where nona-live takes more than {LIVE_GOAL} of the best time ({counted(len(missed), 'cell')}), "
+            f"the best is {_numbered(rivals)}; the load is {_numbered(loads)}."
         )
     return lines
 
@@ -118,7 +118,7 @@ def _targets(data: Data) -> list[str]:
                 f"; above it: {', '.join(f'{n} {share_text(g)}' for n, g in wide.items())}" if wide else ""
             )
             lines.append(
-                f"At {link:g} Gbit/s the gap is at most {share_text(most)} at every load for "
+                f"At {link:g} Gbit/s the gap is at most {share_text(most)} in every cell of "
                 f"{len(gaps) - len(wide)} of {len(gaps)} networks and mixes{above}."
             )
     return lines
