@@ -71,7 +71,7 @@ def _largest(data: Data) -> str:
         edge = edge_of(data["sweeps"][near[1]]["schedulers"][near[2]])
         until = "" if edge is None else f", unstable from {value_text(edge, data['sweeps'][near[1]]['unit'])}"
         text += (
-            f"Just below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
+            f" Just below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
             f"{_where(data, near[1], near[3]['value'])}{until}), in runs too short "
             "for the queues to reach their mean length."
         )
