@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -47,8 +48,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for study in STUDIES.values():
         own = add(study.name, help=study.summary, description=study.summary)
         study.add_arguments(own)
+        own.add_argument(
+            "--workers",
+            type=int,
+            default=1,
+            metavar="N",
+            help="number of processes; results do not depend on it",
+        )
+        own.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
         own.add_argument("--json", action="store_true", help="write one JSON object to standard output")
         own.set_defaults(run=study.run)
+
+
+def _data(
+    arguments: argparse.Namespace, name: str, run: Callable[[argparse.Namespace], Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """The shipped results of a study, or those of a run now."""
+    if arguments.workers < 1:
+        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
+    if arguments.shipped:
+        return shipped(name)
+    data = run(arguments)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)  # the line of progress ends
+    return data
 
 
 def tell(fraction: float, text: str) -> None:
@@ -65,20 +88,14 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
     parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-    parser.add_argument(
-        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
-    )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="also write one row per simulated point")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
-    parser.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
 
 
 def _paper(arguments: argparse.Namespace) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
-    if arguments.workers < 1:
-        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = shipped("paper") if arguments.shipped else _run_paper(arguments)
+    data = _data(arguments, "paper", _run_paper)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
     if arguments.html:
@@ -86,14 +103,12 @@ def _paper(arguments: argparse.Namespace) -> None:
     print(json.dumps(data, allow_nan=False) if arguments.json else paper_text(data))
 
 
-def _run_paper(arguments: argparse.Namespace) -> Mapping[str, object]:
+def _run_paper(arguments: argparse.Namespace) -> Mapping[str, Any]:
     settings = PaperSettings(arguments.jobs, arguments.replications, arguments.seed)
     data = None
     for told in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
         tell(told.fraction, told.text)
         data = told.data
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
     return data or {}
 
 
@@ -107,26 +122,19 @@ def _map_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scenario", action="append", metavar="NAME", help="only this one; repeat for several"
     )
-    parser.add_argument(
-        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
-    )
     parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-    parser.add_argument("--shipped", action="store_true", help="show the shipped map without simulating")
 
 
 def _map(arguments: argparse.Namespace) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
-    data = shipped("prediction_map") if arguments.shipped else _run_map(arguments)
+    data = _data(arguments, "prediction_map", _run_map)
     print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
 
 
-def _run_map(arguments: argparse.Namespace) -> Mapping[str, object]:
+def _run_map(arguments: argparse.Namespace) -> Mapping[str, Any]:
     chosen = tuple(arguments.scenario or MapSettings().scenarios)
     settings = MapSettings(arguments.tasks, arguments.replications, arguments.seed, chosen)
-    data = map_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return data
+    return map_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
 
 
 def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,21 +146,15 @@ def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--small", type=int, default=usual.small, help="calls per run of an alternative")
     parser.add_argument("--few", type=int, default=usual.few, help="independent runs of each alternative")
     parser.add_argument("--seed", type=int, help="overrides the scenarios' seeds")
-    parser.add_argument(
-        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
-    )
-    parser.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
 
 
 def _serverless(arguments: argparse.Namespace) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    if arguments.workers < 1:
-        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = shipped("serverless") if arguments.shipped else _run_serverless(arguments)
+    data = _data(arguments, "serverless", _run_serverless)
     print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
 
 
-def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, object]:
+def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, Any]:
     def told(progress: StudyProgress) -> None:
         tell(progress.fraction, progress.text)
 
@@ -163,10 +165,7 @@ def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, object]:
         few=arguments.few,
         seed=arguments.seed,
     )
-    data = serverless_study(settings, workers=arguments.workers, on_progress=told)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return data
+    return serverless_study(settings, workers=arguments.workers, on_progress=told)
 
 
 def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
@@ -188,25 +187,19 @@ def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", type=int, default=usual.seed, help="seed of all runs")
     add("--engine", default="compiled", help="compiled (default), simpy, or auto")
-    add(
-        "--workers", type=int, default=1, metavar="N", help="number of processes; results do not depend on it"
-    )
     add("--csv", type=Path, metavar="FILE", help="also write one row per cell and scheduler")
-    add("--shipped", action="store_true", help="show the shipped results without running the study")
 
 
 def _decisions(arguments: argparse.Namespace) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
-    if arguments.workers < 1:
-        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
-    data = shipped("decisions") if arguments.shipped else _run_decisions(arguments)
+    data = _data(arguments, "decisions", _run_decisions)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
     print(json.dumps(data, allow_nan=False) if arguments.json else decisions_text(data))
 
 
-def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, object]:
+def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, Any]:
     def told(progress: DecisionProgress) -> None:
         tell(progress.fraction, progress.text)
 
@@ -220,10 +213,7 @@ def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, object]:
         most=arguments.most,
         seed=arguments.seed,
     )
-    data = decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return data
+    return decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)
 
 
 STUDIES: Mapping[str, ShippedStudy] = {

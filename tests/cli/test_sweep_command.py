@@ -47,7 +47,7 @@ def test_text_says_the_finding_first(capsys: pytest.CaptureFixture[str]) -> None
         ((*SWEEP, "--values", "a:b:c"), "'a' is not a fraction"),
         ((*SWEEP, "--values", "0.1", "--scheduler", "nobody"), "nobody"),
         ((*SWEEP, "--values", "0.1", "--jobs", "0"), "--jobs 0 must be at least 1"),
-        (("sweep", "slides_example", "--key", "no.where", "--values", "1"), "no such place"),
+        (("sweep", "slides_example", "--key", "no.where", "--values", "1"), "no such key"),
         (("sweep", "slides_example", "--key", "name", "--values", "1"), "is not a number"),
     ],
 )
