@@ -39,7 +39,7 @@ def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page: Op
     for number in range(len(state.scenario.cluster.servers)):
         assert state.edit(("cluster", "servers", number, "gpu"), "tiny")
     at.run()
-    assert any("kept off" in w.value for w in at.warning)
+    assert any("do not fit an executor of tiny" in w.value for w in at.warning)
     go(at, "6_placement")
     at.button(key="run-place").click().run()
     finish(at, "place")
