@@ -10,8 +10,7 @@ import pytest
 
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import SweepPoint, with_value
-from nona.study.sweeps import sweep
+from nona.study import SweepPoint, sweep, with_value
 
 PATH = "background.network.utilization"
 

@@ -94,14 +94,22 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
     assert apart <= 2 * (again["mean_s"]["ci95"] + kept["mean_s"]["ci95"])
 
 
-def test_most_of_the_map_is_within_its_bounds_and_nothing_is_far_off() -> None:
-    """The accuracy that the documents state."""
+def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
+    """The accuracy that the documents state, for all placements and for nona's own."""
+    points = [p for p in shipped("prediction_map")["points"] if set(p["processes"]) <= {"poisson"}]
+    own = [p for p in points if p["placement"] == "nona"]
+    assert len(own) > 100
+    for measure_of, worst in (("mean_s", 0.3), ("p95_s", 0.35)):
+        for chosen, share in ((points, 0.94), (own, 0.97)):
+            good, of = within(chosen, measure_of, BOUNDS[measure_of])
+            assert good >= share * of
+        assert within(points, measure_of, worst)[0] == len(points)
+    assert not any(surely_outside(p, "mean_s", 0.1) for p in own)
+
+
+def test_the_prediction_is_closer_than_the_formula_alone() -> None:
     points = shipped("prediction_map")["points"]
-    for measure_of, share, worst in (("mean_s", 0.95, 0.2), ("p95_s", 0.95, 0.4)):
-        good, of = within(points, measure_of, BOUNDS[measure_of])
-        assert good >= share * of
-        assert within(points, measure_of, worst)[0] == of
-    assert within(points, "mean_s", 0.1)[0] > within(points, "formula_s", 0.1)[0]
+    assert within(points, "mean_s", 0.1)[0] > 1.5 * within(points, "formula_s", 0.1)[0]
 
 
 def test_a_short_study_gives_rows_words_and_a_figure() -> None:
