@@ -45,7 +45,7 @@ def test_why_the_network_matters(app_page: Any) -> None:
     assert_fits(page)
     shot(page, f"question-1-{window(page)}-idle")
     load.fill("17")
-    story.get_by_text("stopped paying").wait_for()
+    story.get_by_text("no longer pays").wait_for()
     assert times.all_inner_texts()[0] == times.all_inner_texts()[2] == "22 ms"
     story.get_by_role("button", name="Play one query").click()
     story.get_by_role("button", name="Pause").wait_for()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nona.cli.main import main
+from nona.scenario.file import dump_scenario, load_scenario
 from nona.schedulers.registry import scheduler_names
 from nona.sources.samples import sample_names, scenario_names, scenario_path
 
@@ -71,9 +72,12 @@ def test_place_certifies_every_shipped_scenario(scenario: str, capsys: pytest.Ca
 
 @pytest.mark.parametrize("scenario", scenario_names())
 def test_simulate_checks_itself_in_every_shipped_scenario(
-    scenario: str, capsys: pytest.CaptureFixture[str]
+    scenario: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    result = run(capsys, "simulate", scenario, *SMALL, "--scheduler", "nona", "--scheduler", "local")
+    quickly = load_scenario(scenario_path(scenario)).model_copy(update={"objective": "formula"})
+    (tmp_path / "quickly.yaml").write_text(dump_scenario(quickly), encoding="utf-8")
+    file = str(tmp_path / "quickly.yaml")
+    result = run(capsys, "simulate", file, *SMALL, "--scheduler", "nona", "--scheduler", "local")
     assert set(result["schedulers"]) == {"nona", "local"}
     assert result["checks"]
     assert all(result["checks"].values()), result["failed_checks"]

@@ -131,7 +131,7 @@ def test_several_links_count_as_the_slowest_on_the_way():
 
 @given(work=st.floats(0, 1e3, allow_subnormal=False), wait=st.floats(0, 1e3, allow_subnormal=False))
 def test_newcomers_make_wait_neither_more_than_their_work_nor_than_the_limit(work, wait):
-    assert 0 <= grown(work, wait) <= min(work, wait) * (1 + 1e-12)
+    assert 0 <= grown(work, wait) <= min(work, wait) * (1 + 1e-12) + 1e-300  # below that numbers lose digits
 
 
 @pytest.mark.parametrize("link", ["maybe", None, 1])

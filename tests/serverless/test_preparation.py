@@ -192,7 +192,7 @@ def test_servers_of_several_kinds_are_noted() -> None:
             "serverless": {"configurations": {"batch": [1], "vcpus": [1], "vgpus": [1]}},
         }
     )
-    assert "as on a100-40gb" in prepare_serverless(scenario).notes[0]
+    assert "a100-40gb" in prepare_serverless(scenario).notes[0]
 
 
 def unknown_stage() -> ServerlessSystem:

@@ -82,5 +82,5 @@ def test_the_headline_says_when_it_stopped_paying(points: list[StoryPoint]) -> N
     said = [story_headline(story_point(p.load, p.runs, p.system)) for p in points]
     assert "22 ms" in said[0]
     assert "60 %" in said[1]
-    assert "stopped paying" not in said[1]
-    assert "stopped paying" in said[2]
+    assert "no longer pays" not in said[1]
+    assert "no longer pays" in said[2]
