@@ -19,7 +19,7 @@ from browser_tools import (
 from nona.sources.samples import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
-WINDOWS = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
+WINDOWS = [("light", 1280), ("dark", 400)]  # each scheme and each width once
 everywhere = pytest.mark.parametrize(
     "app_page", WINDOWS, ids=[f"{scheme}-{width}" for scheme, width in WINDOWS], indirect=True
 )
