@@ -272,8 +272,8 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
     figure = ratios_figure(DATA, "blind")
     assert list(figure.data[0].y) == [0.9, 1.005, 1.02, 2.0]
     (heat,) = heat_figure(DATA, "blind").data
-    assert heat.z[0][0] == pytest.approx((1.005 + 1.02) / 2)
-    assert heat.text[0][0] == "1.01<br>to 2.00"
+    assert heat.z[0][0] == pytest.approx(2.0)
+    assert heat.text[0][0] == "2.00"
 
 
 def test_the_stored_study_is_told_in_full() -> None:

@@ -60,8 +60,18 @@ def surely_outside(point: Data, measure: str, bound: float) -> bool:
 
 
 def columns_of(points: Sequence[Data]) -> list[tuple[str, str]]:
-    """(placement, load) pairs in order of appearance."""
-    return list(dict.fromkeys((p["placement"], p["load"]) for p in points))
+    """(placement, load) pairs, by placement, then by load; both in order of appearance.
+
+    Plotly draws the rows of an axis with two levels in this order, but does not sort the values with them.
+
+    >>> points = [{"placement": p, "load": load} for p, load in ("a1", "b1", "a3", "b2", "b3")]
+    >>> columns_of(points)
+    [('a', '1'), ('a', '3'), ('b', '1'), ('b', '3'), ('b', '2')]
+    """
+    pairs = list(dict.fromkeys((p["placement"], p["load"]) for p in points))
+    placements = list(dict.fromkeys(placement for placement, _ in pairs))
+    loads = list(dict.fromkeys(load for name in placements for placement, load in pairs if placement == name))
+    return sorted(pairs, key=lambda pair: (placements.index(pair[0]), loads.index(pair[1])))
 
 
 def summary_rows(data: Data) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def decisions_section() -> None:
         picture(
             heat_figure(data, key),
             key=f"decisions-heat-{key}",
-            alt=f"Median and largest ratio by link and background. {finding}",
+            alt=f"Largest ratio by link and background. {finding}",
         )
     for line in findings(data):
         st.markdown(f"- {plain(line)}")
