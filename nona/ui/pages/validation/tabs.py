@@ -72,8 +72,8 @@ def _times(state: AppState) -> None:
 def _prediction(state: AppState) -> None:
     st.subheader("Prediction against simulation")
     st.markdown(
-        "Every shipped scenario from all local to all spread, its servers and its link loaded up to 85 %, "
-        "predicted and simulated. For your own scenario the results table of the Simulation page has the "
+        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, servers "
+        "and link loaded up to 85 %, predicted and simulated. For your own scenario the results table of the Simulation page has the "
         "column *predicted* beside the simulated mean."
     )
     prediction_section()
