@@ -72,9 +72,9 @@ def _times(state: AppState) -> None:
 def _prediction(state: AppState) -> None:
     st.subheader("Prediction against simulation")
     st.markdown(
-        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, servers "
-        "and link loaded up to 85 %, predicted and simulated. For your own scenario the results table of the Simulation page has the "
-        "column *predicted* beside the simulated mean."
+        "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
+        "servers and link loaded up to 85 %, predicted and simulated. For your own scenario the results "
+        "table of the Simulation page has the column *predicted* beside the simulated mean."
     )
     prediction_section()
     st.page_link("pages/7_simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
