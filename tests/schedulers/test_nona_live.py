@@ -13,8 +13,8 @@ from scheduler_cases import fork_join_chain, random_placement, random_view, slid
 
 from nona.errors import SimulationError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.schedulers.base import View
 from nona.schedulers.live.policy import split_cost_s
+from nona.schedulers.live.quota import idle_view
 from nona.schedulers.live.slots import find_slots, make_slots
 from nona.schedulers.live.state import make_walk
 from nona.schedulers.live.waits import grown
@@ -28,22 +28,6 @@ LIVE, LEAST = get_scheduler("nona-live"), get_scheduler("least-loaded")
 
 def quiet(system):
     return replace(system, background_compute=Stream(), background_network=Stream())
-
-
-def idle_view(system, **changes):
-    n = system.executors
-    none = View(
-        system.executor_server,
-        system.executor_class,
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n),
-        system.capacity,
-        system.latency_s,
-        0.0,
-        0.0,
-        0.0,
-    )
-    return none._replace(**changes)
 
 
 def bound(system, view, placement, options=None, query=0, u=(0.5, 0.0)):
@@ -79,14 +63,14 @@ def test_the_estimate_of_a_job_that_is_alone_is_its_time(placed):
 
 def test_a_long_queue_at_the_link_keeps_the_query_whole_unless_the_link_is_not_read():
     system = quiet(system_of([slides_query()], range(3)))
-    plan, full = local_placement(system), idle_view(system, link_queue_bytes=1e8)  # 100 ms
+    plan, full = local_placement(system), idle_view(system)._replace(link_queue_bytes=1e8)  # 100 ms
     assert len(set(bound(system, full, plan))) == 1
     assert len(set(bound(system, full, plan, {"link": "none"}))) == 2
 
 
 def test_busy_executors_keep_the_query_whole_on_the_least_loaded():
     system = quiet(system_of([slides_query()], range(3)))
-    view = idle_view(system, backlog_s=np.array([0.5, 0.0, 0.7]), queue_length=np.array([1, 0, 1]))
+    view = idle_view(system)._replace(backlog_s=np.array([0.5, 0.0, 0.7]), queue_length=np.array([1, 0, 1]))
     assert bound(system, view, spread_placement(system)) == [1, 1, 1, 1]
 
 

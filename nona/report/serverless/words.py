@@ -8,7 +8,7 @@ from typing import Any
 from nona.report.text import interval_text, or_dash, share_text
 
 Row = Mapping[str, Any]
-PER = 1000  # calls that a cost is told for: one costs some millionths of a dollar
+PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
 
 def cost_text(cost: Row) -> str:

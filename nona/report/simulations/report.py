@@ -25,7 +25,7 @@ def simulation_report(
 ) -> dict[str, Any]:
     """All schedulers of one simulation. Intervals are ``[low, high]`` at 95 %, ``None`` if unknown.
 
-    Of the links, where there are several, the busiest are told. ``checks`` says for each property
+    Of the links, where there are several, the busiest are reported. ``checks`` says for each property
     whether it held in every run of every scheduler; ``warmup`` and ``precision`` how long the runs were
     and why, where that is known.
     """

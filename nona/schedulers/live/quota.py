@@ -26,10 +26,10 @@ def with_quota(system: System, t: LiveTables) -> LiveTables:
     return t._replace(quota=np.full(len(system.queries), share))
 
 
-def idle_bytes(system: System, t: LiveTables) -> Floats:
-    """(Q,) Bytes that a job of each class sends on an idle cluster."""
+def idle_view(system: System) -> View:
+    """What a scheduler sees of a cluster without a job."""
     n = system.executors
-    view = View(
+    return View(
         system.executor_server,
         system.executor_class,
         np.zeros(n, dtype=np.int64),
@@ -40,6 +40,11 @@ def idle_bytes(system: System, t: LiveTables) -> Floats:
         0.0,
         0.0,
     )
+
+
+def idle_bytes(system: System, t: LiveTables) -> Floats:
+    """(Q,) Bytes that a job of each class sends on an idle cluster."""
+    view = idle_view(system)
     sent = np.zeros(len(system.queries))
     for query in range(len(sent)):
         s, w = make_slots(t.most_slots), make_walk(t)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nona.errors import SimulationError
 from nona.look import Look
+from nona.options import number
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Rehearsal, Scheduler
 from nona.schedulers.live.build import build_live
@@ -33,16 +34,8 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
     tables = build_live(system, solved, link == "live")
     if not tables.live:
         tables = with_quota(system, tables)
-    return Prepared(tables._replace(quota=_share(options) * tables.quota), 2)
-
-
-def _share(options: Mapping[str, Any]) -> float:
-    share = options.get("split", 1.0)
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-        raise SimulationError(
-            f"Scheduler 'nona-live': split={share!r} must be a number from 0 to 1; 1 lets every job be split."
-        )
-    return float(share)
+    share = number("Scheduler 'nona-live'", {"split": 1.0, **options}, "split", most=1.0)
+    return Prepared(tables._replace(quota=share * tables.quota), 2)
 
 
 SCHEDULER = Scheduler(
