@@ -21,6 +21,7 @@ LAYERS = (
         "nona.units",
         "nona.random_streams",
     ),
+    ("nona.results",),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing"),
     ("nona.contraction",),

@@ -17,6 +17,7 @@ from nona.report.simulations.differences import all_differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
+from nona.results.about import About, ModelFacts
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.named import file_names, is_file
@@ -28,26 +29,22 @@ TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
 
 
-def about(study: Study, made: str) -> dict[str, Any]:
-    """The provenance in an export; ``made`` is its date as text.
-
-    ``yaml`` is the scenario; model files are inside it up to ``MOST_MODEL_CHARACTERS``. ``files`` are
-    those that it only names, so that they must lie beside it.
-    """
+def about(study: Study, made: str) -> About:
+    """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
     scenario = study.scenario
     whole = with_models(study)
-    return {
-        "name": scenario.name,
-        "description": scenario.description,
-        "seed": scenario.seed,
-        "hash": scenario_hash(scenario),
-        "version": __version__,
-        "made": made,
-        "jobs": scenario.simulation.jobs,
-        "replications": scenario.simulation.replications,
-        "yaml": dump_scenario(whole),
-        "files": file_names(whole),
-    }
+    return About(
+        name=scenario.name,
+        description=scenario.description,
+        seed=scenario.seed,
+        hash=scenario_hash(scenario),
+        version=__version__,
+        made=made,
+        jobs=scenario.simulation.jobs,
+        replications=scenario.simulation.replications,
+        yaml=dump_scenario(whole),
+        files=tuple(file_names(whole)),
+    )
 
 
 def with_models(study: Study) -> Scenario:
@@ -70,7 +67,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
     data: Mapping[str, Any] = {
-        "about": about(study, made),
+        "about": about(study, made).to_json(),
         "report": simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
         "differences": all_differences(result.records, slo_s),
         "warmup": warmup_series(result.warmup),
@@ -80,7 +77,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
         "gantt": gantt_rows(result.records, study.system),
         "slo_s": dict(zip(names, slo_s, strict=True)),
         "predicted": predicted_means(study, placement),
-        "models": model_facts(study),
+        "models": {n: f.to_json() for n, f in model_facts(study).items()},
         "placement": None if placement is None else placement_report(study.system, placement, names),
     }
     outcome: dict[str, Any] = plain(data)
@@ -102,30 +99,27 @@ def placement_outcome(
 
     outcome: dict[str, Any] = plain(
         {
-            "about": about(study, made),
+            "about": about(study, made).to_json(),
             "nona": placement_report(study.system, placement, names)
             | {"response": response_of(study, placement)},
             "local": report(comparison.local),
             "spread": report(comparison.spread),
-            "models": model_facts(study),
+            "models": {n: f.to_json() for n, f in model_facts(study).items()},
         }
     )
     return outcome
 
 
-def model_facts(study: Study) -> dict[str, Any]:
-    """Label of each row of the workload → times of its model, their origin and uncertainty.
-
-    ``sigma`` is the standard deviation of the logarithm of true over stated time, by provenance.
-    """
+def model_facts(study: Study) -> dict[str, ModelFacts]:
+    """Label of each row of the workload → times of its model, their origin and uncertainty."""
     return {
-        name: {
-            "parallelism": model.costed[0].parallelism,
-            "total_compute_s": model.costed[0].total_compute_s,
-            "critical_path_s": model.costed[0].critical_path_s,
-            "device": model.costed[0].device,
-            "provenance": provenance_shares(model.costed[0]),
-            "sigma": {p: SIGMA[p] for p in sorted({c.provenance for c in model.costed[0].costs})},
-        }
+        name: ModelFacts(
+            parallelism=model.costed[0].parallelism,
+            total_compute_s=model.costed[0].total_compute_s,
+            critical_path_s=model.costed[0].critical_path_s,
+            device=model.costed[0].device,
+            provenance=provenance_shares(model.costed[0]),
+            sigma={p: SIGMA[p] for p in sorted({c.provenance for c in model.costed[0].costs})},
+        )
         for name, model in zip(study.scenario.labels, study.models, strict=True)
     }

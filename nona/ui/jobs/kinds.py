@@ -6,7 +6,10 @@ them, the session that says whether a result is stale, the side bar that shows w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from nona.errors import JobError
 from nona.registry import Registry
@@ -33,12 +36,22 @@ class TaskKind:
     run
         The function that does it, as ``module:function``, called with the job's description and a
         :class:`~nona.ui.jobs.desk.Desk`. As text, so that only a worker imports it.
+    result
+        The type of its result, as ``module:Class``; empty: plain data.
     """
 
     name: str
     noun: str
     parts: tuple[str, ...]
     run: str
+    result: str = ""
+
+    def read(self, data: Mapping[str, Any]) -> Any:
+        """The result of a job of this kind, from the JSON that its worker sent."""
+        if not self.result:
+            return data
+        module, _, name = self.result.partition(":")
+        return getattr(import_module(module), name).from_json(data)
 
 
 KINDS: Registry[TaskKind] = Registry(

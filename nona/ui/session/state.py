@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
@@ -22,6 +22,7 @@ from nona.ui.session.runs import Runs
 from nona.ui.session.share import Shared
 from nona.ui.session.uploads import Uploads
 
+T = TypeVar("T")
 Path = tuple[str | int, ...]
 OPENED = "opening "
 START: Mapping[str, Any] = {
@@ -35,10 +36,13 @@ START: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job brought, with the fingerprint of the scenario that it belongs to."""
+    """What a job brought, with the fingerprint of the scenario that it belongs to.
+
+    ``data`` has the type that the job's :class:`~nona.ui.jobs.kinds.TaskKind` names.
+    """
 
     fingerprint: str
-    data: Mapping[str, Any]
+    data: Any
     job_id: str
 
 
@@ -184,6 +188,11 @@ class AppState:
         return scenario_hash(self.scenario, *parts) if parts else ""
 
     # -- results --------------------------------------------------------------------------------
+
+    def held(self, kind: str, of: type[T]) -> T | None:
+        """The last result of ``kind``, if there is one of that type."""
+        result = self.results.get(kind)
+        return result.data if result is not None and isinstance(result.data, of) else None
 
     def is_stale(self, kind: str) -> bool:
         """Whether the result of ``kind`` belongs to an earlier scenario."""

@@ -56,10 +56,11 @@ def collect(state: AppState) -> bool:
         job.touch()
         if not job.running and job.result is not None and before != job_id:
             jobs().discard(before)
-            state.results[kind] = Result(job.fingerprint, job.result, job_id)
+            data = KINDS.find(kind).read(job.result)
+            state.results[kind] = Result(job.fingerprint, data, job_id)
             state.taken[kind] = job_id
             if kind == "simulate":
-                state.runs.add(job.fingerprint, job_id, job.result)
+                state.runs.add(job.fingerprint, job_id, data)
             fresh = True
     return fresh
 

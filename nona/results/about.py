@@ -1,0 +1,41 @@
+"""Where a result comes from: the scenario that it was made with, and the models' times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nona.results.document import Document
+
+
+class About(Document):
+    """The provenance of an outcome, enough to make it again.
+
+    ``yaml`` is the scenario, with model files inside up to a size limit; ``files`` are those that it only
+    names, so that they must lie beside it. ``made`` is the date as text.
+    """
+
+    name: str
+    description: str
+    seed: int
+    hash: str
+    version: str
+    made: str
+    jobs: int
+    replications: int
+    yaml: str
+    files: tuple[str, ...]
+
+
+class ModelFacts(Document):
+    """Times of one row's model, their origin and uncertainty.
+
+    ``provenance`` is the fraction of the total time by origin; ``sigma`` the standard deviation of the
+    logarithm of true over stated time, by origin.
+    """
+
+    parallelism: float
+    total_compute_s: float
+    critical_path_s: float
+    device: str
+    provenance: Mapping[str, float]
+    sigma: Mapping[str, float]
