@@ -7,14 +7,19 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "test-artifacts"
-IDLE = """() => { const a = document.querySelector('[data-testid="stApp"]');
-  return a && a.dataset.testScriptState === 'notRunning' && a.dataset.testConnectionState === 'CONNECTED'
-    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]') }"""
+REST_MS = 120  # a click reaches the server a moment after it is made: only idleness that lasts counts
+IDLE = """rest => { const a = document.querySelector('[data-testid="stApp"]');
+  const idle = a && a.dataset.testScriptState === 'notRunning'
+    && a.dataset.testConnectionState === 'CONNECTED'
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]');
+  if (!idle || !window.idleFrom) window.idleFrom = performance.now();
+  return idle && performance.now() - window.idleFrom >= rest }"""
 
 
 def wait_idle(page: Any, timeout: float = 30_000) -> None:
     """Until the script has run and everything is drawn."""
-    page.wait_for_function(IDLE, timeout=timeout)
+    page.evaluate("() => { window.idleFrom = 0 }")
+    page.wait_for_function(IDLE, arg=REST_MS, timeout=timeout)
 
 
 def open_page(page: Any, name: str) -> None:

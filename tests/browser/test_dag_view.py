@@ -141,9 +141,10 @@ def test_a_telephone_shows_names_that_can_be_read(app_page: Any) -> None:
     pick(page, "googlenet")
     page.set_viewport_size({"width": 400, "height": 850})
     page.wait_for_function("() => innerWidth === 400")
-    node = page.locator("g[data-id]").first
-    node.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)
+    node = page.locator(f'g[data-id="{load_sample("googlenet").operators[0].id}"]')
+    node.wait_for()
+    wait_idle(page)
+    node.evaluate("e => e.scrollIntoView({ block: 'center' })")
     assert node.locator("rect").first.evaluate(BOX)[2] >= 0.55 * 104  # nodes are 104 wide at full size
     columns = {round(g[0]) for g in page.locator("g[data-id] > rect").evaluate_all(f"es => es.map({BOX})")}
     left, _, width, _ = page.locator(".stage").evaluate(BOX)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, section, table
 from nona.report.html.svg_charts import Bar, bars, span, stacked_bars
@@ -16,11 +18,11 @@ from nona.units import format_time
 Row = Mapping[str, Any]
 
 
-def slo_section(data: Row) -> str:
+def slo_section(data: Row) -> Markup:
     """SLO hit rates over all models and of each model."""
     found = data["report"]["schedulers"]
     if all(s["slo_hit_rate"]["mean"] is None for s in found.values()):
-        return ""
+        return Markup()
     rows = [
         Bar(
             name,
@@ -42,11 +44,11 @@ def slo_section(data: Row) -> str:
     return section(
         "SLO hits",
         chart("Share of the arrived jobs that were completed within their SLO", picture),
-        table(by_model, "SLO hit rate by model") if len(data["slo_s"]) > 1 else "",
+        table(by_model, "SLO hit rate by model") if len(data["slo_s"]) > 1 else Markup(),
     )
 
 
-def parts_section(data: Row) -> str:
+def parts_section(data: Row) -> Markup:
     """Parts of the completion times."""
     found = data["report"]["schedulers"]
     keys = [key for key, _, _ in LABELS]
@@ -80,7 +82,7 @@ def _parts_title(found: Mapping[str, Row]) -> str:
     return f"{best}: {parts[key] / whole:.0%} of the time is {label}"
 
 
-def utilisation_section(data: Row) -> str:
+def utilisation_section(data: Row) -> Markup:
     """Utilisation of executors and links."""
     found = data["report"]["schedulers"]
     rows = []

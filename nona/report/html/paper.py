@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.html.parts import bullets, chart, document, escape, paragraph, section, table
+from nona.report.html.parts import bullets, chart, document, header, paragraph, section, table
 from nona.report.html.svg_charts import Line, lines
 from nona.report.paper.rows import edge_of, growth_rows, point_rows, summary_rows
 from nona.report.paper.text import OURS, findings, provenance, title
@@ -23,7 +25,7 @@ def paper_html(data: Data) -> str:
     return document(
         "The paper's evaluation",
         [
-            f"<header>\n<h1>{escape(title(data))}</h1>\n{paragraph(provenance(data), 'quiet')}\n</header>",
+            header(title(data), description=provenance(data)),
             bullets([(line, "") for line in findings(data)], "findings"),
             section("Every scheduler", table(summary_rows(data), "Edges of stability and ratios to nona")),
             *(_sweep(name, report) for name, report in data["sweeps"].items()),
@@ -34,7 +36,7 @@ def paper_html(data: Data) -> str:
     )
 
 
-def _sweep(name: str, report: Data) -> str:
+def _sweep(name: str, report: Data) -> Markup:
     """Ratio to nona over the swept number; each curve ends where its scheduler is unstable."""
     factor, unit = axis_scale(report["unit"])
     curves: list[Line] = []
@@ -55,7 +57,7 @@ def _sweep(name: str, report: Data) -> str:
     return section(f"Background {name}", chart(finding, picture, "Vertical lines: edges of stability."))
 
 
-def _growth(data: Data) -> str:
+def _growth(data: Data) -> Markup:
     rows = [{k: str(v) for k, v in row.items()} for row in growth_rows(data)]
     return table(rows, "Mean completion time over nona's, by the length of the run")
 

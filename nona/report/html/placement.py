@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import chart, facts, paragraph, section, table
 from nona.report.html.svg_charts import Bar, bars
@@ -32,10 +34,10 @@ Row = Mapping[str, Any]
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4
 
 
-def placement_section(report: Row | None, beside: Row | None = None) -> str:
+def placement_section(report: Row | None, beside: Row | None = None) -> Markup:
     """Objective, certificate, prediction and configurations; with ``local`` and ``spread`` of ``beside``."""
     if report is None:
-        return ""
+        return Markup()
     p = report["predicted"]
     told = {
         "Predicted mean JCT": f"{time_text(report['objective_s'])}, {measure_text(report)}",
@@ -53,21 +55,21 @@ def placement_section(report: Row | None, beside: Row | None = None) -> str:
         facts({name: line for name, line in told.items() if line}),
         *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
         *(paragraph(note, "quiet") for note in report["notes"]),
-        _beside(report, beside) if beside else "",
+        _beside(report, beside) if beside else Markup(),
         table(_models(report), "Mean JCT of each model by formula, with its parts"),
         _links(p.get("links", [])),
         _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
-        paragraph(others, "quiet") if others else "",
+        paragraph(others, "quiet"),
     )
 
 
-def _early(data: Row | None) -> str:
+def _early(data: Row | None) -> Markup:
     after_s = data.get("ended_early_s") if data else None
-    return "" if after_s is None else paragraph(early_text(after_s), "bad")
+    return Markup() if after_s is None else paragraph(early_text(after_s), "bad")
 
 
-def _beside(report: Row, data: Row) -> str:
+def _beside(report: Row, data: Row) -> Markup:
     rows = []
     for name, other in (("nona", report), ("local", data["local"]), ("spread", data["spread"])):
         jct = objective_of(other)
@@ -93,7 +95,7 @@ def _models(report: Row) -> list[dict[str, str]]:
     ]
 
 
-def _servers(report: Row) -> str:
+def _servers(report: Row) -> Markup:
     """Executor classes, the probability that each model draws them, and the memory of the weights."""
     shares = share_rows(report)
     return (
@@ -103,10 +105,10 @@ def _servers(report: Row) -> str:
     )
 
 
-def _links(links: Sequence[Row]) -> str:
+def _links(links: Sequence[Row]) -> Markup:
     """Waits at each role of links, if there are several."""
     if len(links) < 2:
-        return ""
+        return Markup()
     return paragraph(link_finding(links)) + table(
         link_rows(links), "Predicted waits at the links of each role"
     )

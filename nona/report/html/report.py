@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from nona.report.html.loads import parts_section, slo_section, utilisation_section
-from nona.report.html.parts import bullets, code, document, escape, facts, paragraph, section, table
+from nona.report.html.parts import bullets, code, document, header, paragraph, section, subtitle, table
 from nona.report.html.placement import placement_section
 from nona.report.html.simulation import (
     checks_section,
@@ -77,7 +79,7 @@ def placement_html(data: Row) -> str:
     )
 
 
-def _header(told: Row, what: str, more: Mapping[str, object]) -> str:
+def _header(told: Row, what: str, more: Mapping[str, object]) -> Markup:
     about = {
         "Made": told["made"],
         "By": f"Nona Planner {told['version']}",
@@ -85,9 +87,7 @@ def _header(told: Row, what: str, more: Mapping[str, object]) -> str:
         "Scenario": f"{told['hash']} (fingerprint)",
         **more,
     }
-    description = paragraph(told["description"], "quiet") if told["description"] else ""
-    title = f'<p class="quiet">{escape(what)} report</p>\n<h1>{escape(told["name"])}</h1>'
-    return f"<header>\n{title}\n{description}\n{facts(about)}\n</header>"
+    return header(told["name"], what, told["description"], about)
 
 
 def _engine(report: Row) -> str:
@@ -100,7 +100,7 @@ def _size(data: Row) -> str:
     return f"{data['about']['jobs']:,} jobs per run, {most} replications, {len(found)} schedulers"
 
 
-def provenance_section(models: Mapping[str, Row]) -> str:
+def provenance_section(models: Mapping[str, Row]) -> Markup:
     """The origin and the uncertainty of the times."""
     rows = [
         {
@@ -130,7 +130,7 @@ def _error(kind: str, sigma: float) -> str:
     )
 
 
-def scenario_section(told: Row, command: str, *arguments: str) -> str:
+def scenario_section(told: Row, command: str, *arguments: str) -> Markup:
     """The scenario in full, and the command that does the same."""
     files = (
         f" It refers to files that must be in the same folder: {', '.join(told['files'])}."
@@ -142,6 +142,6 @@ def scenario_section(told: Row, command: str, *arguments: str) -> str:
         "Reproduce this report",
         paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
         code(line),
-        "<h3>scenario.yaml</h3>",
+        subtitle("scenario.yaml"),
         code(told["yaml"]),
     )

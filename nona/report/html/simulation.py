@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, paragraph, section, table
 from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
@@ -23,7 +25,7 @@ Row = Mapping[str, Any]
 MOST_CHARTS = 8
 
 
-def results_section(data: Row) -> str:
+def results_section(data: Row) -> Markup:
     """The table of results, and a bar chart of the mean completion times."""
     found = data["report"]["schedulers"]
     rows = [
@@ -76,10 +78,10 @@ def _predicted(name: str, predicted: Mapping[str, float | None]) -> str:
     return or_dash(predicted[name], format_time) if predicted[name] is not None else "overloaded"
 
 
-def difference_section(data: Row) -> str:
+def difference_section(data: Row) -> Markup:
     """Paired differences from the first scheduler."""
     if len(data["differences"]) < 2:
-        return ""
+        return Markup()
     baseline = next(iter(data["differences"]))
     rows = [difference_row(name, d) for name, d in data["differences"][baseline].items()]
     note = (
@@ -92,7 +94,7 @@ def difference_section(data: Row) -> str:
     )
 
 
-def distribution_section(data: Row) -> str:
+def distribution_section(data: Row) -> Markup:
     """Distribution of the completion times of each model, with its SLO."""
     models = list(data["slo_s"])
     shown = models[:MOST_CHARTS]
@@ -102,7 +104,7 @@ def distribution_section(data: Row) -> str:
         if len(models) > len(shown)
         else ""
     )
-    return section("Distribution of completion times", *charts, paragraph(rest, "quiet") if rest else "")
+    return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
 
 
 def _distribution(data: Row, model: str) -> str:
@@ -133,14 +135,14 @@ def _distribution_title(data: Row, model: str) -> str:
     return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {rates[best[0]]:.2%} of the jobs"
 
 
-def warmup_section(data: Row) -> str:
+def warmup_section(data: Row) -> Markup:
     """The length of the warm-up, its rule, and whether the precision was reached."""
     report, series = data["report"], data["warmup"]
     told = [*warmup_lines(report["warmup"]), *precision_lines(report["precision"])]
     if report["warmup"]:
         jobs, rule = report["warmup"]["jobs"], report["warmup"]["rule"]
         told.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
-    picture = ""
+    picture = Markup()
     if series:
         curves = [
             Line(
@@ -155,7 +157,7 @@ def warmup_section(data: Row) -> str:
     return section("Warm-up and precision", bullets([(t, "") for t in told]), picture)
 
 
-def checks_section(report: Row) -> str:
+def checks_section(report: Row) -> Markup:
     """Self-checks of the runs."""
     rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report["checks"].items()]
     failed = [(line, "bad") for line in report["failed_checks"]]
