@@ -72,7 +72,8 @@ class Ready(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Tables of a scheduler for one system: a named tuple of arrays, and the draws it needs.
+    """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
+    it needs.
 
     ``uniforms_per_job`` is per job for ``bind`` (the most that any query class needs; the k-th draw
     of a job is the same for every scheduler) and per task picked for ``pick``.
@@ -145,9 +146,15 @@ class Scheduler:
 
 
 def as_lists(tables: Any) -> Any:
-    """The same named tuple with lists in place of arrays.
+    """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
     Prepared(tables=[1, 2], uniforms_per_job=3)
     """
-    return tables._make(f.tolist() if isinstance(f, np.ndarray) else f for f in tables)
+    return tables._make(_as_list(f) for f in tables)
+
+
+def _as_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return as_lists(value) if isinstance(value, tuple) else value

@@ -26,8 +26,8 @@ from nona.placement.shares.objective import SharesObjective
 from nona.placement.shares.run_squares import runs_of
 from nona.placement.shares.starts import starting_shares
 from nona.placement.solve import solve
-from nona.placement.spans.path_tasks import longest_path
-from nona.placement.spans.single_span import plan_of, single_span
+from nona.placement.spans.longest_paths import COMPUTE, VISITS, spans
+from nona.placement.spans.single_span import longest_path, plan_of
 from nona.placement.waits.queueing import fifo_wait_s
 from nona.system import QueryClass, Stream, System
 
@@ -128,12 +128,13 @@ def test_the_longest_path_is_that_of_the_span(seed: int, link_wait: float, visit
     for row in model.candidates:
         for c in (candidates(c.shape, c.link, 8) for c in row):
             for at in range(0, len(c), max(1, len(c) // 10)):
-                span, (compute, _, _, visits) = single_span(c, at, link_wait, visit_s)
+                (span,), terms = spans(c, link_wait, visit_s, np.array([at]))
                 seconds = c.shape.mean_s.tolist()
-                told, tasks, told_visits = longest_path(plan_of(c, at), seconds, link_wait, visit_s)
-                assert told == pytest.approx(span, rel=1e-12)
-                assert sum(seconds[t] for t in tasks) == pytest.approx(compute, rel=1e-12, abs=1e-15)
-                assert told_visits == visits
+                path = longest_path(plan_of(c, at), seconds, link_wait, visit_s)
+                assert path.value_s == span
+                compute = sum(seconds[t] for t in path.tasks)
+                assert compute == pytest.approx(terms[COMPUTE, 0], rel=1e-12, abs=1e-15)
+                assert path.visits == terms[VISITS, 0]
 
 
 @pytest.mark.parametrize(

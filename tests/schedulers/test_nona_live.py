@@ -57,8 +57,8 @@ def test_the_estimate_of_a_job_that_is_alone_is_its_time(placed):
     system = quiet(system_of([replace(slides_query(), rate=1e-9)], range(3)))
     t = LIVE.prepare(system, placed(system), {}).tables
     s, w = make_slots(t.most_slots), make_walk(t)
-    far, count = find_slots(0, idle_view(system), t, s, 0.0)
-    assert split_cost_s(0, far, count, idle_view(system), w, s, t) == pytest.approx(14e-3)
+    job = find_slots(0, idle_view(system), t, s, 0.0)
+    assert split_cost_s(job, w, s, t) == pytest.approx(14e-3)
 
 
 def test_a_long_queue_at_the_link_keeps_the_query_whole_unless_the_link_is_not_read():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.picking.opportunistic import NoTables
+from nona.schedulers.picking.free import NoTables
 from nona.system import Arrivals, QueryClass, Stream, System
 
 NO_CUTS = Decomposition((), ())

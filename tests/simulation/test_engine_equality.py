@@ -22,7 +22,7 @@ from nona.placement.result.prediction import Prediction
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.picking.opportunistic import NoTables
+from nona.schedulers.picking.free import NoTables
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.records.run import Records
 from nona.simulation.run import Progress, RunOptions, simulate_run

@@ -50,7 +50,7 @@ def least_squares(f: Flat, order: NDArray[np.int64], fewest: int) -> Floats:
     work = f.class_s.astype(np.float64).copy()
     work[:, 0] = f.root_s
     first = 0 if f.has_root else 1
-    result = grouped_squares(work, f.into_at, f.into, f.source, order, begins, first, f.m, f.slots, fewest)
+    result = grouped_squares(work, f, order, begins, first, fewest)
     own = min(int(sources(f).sum()), f.slots - 1)
     blocks = np.arange(len(order) + 1) + 1.0 + own
     counted = np.multiply.outer(work.sum(axis=1) ** 2, 1.0 / blocks)
@@ -60,20 +60,10 @@ def least_squares(f: Flat, order: NDArray[np.int64], fewest: int) -> Floats:
 
 
 @compiled
-def grouped_squares(
-    work: Any,
-    into_at: Any,
-    into: Any,
-    source: Any,
-    order: Any,
-    begins: Any,
-    first: int,
-    m: int,
-    slots: int,
-    fewest: int,
-) -> Floats:
+def grouped_squares(work: Any, f: Any, order: Any, begins: Any, first: int, fewest: int) -> Floats:
     """The sum of :func:`least_squares`; groups are joined by one task after the other, the last one first."""
-    classes, n = len(work), len(order)
+    classes, n, m, slots = len(work), len(order), f.m, f.slots
+    into_at, into, source = f.into_at, f.into, f.source
     result = np.zeros((classes, n + 1))
     home = np.arange(m + 2)
     group = work.copy()

@@ -33,6 +33,7 @@ from nona.placement.interiors.prices import Prices
 from nona.placement.result.configuration import Configuration, Queries, SubGraphPlacement
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.judge import rows
+from nona.placement.sampled.starts import mixed
 from nona.placement.spans.candidates import Candidates
 from nona.placement.spans.messages import Link
 from nona.placement.waits.link_route import link_of
@@ -43,6 +44,7 @@ _SMALL = 14  # tasks; larger interiors get fewer nodes, as each of them takes lo
 WAITS = (0.0, 1.0, 4.0)  # times those predicted
 DEAR = (1.0, 2.0, 4.0, 8.0)  # times those predicted, for interiors that are searched by moves
 _TRIALS_S = 0.4  # of such a search
+_RARE = 1e-9  # probability
 _PARTS = 6  # most parts of which pairs are joined, smallest first
 PRICES = (0.0, 1.0, 10.0)  # times the price of congestion
 
@@ -77,8 +79,10 @@ class Move:
         """The placement after the move."""
         made = [list(row) for row in queries]
         for k in self.members:
+            placed = made[self.group.query][k]
             configuration = self.group.columns[self.column][self.group.members.index(k)]
-            made[self.group.query][k] = _towards(made[self.group.query][k], configuration, self.share)
+            new = SubGraphPlacement(placed.subgraph, (configuration,), np.ones(1))
+            made[self.group.query][k] = _tidy(mixed(placed, new, self.share))
         return rows(made)
 
 
@@ -205,12 +209,9 @@ def _as(c: Configuration, subgraph: SubGraph) -> Configuration:
     return Configuration(tuple(tuple(tasks[i] for i in part) for part in c.parts), c.root_part, c.sink_part)
 
 
-def _towards(placed: SubGraphPlacement, c: Configuration, share: float) -> SubGraphPlacement:
-    weight = {
-        old: (1 - share) * float(p)
-        for old, p in zip(placed.configurations, placed.probabilities, strict=True)
-    }
-    weight[c] = weight.get(c, 0.0) + share
-    kept = {k: w for k, w in weight.items() if w > 1e-9}
+def _tidy(placed: SubGraphPlacement) -> SubGraphPlacement:
+    """The same without what hardly ever happens; the probabilities add up to 1 again."""
+    pairs = zip(placed.configurations, placed.probabilities.tolist(), strict=True)
+    kept = {c: p for c, p in pairs if p > _RARE}
     total = sum(kept.values())
-    return SubGraphPlacement(placed.subgraph, tuple(kept), np.array([w / total for w in kept.values()]))
+    return SubGraphPlacement(placed.subgraph, tuple(kept), np.array([p / total for p in kept.values()]))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nona.placement.fixed.presets import PRESETS, idle_presets, place_fixed
-from nona.placement.result.configuration import Queries, SubGraphPlacement
+from nona.placement.result.configuration import Configuration, Queries, SubGraphPlacement
 from nona.placement.sampled.judge import rows
 from nona.system import System
 
@@ -54,18 +54,19 @@ def _number(value: float | None) -> float:
 def blend(first: Queries, second: Queries, share: float) -> Queries:
     """Each sub-graph placed as in ``second`` with probability ``share``, else as in ``first``."""
     return tuple(
-        tuple(_blend(a, b, share) for a, b in zip(row, other, strict=True))
+        tuple(mixed(a, b, share) for a, b in zip(row, other, strict=True))
         for row, other in zip(first, second, strict=True)
     )
 
 
-def _blend(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
-    chances: dict[object, float] = {}
+def mixed(a: SubGraphPlacement, b: SubGraphPlacement, share: float) -> SubGraphPlacement:
+    """One sub-graph placed as ``b`` says with probability ``share``, else as ``a``."""
+    chances: dict[Configuration, float] = {}
     for placed, weight in ((a, 1.0 - share), (b, share)):
         for c, p in zip(placed.configurations, placed.probabilities.tolist(), strict=True):
             chances[c] = chances.get(c, 0.0) + weight * p
-    kept = [c for c in dict.fromkeys((*a.configurations, *b.configurations)) if chances[c] > 0]
-    return SubGraphPlacement(a.subgraph, tuple(kept), np.array([chances[c] for c in kept]))
+    kept = {c: p for c, p in chances.items() if p > 0}
+    return SubGraphPlacement(a.subgraph, tuple(kept), np.array(list(kept.values())))
 
 
 def same(a: Queries, b: Queries) -> bool:

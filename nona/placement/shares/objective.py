@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from nona.placement.formula.model import Model
 from nona.placement.formula.prediction import as_model
 from nona.placement.result.configuration import SubGraphPlacement
-from nona.placement.spans.path_tasks import longest_path
-from nona.placement.spans.single_span import Plan, plan_of
+from nona.placement.spans.single_span import Plan, longest_path, plan_of
 from nona.placement.waits.executor_waits import cut_times
 from nona.placement.waits.queueing import second_moment
 from nona.system import System
@@ -122,8 +121,8 @@ class SharesObjective:
         seconds = self.cuts[j].copy()
         total = float(row @ seconds) + visits * wait_s
         for used in self.used[j]:
-            span, tasks, more = longest_path(used.plan, (row @ used.times).tolist(), self.link_wait, wait_s)
-            total += used.often * span
-            visits += used.often * more
-            seconds += used.often * used.times[:, list(tasks)].sum(axis=1)
+            path = longest_path(used.plan, (row @ used.times).tolist(), self.link_wait, wait_s)
+            total += used.often * path.value_s
+            visits += used.often * path.visits
+            seconds += used.often * used.times[:, path.tasks].sum(axis=1)
         return total, seconds, visits

@@ -1,5 +1,9 @@
 """The recursion of :mod:`nona.placement.spans.longest_paths` for one configuration, in plain numbers.
 
+It says as well which tasks the longest path leads through. Searches of large interiors have the recursion
+once more each, as machine code: of whole configurations in :mod:`nona.placement.interiors.cluster_moves`,
+task by task in :mod:`nona.placement.interiors.branch_and_bound`.
+
 Where a sub-graph has but one or two configurations in use, NumPy's price for each call is many times
 that of the arithmetic. The operations are the same in the same order, so the results are the same to
 the last bit.
@@ -8,13 +12,12 @@ the last bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nona.placement.spans.candidates import Candidates
 
-Path = tuple[float, float, float, float, float]  # value, then compute, transfer, link, visits
-_AT_ONCE: Path = (0.0, 0.0, 0.0, 0.0, 0.0)
-_NEVER: Path = (-math.inf, 0.0, 0.0, 0.0, 0.0)
 _MOST_KEPT = 20_000
 
 
@@ -41,57 +44,100 @@ class Plan:
     sink_visit: bool
 
 
+class LongestPath(NamedTuple):
+    """A path of length ``value_s`` through the interior ``tasks``.
+
+    ``edges`` says over which input each was reached; ``None``: it ran behind the one before it on its
+    executor, or it is the first. ``last`` is the sink's input, if the path ends with one; ``visits`` counts
+    how often it queues.
+    """
+
+    value_s: float
+    tasks: list[int]
+    edges: list[Input | None]
+    last: Input | None
+    visits: int
+
+
 def single_span(
     c: Candidates, row: int, link_wait: float, server_wait_s: float
 ) -> tuple[float, tuple[float, float, float, float]]:
     """Span of configuration ``row`` and the terms of its longest path, as :func:`~.longest_paths.spans`."""
     plan = plan_of(c, row)
-    done = [_AT_ONCE]
-    last = [_NEVER] * plan.servers
-    if plan.has_root:
-        last[0] = _AT_ONCE
-    for label, seconds, inputs in zip(plan.labels, plan.seconds, plan.inputs, strict=False):
-        best = last[label]
+    path = longest_path(plan, plan.seconds, link_wait, server_wait_s)
+    compute = transfer = link = 0.0
+    seconds = plan.seconds
+    for task, edge in zip(path.tasks, path.edges, strict=True):
+        compute += seconds[task]
+        if edge is not None:
+            transfer += edge.through_s
+            link += edge.slope
+    if path.last is not None:
+        transfer += path.last.through_s
+        link += path.last.slope
+    return path.value_s, (compute, transfer, link, float(path.visits))
+
+
+def longest_path(plan: Plan, seconds: Sequence[float], link_wait: float, server_wait_s: float) -> LongestPath:
+    """The longest path with ``seconds`` (m,) for the tasks.
+
+    They take the place of the plan's own, so that one plan serves all shares of the executor classes.
+    """
+    ends, before = [0.0], [-1]  # of the root, then of the tasks: when it ends, and what it waited for
+    over: list[Input | None] = [None]
+    last = [0 if plan.has_root else -1] + [-1] * (plan.servers - 1)  # by server; −1: nothing
+    for label, time_s, inputs in zip(plan.labels, seconds, plan.inputs, strict=False):
+        at, by = last[label], None
+        begin = ends[at] if at >= 0 else -math.inf
         for edge in inputs:
-            arrival = _arrival(done[edge.source], edge, link_wait)
+            arrival = ends[edge.source] + (edge.through_s + edge.slope * link_wait)
             if edge.remote:
-                arrival = _visit(arrival, server_wait_s)
-            if arrival[0] > best[0]:
-                best = arrival
-        if not inputs:
-            queued = _visit(_AT_ONCE, server_wait_s)
-            if queued[0] > best[0]:
-                best = queued
-        best = (best[0] + seconds, best[1] + seconds, *best[2:])
-        last[label] = best
-        done.append(best)
-    return _finish(plan, done, link_wait, server_wait_s)
-
-
-def _finish(
-    plan: Plan, done: list[Path], link_wait: float, server_wait_s: float
-) -> tuple[float, tuple[float, float, float, float]]:
-    best = _AT_ONCE
-    for edge in plan.inputs[-1]:
-        arrival = _arrival(done[edge.source], edge, link_wait)
-        if arrival[0] > best[0]:
-            best = arrival
-    if not plan.has_sink:
-        for path in done[1:]:
-            if path[0] > best[0]:
-                best = path
+                arrival += server_wait_s
+            if arrival > begin:
+                begin, at, by = arrival, edge.source, edge
+        if not inputs and server_wait_s > begin:
+            begin, at = server_wait_s, -1
+        last[label] = len(ends)
+        ends.append(begin + time_s)
+        before.append(at)
+        over.append(by)
+    value, at, by = _end(plan, ends, link_wait)
     if plan.sink_visit:
-        best = _visit(best, server_wait_s)
-    return best[0], best[1:]
+        value += server_wait_s
+    return _path(plan, value, at, by, before, over)
 
 
-def _visit(path: Path, server_wait_s: float) -> Path:
-    return path[0] + server_wait_s, path[1], path[2], path[3], path[4] + 1.0
+def _end(plan: Plan, ends: list[float], link_wait: float) -> tuple[float, int, Input | None]:
+    """When all is done, the task that decides it (the root is 0), and the sink's input from it."""
+    value, at, by = 0.0, 0, None
+    for edge in plan.inputs[-1]:
+        arrival = ends[edge.source] + (edge.through_s + edge.slope * link_wait)
+        if arrival > value:
+            value, at, by = arrival, edge.source, edge
+    if not plan.has_sink:
+        for number in range(1, len(ends)):
+            if ends[number] > value:
+                value, at, by = ends[number], number, None
+    return value, at, by
 
 
-def _arrival(path: Path, edge: Input, link_wait: float) -> Path:
-    through, slope = edge.through_s, edge.slope
-    return path[0] + (through + slope * link_wait), path[1], path[2] + through, path[3] + slope, path[4]
+def _path(
+    plan: Plan, value: float, at: int, last: Input | None, before: list[int], over: list[Input | None]
+) -> LongestPath:
+    """The path that ends at ``at``, followed back."""
+    tasks: list[int] = []
+    edges: list[Input | None] = []
+    visits = 1 if plan.sink_visit else 0
+    while at > 0:
+        by = over[at]
+        tasks.append(at - 1)
+        edges.append(by)
+        at = before[at]
+        if by.remote if by is not None else at < 0:  # a source of the graph queues too
+            visits += 1
+    tasks.reverse()
+    edges.reverse()
+    return LongestPath(value, tasks, edges, last, visits)
 
 
 def plan_of(c: Candidates, row: int) -> Plan:

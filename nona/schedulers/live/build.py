@@ -117,11 +117,12 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
         core_bytes_s=system.capacity,
         price_s=price_s if math.isfinite(price_s) else 0.0,
         live=int(live and system.topology is None),
+        expected=expected_of(system, others),
+        quota=np.ones(len(system.queries)),
         classes=works.classes,
         most_tasks=max(len(q.tasks) for q in system.queries),
         most_tensors=max(len(q.tasks.tensor_bytes) for q in system.queries),
         most_slots=1 + max(a + b for a, b in zip(others, near, strict=True)),
-        **expected_of(system, others)._asdict(),
     )
 
 

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from nona.schedulers.live.tables import Floats
+from nona.schedulers.live.tables import Expected
 from nona.system import Arrivals, System
 
 # Chosen by simulation; with few executors a newcomer meets a given one more often.
 BUSY_LOAD = 1.2
 CROWDING, FEW_CROWDING = 1.0, 9.0  # 1 + 9 / executors
 FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
-
-
-class Expected(NamedTuple):
-    """The fields of :class:`~nona.schedulers.live.tables.LiveTables` of the same names."""
-
-    link_load: float
-    link_wait_s: float
-    load: float
-    wait_s: float
-    query_load: float
-    query_wait_s: float
-    busy_load: float
-    crowding: float
-    wanted_rate: float
-    burst_s: Floats
-    burst_wanted: Floats
-    margin: float
-    quota: Floats
-    senders: float
 
 
 def expected_of(system: System, others: Sequence[int]) -> Expected:
@@ -63,7 +43,6 @@ def expected_of(system: System, others: Sequence[int]) -> Expected:
         burst_s=follow * work_s / system.executors,
         burst_wanted=follow * wide,
         margin=min(FEW_MARGIN / system.executors, MOST_MARGIN),
-        quota=np.ones(len(rate)),
         senders=float(rate @ (np.array(others) > 0)),
     )
 

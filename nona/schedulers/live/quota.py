@@ -21,7 +21,7 @@ def with_quota(system: System, t: LiveTables) -> LiveTables:
     same share holds for all query classes.
     """
     sent = float(np.array([q.rate for q in system.queries]) @ idle_bytes(system, t))
-    free = MOST_USED * (1 - t.link_load) * carried_bytes_s(system)
+    free = MOST_USED * (1 - t.expected.link_load) * carried_bytes_s(system)
     share = min(1.0, free / sent) if sent > 0 else 1.0
     return t._replace(quota=np.full(len(system.queries), share))
 
@@ -48,9 +48,9 @@ def idle_bytes(system: System, t: LiveTables) -> Floats:
     sent = np.zeros(len(system.queries))
     for query in range(len(sent)):
         s, w = make_slots(t.most_slots), make_walk(t)
-        far, count = find_slots(query, view, t, s, 0.0)
-        if count > 1:
-            split_cost_s(query, far, count, view, w, s, t)
+        job = find_slots(query, view, t, s, 0.0)
+        if job.size > 1:
+            split_cost_s(job, w, s, t)
             sent[query] = w.sent[6]
     return sent
 

@@ -27,6 +27,19 @@ class Slots(NamedTuple):
     idle: Floats
 
 
+class Job(NamedTuple):
+    """A job of class ``query`` that is to be placed, in numbers.
+
+    Of its ``size`` slots the first ``far`` stand on servers of their own. ``queue_s`` is the work at the
+    link, in seconds; 0 where it is not read.
+    """
+
+    query: int
+    far: int
+    size: int
+    queue_s: float
+
+
 def make_slots(most: int) -> Slots:
     """Room for ``most`` slots."""
     ints, floats = np.zeros(3 * most, dtype=np.int64), np.zeros(2 * most)
@@ -82,25 +95,25 @@ def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> N
     put(s, at, e, key_s, view)
 
 
-def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> tuple[int, int]:
-    """Fill the slots for a job; how many stand on servers of their own, and how many there are in all."""
+def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> Job:
+    """Fill the slots for a job that has just arrived; ``u`` chooses among executors that are equally good."""
     root = first_executor(query, view, t, s, u)
     put(s, 0, root, 0.0, view)
-    far = 1 + fill(1, t.others[query], root, False, query, view, t, s)
-    if t.near[query] == 0:
-        return far, far
-    return far, far + fill(far, t.near[query], root, True, query, view, t, s)
+    far = 1 + fill(1, query, view, t, s, near=False)
+    size = far
+    if t.near[query] != 0:
+        size += fill(far, query, view, t, s, near=True)
+    return Job(query, far, size, view.link_queue_bytes / t.core_bytes_s if t.live != 0 else 0.0)
 
 
-def fill(
-    begin: int, most: int, root: int, near: bool, query: int, view: View, t: LiveTables, s: Slots
-) -> int:
-    """Fill up to ``most`` slots from ``begin`` on with the least loaded executors, in order; how many.
+def fill(begin: int, query: int, view: View, t: LiveTables, s: Slots, near: bool) -> int:
+    """Fill slots from ``begin`` on with the least loaded executors, in order; how many.
 
     ``near``: others of the root's server; else the best of each other server. Of equals the next after
-    the root.
+    the root, which has the first slot.
     """
-    executors = len(view.executor_server)
+    most = t.near[query] if near else t.others[query]
+    root, executors = s.executor[0], len(view.executor_server)
     base, n, e = query * t.classes, 0, root
     for _ in range(executors - 1):
         e += 1

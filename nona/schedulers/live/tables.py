@@ -11,6 +11,36 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+class Expected(NamedTuple):
+    """What is expected to happen while a job of one of Q query classes runs.
+
+    Link: ``link_load`` and ``link_wait_s``, its utilisation and wait by background; ``senders``, queries per
+    second that may be split, each of which waits for what is sent before it.
+
+    Executors: ``load`` and ``wait_s``, utilisation by background and the wait behind it; ``query_load``
+    and ``query_wait_s``, by queries, and what is left of a job when a task comes; ``busy_load``, work that
+    comes per second where work waits; ``crowding``, how much more of the queries' work meets the few tasks
+    bound to an idle executor; ``wanted_rate``, executors that arriving queries take per second;
+    ``burst_s`` and ``burst_wanted`` (Q,), work per executor and executors of the queries that follow at once.
+
+    ``margin``: by what share of the query's time splitting must be better where executors are scarce.
+    """
+
+    link_load: float
+    link_wait_s: float
+    senders: float
+    load: float
+    wait_s: float
+    query_load: float
+    query_wait_s: float
+    busy_load: float
+    crowding: float
+    wanted_rate: float
+    burst_s: Floats
+    burst_wanted: Floats
+    margin: float
+
+
 class LiveTables(NamedTuple):
     """Q query classes, K executor classes, N tasks, G sub-graphs, C configurations, S servers.
 
@@ -30,19 +60,10 @@ class LiveTables(NamedTuple):
     one for each task of ``task``: 0 is the root's executor, 1, 2, … others.
 
     Network: ``rack`` (S,); ``rack_s`` and ``core_s`` (S,) seconds per byte on the way within the rack and
-    beyond; ``latency_s``; ``link_load`` and ``link_wait_s``, the link's expected utilisation and wait;
-    ``core_bytes_s`` its capacity; ``price_s`` per byte; ``live``: 1 where the link's queue is read.
+    beyond; ``latency_s``; ``core_bytes_s``, the link's capacity; ``price_s`` per byte; ``live``: 1 where the
+    link's queue is read.
 
-    Executors: ``load`` and ``wait_s``, utilisation by background and the wait behind it; ``query_load``
-    and ``query_wait_s``, by queries, and what is left of a job when a task comes; ``busy_load``, work that
-    comes per second where work waits; ``crowding``, how much more of the queries' work meets the few tasks
-    bound to an idle executor; ``wanted_rate``, executors that arriving queries take per second;
-    ``burst_s`` and ``burst_wanted`` (Q,), work per executor and executors of the queries that follow at once.
-
-    ``quota`` (Q,): share of the jobs that may be split; ``senders``: those queries per second that may be,
-    each of which waits for what is sent before it.
-
-    ``margin``: by what share of the query's time splitting must be better where executors are scarce.
+    ``expected``: what will happen while the job runs. ``quota`` (Q,): share of the jobs that may be split.
 
     ``most_tasks``, ``most_tensors``, ``most_slots``: sizes of the working arrays.
     """
@@ -68,23 +89,11 @@ class LiveTables(NamedTuple):
     rack_s: Floats
     core_s: Floats
     latency_s: float
-    link_load: float
-    link_wait_s: float
     core_bytes_s: float
     price_s: float
     live: int
-    load: float
-    wait_s: float
-    query_load: float
-    query_wait_s: float
-    busy_load: float
-    crowding: float
-    wanted_rate: float
-    burst_s: Floats
-    burst_wanted: Floats
-    margin: float
+    expected: Expected
     quota: Floats
-    senders: float
     classes: int
     most_tasks: int
     most_tensors: int

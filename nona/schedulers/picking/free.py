@@ -1,13 +1,31 @@
-"""Free executors, for the schedulers that pick tasks."""
+"""What the schedulers that pick tasks share: free executors, and decisions without tables."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import Ready, View
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import Prepared, Ready, View
+from nona.schedulers.options import check_options
+from nona.system import System
+
+
+class NoTables(NamedTuple):
+    """A scheduler decides from what is ready and free alone; the field is not used."""
+
+    unused: int = 0
+
+
+def prepare_without_tables(
+    name: str, system: System, placement: Placement | None, options: Mapping[str, Any]
+) -> Prepared:
+    """For the scheduler ``name``: no tables; one draw per decision."""
+    check_options(name, options)
+    return Prepared(NoTables(), 1)
 
 
 def free_executor(view: View, u: float) -> int:

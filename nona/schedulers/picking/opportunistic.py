@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from numpy.typing import NDArray
 
 from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
-from nona.schedulers.options import check_options
-from nona.schedulers.picking.free import free_executor
-from nona.system import System
-
-
-class NoTables(NamedTuple):
-    """This scheduler decides from what is ready and free alone; the field is not used."""
-
-    unused: int = 0
+from nona.schedulers.base import NetworkView, Ready, Scheduler, View
+from nona.schedulers.picking.free import free_executor, prepare_without_tables
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -33,12 +24,6 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
     return True
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """No tables; one draw per decision."""
-    check_options("opportunistic", options)
-    return Prepared(NoTables(), 1)
-
-
 SCHEDULER = Scheduler(
     name="opportunistic",
     kind="pick",
@@ -50,7 +35,7 @@ SCHEDULER = Scheduler(
         "ignored, tasks in the order in which they became ready, free executors drawn uniformly."
     ),
     decide=decide,
-    prepare=prepare,
+    prepare=partial(prepare_without_tables, "opportunistic"),
     reads_queues=True,
     look=Look("#e0559a", "longdash", "triangle-up"),
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
-from nona.schedulers.options import check_options
-from nona.schedulers.picking.free import free_executor
-from nona.schedulers.picking.opportunistic import NoTables
-from nona.system import System
+from nona.schedulers.base import NetworkView, Ready, Scheduler, View
+from nona.schedulers.picking.free import free_executor, prepare_without_tables
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -41,12 +37,6 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
     return True
 
 
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """No tables; one draw per decision."""
-    check_options("spark-fair", options)
-    return Prepared(NoTables(), 1)
-
-
 SCHEDULER = Scheduler(
     name="spark-fair",
     kind="pick",
@@ -62,7 +52,7 @@ SCHEDULER = Scheduler(
         "executor for another job is drawn uniformly; moving an executor costs nothing but the transfer."
     ),
     decide=decide,
-    prepare=prepare,
+    prepare=partial(prepare_without_tables, "spark-fair"),
     reads_queues=True,
     look=Look("#2b8fd6", "solid", "triangle-down"),
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
-from nona.schedulers.options import check_options
-from nona.schedulers.picking.free import home_or_free
-from nona.schedulers.picking.opportunistic import NoTables
-from nona.system import System
+from nona.schedulers.base import NetworkView, Ready, Scheduler, View
+from nona.schedulers.picking.free import home_or_free, prepare_without_tables
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -22,12 +18,6 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
     if ready.n == 0:
         return False
     return home_or_free(view, ready, int(np.argmin(ready.job)), u[0], out)
-
-
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """No tables; one draw per decision."""
-    check_options("spark-fifo", options)
-    return Prepared(NoTables(), 1)
 
 
 SCHEDULER = Scheduler(
@@ -44,7 +34,7 @@ SCHEDULER = Scheduler(
         "free executor is drawn uniformly. Tasks here are single, not stages of many."
     ),
     decide=decide,
-    prepare=prepare,
+    prepare=partial(prepare_without_tables, "spark-fifo"),
     reads_queues=True,
     look=Look("#2b8fd6", "dash", "triangle-left"),
 )

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.options import check_options, required_placement
+from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.tables import build_tables
-from nona.system import System
-
-
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Tables of the placement's probabilities, two candidates per draw."""
-    check_options("nona-d2", options)
-    solved = required_placement("nona-d2", placement)
-    return build_tables(system, solved.queries, choices=2, shares=solved.class_shares)
-
+from nona.schedulers.sampling.preparations import prepare_solved
 
 SCHEDULER = Scheduler(
     name="nona-d2",
@@ -37,7 +25,7 @@ SCHEDULER = Scheduler(
         "nona, whose waits assume draws that ignore queues."
     ),
     decide=place_by_table,
-    prepare=prepare,
+    prepare=partial(prepare_solved, "nona-d2", 2),
     needs_placement=True,
     reads_queues=True,
     takes_lists=True,

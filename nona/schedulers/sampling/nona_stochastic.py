@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from nona.look import Look
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.options import check_options, required_placement
+from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.tables import build_tables
-from nona.system import System
-
-
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """Tables of the placement's probabilities, one candidate per draw."""
-    check_options("nona", options)
-    solved = required_placement("nona", placement)
-    return build_tables(system, solved.queries, shares=solved.class_shares)
-
+from nona.schedulers.sampling.preparations import prepare_solved
 
 SCHEDULER = Scheduler(
     name="nona",
@@ -39,7 +27,7 @@ SCHEDULER = Scheduler(
         "first unused executors of that class, then any of it."
     ),
     decide=place_by_table,
-    prepare=prepare,
+    prepare=partial(prepare_solved, "nona", 1),
     needs_placement=True,
     takes_lists=True,
     look=Look("#6366f1", "solid", "circle"),

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from nona.schedulers.base import View
 from nona.schedulers.sampling.tables import Ints, Tables
+
+
+class Used(NamedTuple):
+    """What a sub-graph uses already: the executor ``root``, and those of the parts ``begin``…``end``.
+
+    ``clash``: some of the parts share a server, so that it must not be counted twice.
+    """
+
+    root: int
+    begin: int
+    end: int
+    clash: bool
 
 
 def entry_of(value: float, query: int, t: Tables) -> int:
@@ -25,40 +37,31 @@ def rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
     return min(int(value * left), left - 1)
 
 
-def is_new(view: View, t: Tables, out: Ints, root: int, begin: int, part: int, whole_servers: bool) -> bool:
-    """Whether neither the root nor an earlier part stands on the executor (or server) of ``part``."""
+def is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> bool:
+    """Whether neither the root nor an earlier part stands on the executor (``whole``: server) of ``part``."""
+    root = used.root
     e = out[t.task[t.tasks[part]]]
     server = view.executor_server[e]
-    if e == root or (whole_servers and server == view.executor_server[root]):
+    if e == root or (whole and server == view.executor_server[root]):
         return False
-    for p in range(begin, part):
+    for p in range(used.begin, part):
         other = out[t.task[t.tasks[p]]]
-        if other == e or (whole_servers and view.executor_server[other] == server):
+        if other == e or (whole and view.executor_server[other] == server):
             return False
     return True
 
 
-def free_in(
-    base: int,
-    size: int,
-    view: View,
-    t: Tables,
-    out: Ints,
-    root: int,
-    begin: int,
-    end: int,
-    clash: bool,
-    whole: bool,
-) -> int:
+def free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
     """How many of the pool's ``size`` executors are unused, or stand on servers that are (``whole``)."""
+    root, clash = used.root, used.clash
     left = size
     if whole:
         left -= t.server_size[base + root]
     elif t.place[base + root] >= 0:
         left -= 1
-    for p in range(begin, end):
+    for p in range(used.begin, used.end):
         e = out[t.task[t.tasks[p]]]
-        if e != root and (not clash or is_new(view, t, out, root, begin, p, whole)):
+        if e != root and (not clash or is_new(p, view, t, out, used, whole=whole)):
             if whole:
                 left -= t.server_size[base + e]
             elif t.place[base + e] >= 0:
@@ -66,30 +69,20 @@ def free_in(
     return int(left)
 
 
-def free_place(
-    rank: int,
-    base: int,
-    view: View,
-    t: Tables,
-    out: Ints,
-    root: int,
-    begin: int,
-    end: int,
-    clash: bool,
-    whole: bool,
-) -> int:
+def free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
     """The place in a pool of the ``rank``-th executor that the sub-graph does not use yet.
 
-    In use are ``root`` and the executors of the parts ``begin``…``end`` (read from ``out``), each
-    with its server's executors of the pool if ``whole``. The answer is the least x with
-    x = rank + number of used places in the runs that start at or before x, found by iteration.
+    In use are the executors of ``used``, each with its server's executors of the pool if ``whole``. The
+    answer is the least x with x = rank + number of used places in the runs that start at or before x, found
+    by iteration.
     """
+    root, end, clash = used.root, used.end, used.clash
     x = rank
     while True:
         y = rank
-        for p in range(begin, end + 1):
+        for p in range(used.begin, end + 1):
             e = root if p == end else out[t.task[t.tasks[p]]]
-            if p < end and (e == root or (clash and not is_new(view, t, out, root, begin, p, whole))):
+            if p < end and (e == root or (clash and not is_new(p, view, t, out, used, whole=whole))):
                 continue
             if whole:
                 if t.server_place[base + e] <= x:
@@ -101,37 +94,15 @@ def free_place(
         x = y
 
 
-def executor_at(
-    rank: int,
-    pool: int,
-    level: int,
-    view: View,
-    t: Tables,
-    out: Ints,
-    root: int,
-    begin: int,
-    end: int,
-    clash: bool,
-) -> int:
+def executor_at(rank: int, pool: int, level: int, view: View, t: Tables, out: Ints, used: Used) -> int:
     """The ``rank``-th executor of a pool on unused servers (level 2), unused (1), or any (0)."""
     if level > 0:
         base = pool * len(view.executor_server)
-        rank = free_place(rank, base, view, t, out, root, begin, end, clash, level == 2)
+        rank = free_place(rank, base, view, t, out, used, whole=level == 2)
     return int(t.executor[t.pool_start[pool] + rank])
 
 
-def remote_executor(
-    u: Any,
-    at: int,
-    query: int,
-    view: View,
-    t: Tables,
-    out: Ints,
-    root: int,
-    begin: int,
-    end: int,
-    clash: bool,
-) -> int:
+def remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Ints, used: Used) -> int:
     """An executor for the next part: on an unused server; else an unused executor; else any.
 
     Its class is drawn by the shares of the query class, and kept; within it the draw is uniform over
@@ -145,10 +116,10 @@ def remote_executor(
         base = pool * len(view.executor_server)
         size = t.pool_start[pool + 1] - t.pool_start[pool]
         level = 2
-        left = free_in(base, size, view, t, out, root, begin, end, clash, True)
+        left = free_in(base, size, view, t, out, used, whole=True)
         if left <= 0:
             level = 1
-            left = free_in(base, size, view, t, out, root, begin, end, clash, False)
+            left = free_in(base, size, view, t, out, used, whole=False)
         if left <= 0:
             level = 0
             left = size
@@ -159,7 +130,7 @@ def remote_executor(
         rank = rank_of(value, query, entry, left, t)
         if pool == first_pool and rank >= first_rank:
             rank += 1
-        e = executor_at(rank, pool, level, view, t, out, root, begin, end, clash)
+        e = executor_at(rank, pool, level, view, t, out, used)
         if chosen < 0:
             chosen, first_pool, first_rank = e, pool, rank
         elif view.queue_length[e] < view.queue_length[chosen]:
@@ -213,15 +184,16 @@ def place_by_table(now: float, query: int, view: View, t: Tables, u: Any, out: I
         clash = False  # whether two parts share a server, so that it must not be counted twice
         for p in range(begin, t.parts[c + 1]):
             e = root
+            used = Used(root, begin, p, clash)
             if p != t.root_part[c]:
-                e = remote_executor(u, at, query, view, t, out, root, begin, p, clash)
+                e = remote_executor(u, at, query, view, t, out, used)
                 at += t.choices
             if p == t.sink_part[c]:
                 sink = e
             for i in range(t.tasks[p], t.tasks[p + 1]):
                 out[t.task[i]] = e
             if several and not clash and e != root:
-                clash = not is_new(view, t, out, root, begin, p, True)
+                clash = not is_new(p, view, t, out, used, whole=True)
         root = sink
         if t.sink[g] >= 0:
             out[t.sink[g]] = root

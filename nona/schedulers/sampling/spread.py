@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from nona.look import Look
-from nona.placement.capacity.memory import default_shares
-from nona.placement.fixed.presets import place_fixed
-from nona.placement.result.placement import Placement
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.options import check_options
+from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.tables import build_tables
-from nona.system import System
-
-
-def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """One configuration per sub-graph: a part for each interior task, none with the root."""
-    check_options("spread", options)
-    placed = [place_fixed(system, q, "spread") for q in system.queries]
-    return build_tables(system, placed, shares=default_shares(system))
-
+from nona.schedulers.sampling.preparations import prepare_preset
 
 SCHEDULER = Scheduler(
     name="spread",
@@ -35,7 +21,7 @@ SCHEDULER = Scheduler(
         "with fewer servers than tasks, tasks are assigned to the servers in turn."
     ),
     decide=place_by_table,
-    prepare=prepare,
+    prepare=partial(prepare_preset, "spread"),
     takes_lists=True,
     look=Look("#cf7a10", "solid", "diamond"),
 )

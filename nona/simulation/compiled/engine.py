@@ -44,8 +44,7 @@ def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
         flat = flatten_tables(prepared.tables)
     except NotFlatError:
         return Policy()
-    tables: Any = type(prepared.tables)
-    machine = compiled_policy(scheduler.decide, scheduler.kind, tables, flat.kinds)
+    machine = compiled_policy(scheduler.decide, scheduler.kind, flat.kinds, flat.types)
     return Policy(machine, flat) if machine else Policy()
 
 

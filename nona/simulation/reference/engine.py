@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy.core import StopSimulation
 
+from nona.random_streams import RandomStreams
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.simulation.records.collected import Progress, busy_shares
 from nona.simulation.records.collector import Collector
@@ -47,11 +48,22 @@ class SimPyRun:
         self.system, self.size, self.report = system, size, report
         self.environment = LeanEnvironment()
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
-        reads = scheduler.reads_queues or scheduler.kind == "pick"
+        self._make_parts(scheduler, prepared, workload.streams)
+        self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
+        self._tasks, self._lists = [plan.tasks for plan in self.plans], scheduler.takes_lists
+        self._jobs = self._job_stream(workload)
+        self._next: tuple[float, Job, Any] = next(self._jobs)
+        self._arrival = LeanEvent(self._arrives)
+        self._begin_counts()
+
+    def _make_parts(self, scheduler: Scheduler, prepared: Prepared, streams: RandomStreams) -> None:
+        """Executors, links, and who decides."""
+        system = self.system
+        self.picks = scheduler.kind == "pick"
+        reads = scheduler.reads_queues or self.picks
         board = LoadBoard(system.executors, system.background_compute.mean) if reads else None
         heap = self.environment.heap
-        streams = workload.streams
-        self.executors = Executors(system, streams, heap, self._task_ended, size.run_on, board)
+        self.executors = Executors(system, streams, heap, self._task_ended, self.size.run_on, board)
         inputs = Inputs(self.environment)
         self._joins = inputs.callbacks
         self.link = make_link(system, streams, inputs, scheduler.network_view >= NetworkView.N2)
@@ -59,18 +71,16 @@ class SimPyRun:
         parts = Parts(system, scheduler, prepared, self.executors, self.link, inputs, board, look)
         self.dispatcher: Dispatcher = (
             PickDispatcher(parts, board, streams, self.environment)
-            if board is not None and scheduler.kind == "pick"
+            if board is not None and self.picks
             else BindDispatcher(parts)
         )
         self.hand_on = self.dispatcher.task_ended
-        self.picks = scheduler.kind == "pick"
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
-        self.plans = [make_plan(q.tasks, system.capacity) for q in system.queries]
-        self._tasks, self._lists = [plan.tasks for plan in self.plans], scheduler.takes_lists
-        self._jobs = self._job_stream(workload)
-        self._next: tuple[float, Job, Any] = next(self._jobs)
-        self._arrival = LeanEvent(self._arrives)
-        self.collector = Collector(system, size, report is not None)
+
+    def _begin_counts(self) -> None:
+        """What is counted and recorded, before the first job."""
+        size, classes = self.size, len(self.system.queries)
+        self.collector = Collector(self.system, size, self.report is not None)
         self.handed = 0  # arrivals handed over
         self.new_query: list[int] = []
         self.new_s: list[float] = []
@@ -88,12 +98,8 @@ class SimPyRun:
         self.area_s = self.area_since_s = self.window_area_s = 0.0
         self._last, self._last_s = size.last, 0.0
         self._busy_at: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        classes = len(system.queries)
-        self.class_completed, self.class_work_s, self.class_bytes = (
-            [0] * classes,
-            [0.0] * classes,
-            [0.0] * classes,
-        )
+        self.class_completed = [0] * classes
+        self.class_work_s, self.class_bytes = [0.0] * classes, [0.0] * classes
 
     def _job_stream(self, workload: Workload) -> Iterator[tuple[float, Job, Any]]:
         number, joins = 0, self._joins

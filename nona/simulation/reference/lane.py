@@ -1,7 +1,9 @@
 """One link that serves first come, first served, with its background merged in.
 
 It has no events of its own: when a message joins, all that stands before it is known, so its end is
-too. Background messages are merged in when the link is looked at.
+too. Background messages are merged in when the link is looked at. The compiled engine has the same rule
+once more, in its own code (:func:`nona.simulation.compiled.events.links.join_link`), so that the two
+engines can check each other.
 """
 
 from __future__ import annotations
@@ -27,10 +29,14 @@ class Lane:
         """A message joins; returns the start of its service. Its end is :attr:`free_s`."""
         if self._next_s <= now:
             self._absorb(now)
+        return self._join(now, work)
+
+    def _join(self, at: float, work: float) -> float:
+        """What comes at ``at`` waits until all before it has been served; when it begins."""
         start = self.free_s
-        if start < now:
+        if start < at:
             self.closed_s += start - self.since_s
-            self.since_s = start = now
+            self.since_s = start = at
         self.free_s = start + work
         self.work_s += work
         return start
@@ -42,12 +48,7 @@ class Lane:
 
     def _absorb(self, now: float) -> None:
         while self._next_s <= now:
-            arrival, free = self._next_s, self.free_s
-            if arrival > free:
-                self.closed_s += free - self.since_s
-                self.since_s = free = arrival
-            self.free_s = free + self._next_work_s
-            self.work_s += self._next_work_s
+            self._join(self._next_s, self._next_work_s)
             self._next_s, self._next_work_s = next(self._items)
 
     def pending_s(self, now: float) -> float:

@@ -93,7 +93,7 @@ class FifoLink(Lane):
         if self._next_s <= now:
             self._absorb(now)
         work = output.work_s
-        start = self.free_s  # from here as Lane.serve and Inputs.later, without calls: they cost most
+        start = self.free_s  # from here as Lane._join and Inputs.later, without calls: they cost most
         if start < now:
             self.closed_s += start - self.since_s
             self.since_s = start = now

@@ -23,6 +23,7 @@ from nona.simulation.compiled.memory.fields import (
     ticks_of,
     uses_at,
 )
+from nona.simulation.compiled.memory.messages import Transfer
 
 
 def bind_tasks(s: State, slot: int) -> bool:
@@ -63,7 +64,7 @@ def hand_on(s: State, place: int, e: int, now: float) -> None:
             if there == server:
                 here(s, target, now)
             else:
-                send(s, task.slot, output.use, o, server, there, now)
+                send(s, Transfer(task.slot, output.use, o, server, there, now))
         else:
             fan_out(s, task.slot, o, server, now)
 
@@ -83,15 +84,15 @@ def fan_out(s: State, slot: int, o: int, server: int, now: float) -> None:
         there = executor_server_of(s)[tasks_at(s, base + uses_at(s, u).target).executor]
         if there != server and server_stamp_of(s)[there] != stamp:
             server_stamp_of(s)[there] = stamp
-            send(s, slot, u, o, server, there, now)
+            send(s, Transfer(slot, u, o, server, there, now))
 
 
-def send(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> None:
+def send(s: State, x: Transfer) -> None:
     """One message to one server, on whatever network there is."""
     c = clock_at(s, 0)
     if c.paths:
-        send_on_path(s, slot, use, output, source, destination, now)
+        send_on_path(s, x)
     elif c.shared:
-        send_shared(s, slot, use, output, source, destination, now)
+        send_shared(s, x)
     else:
-        send_once(s, slot, use, output, source, destination, now)
+        send_once(s, x)

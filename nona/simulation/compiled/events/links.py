@@ -1,4 +1,8 @@
-"""Messages on links that serve first come, first served: one link, or a path of several."""
+"""Messages on links that serve first come, first served: one link, or a path of several.
+
+The rule is :func:`join_link`. It is written again, and not shared, in
+:class:`nona.simulation.reference.lane.Lane`: the two engines check each other, to the last bit.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,14 @@ from nona.simulation.compiled.memory.fields import (
     uses_at,
 )
 from nona.simulation.compiled.memory.heap import drop_first, push
-from nona.simulation.compiled.memory.messages import free_message, new_message, number_of, trace_message
+from nona.simulation.compiled.memory.messages import (
+    Transfer,
+    free_message,
+    new_message,
+    number_of,
+    trace_message,
+    transfer_of,
+)
 from nona.simulation.reference.kernel import HOP, JOB_SHIFT, KIND_SHIFT
 
 
@@ -37,13 +48,7 @@ def absorb(s: State, k: int, now: float) -> None:
     """Let the background messages that arrived at link ``k`` up to ``now`` join."""
     link = links_at(s, k)
     while link.next_s <= now:
-        free = link.free_s
-        if link.next_s > free:
-            link.closed_s += free - link.since_s
-            free = link.next_s
-            link.since_s = free
-        link.free_s = free + link.next_work_s
-        link.work_s += link.next_work_s
+        join_link(s, k, link.next_s, link.next_work_s)
         link.at += 1
         link.next_s = link_background_s_of(s)[k, link.at]
         link.next_work_s = link_background_work_s_of(s)[k, link.at]
@@ -51,14 +56,19 @@ def absorb(s: State, k: int, now: float) -> None:
 
 def serve(s: State, k: int, now: float, work: float) -> float:
     """A message joins link ``k``; returns the start of its service, which ends at ``free_s``."""
-    link = links_at(s, k)
-    if link.next_s <= now:
+    if links_at(s, k).next_s <= now:
         absorb(s, k, now)
+    return join_link(s, k, now, work)
+
+
+def join_link(s: State, k: int, at: float, work: float) -> float:
+    """What comes to link ``k`` at ``at`` waits until all before it has been served; when it begins."""
+    link = links_at(s, k)
     begin = link.free_s
-    if begin < now:
+    if begin < at:
         link.closed_s += begin - link.since_s
-        link.since_s = now
-        begin = now
+        link.since_s = at
+        begin = at
     link.free_s = begin + work
     link.work_s += work
     return float(begin)
@@ -72,29 +82,30 @@ def reserve(s: State, k: int, now: float, work: float) -> None:
         clock_at(s, 0).reserved_s = link.reserved_s
 
 
-def send_once(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> float:
-    """Send over the one link; hand the delivery on to the readers on ``destination``; return it.
+def send_once(s: State, x: Transfer) -> float:
+    """Send over the one link; hand the delivery on to the readers on ``x.destination``; return it.
 
-    Readers are those of the uses from ``use`` on that are bound to that server, or ``use`` alone
+    Readers are those of the uses from ``x.use`` on that are bound to that server, or that use alone
     where tasks are picked one by one.
     """
     c = clock_at(s, 0)
-    job = jobs_at(s, slot)
-    o = outputs_at(s, output)
+    now = x.request_s
+    job = jobs_at(s, x.slot)
+    o = outputs_at(s, x.output)
     begin = serve(s, 0, now, o.work_s)
     end = links_at(s, 0).free_s
     job.sent_bytes += o.size_bytes
     delivered = end + c.latency_s
-    last = use + 1 if c.picks else o.use_end
-    for u in range(use, last):
+    last = x.use + 1 if c.picks else o.use_end
+    for u in range(x.use, last):
         place = job.base + uses_at(s, u).target
-        if executor_server_of(s)[tasks_at(s, place).executor] == destination:
+        if executor_server_of(s)[tasks_at(s, place).executor] == x.destination:
             later(s, place, delivered, uses_at(s, u).number)
     if c.watched:
         reserve(s, 0, now, o.work_s)
         note_transfer(s, delivered, delivered - now)
     if job.traced:
-        trace_message(s, slot, output, source, destination, now, begin, end, delivered)
+        trace_message(s, x, begin, end, delivered)
     return float(delivered)
 
 
@@ -143,23 +154,22 @@ def next_stage(s: State, stage: int, source: int, destination: int) -> int:
     return stage
 
 
-def send_on_path(
-    s: State, slot: int, use: int, output: int, source: int, destination: int, now: float
-) -> int:
+def send_on_path(s: State, x: Transfer) -> int:
     """Send over several links; returns the message, which joins them one after the other."""
     c = clock_at(s, 0)
-    job = jobs_at(s, slot)
-    size = outputs_at(s, output).size_bytes
-    message = new_message(s, slot, use, output, source, destination, now)
+    now = x.request_s
+    job = jobs_at(s, x.slot)
+    size = outputs_at(s, x.output).size_bytes
+    message = new_message(s, x)
     job.sent_bytes += size
     requested_bytes_of(s)[job.query] += size
     for stage in range(5):
-        k = path_link(s, stage, source, destination)
+        k = path_link(s, stage, x.source, x.destination)
         if k >= 0:
             crossed_bytes_of(s)[job.query, k] += size
             if c.watched:
                 reserve(s, k, now, size / links_at(s, k).capacity)
-    messages_at(s, message).stage = next_stage(s, 0, source, destination)
+    messages_at(s, message).stage = next_stage(s, 0, x.source, x.destination)
     hop(s, message, now)
     return message
 
@@ -200,8 +210,6 @@ def _delivery_known(s: State, message: int) -> None:
     if c.watched:
         note_transfer(s, delivered, delivered - m.request_s)
     if job.traced:
-        trace_message(
-            s, m.slot, m.output, m.source, m.destination, m.request_s, m.start_s, m.end_s, delivered
-        )
+        trace_message(s, transfer_of(s, message), m.start_s, m.end_s, delivered)
     if not c.picks:
         free_message(s, message)

@@ -30,7 +30,7 @@ from nona.simulation.compiled.memory.fields import (
     ticks_of,
     uses_at,
 )
-from nona.simulation.compiled.memory.messages import find_message, new_message
+from nona.simulation.compiled.memory.messages import Transfer, find_message, new_message
 
 
 def offer_sources(s: State, slot: int) -> None:
@@ -120,23 +120,22 @@ def bind_pick(s: State, now: float) -> None:
         if source == there:
             here(s, place, now)
         else:
-            fetch(s, slot, place, read.output, read.use, source, there, now)
+            fetch(s, place, Transfer(slot, read.use, read.output, source, there, now))
     if plan.inputs == 0:
         join(s, place, now)
 
 
-def fetch(
-    s: State, slot: int, place: int, output: int, use: int, source: int, destination: int, now: float
-) -> None:
+def fetch(s: State, place: int, x: Transfer) -> None:
     """The task at ``place`` wants a tensor that another server has; a message may be on its way."""
     c = clock_at(s, 0)
-    message = find_message(s, slot, output, destination)
+    now = x.request_s
+    message = find_message(s, x.slot, x.output, x.destination)
     if message < 0:
         if c.paths or c.shared:
-            send(s, slot, use, output, source, destination, now)
+            send(s, x)
         else:
-            delivered = send_once(s, slot, use, output, source, destination, now)
-            message = new_message(s, slot, use, output, source, destination, now)
+            delivered = send_once(s, x)
+            message = new_message(s, x)
             messages_at(s, message).delivered_s = delivered
         return
     m = messages_at(s, message)
@@ -144,6 +143,6 @@ def fetch(
         if m.delivered:
             here(s, place, now)
     elif m.delivered_s > now:
-        later(s, place, m.delivered_s, uses_at(s, use).number)
+        later(s, place, m.delivered_s, uses_at(s, x.use).number)
     elif not math.isnan(m.delivered_s):
         here(s, place, now)

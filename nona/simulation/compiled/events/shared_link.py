@@ -27,18 +27,26 @@ from nona.simulation.compiled.memory.fields import (
     uses_at,
 )
 from nona.simulation.compiled.memory.heap import drop_first, push
-from nona.simulation.compiled.memory.messages import free_message, new_message, number_of, trace_message
+from nona.simulation.compiled.memory.messages import (
+    Transfer,
+    free_message,
+    new_message,
+    number_of,
+    trace_message,
+    transfer_of,
+)
 from nona.simulation.reference.kernel import DELIVERY, JOB_SHIFT, KIND_SHIFT, LINK_BACKGROUND
 
 
-def send_shared(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> int:
-    """Take the message that carries ``output``; returns its place."""
+def send_shared(s: State, x: Transfer) -> int:
+    """Take the message that carries ``x.output``; returns its place."""
     c = clock_at(s, 0)
-    job = jobs_at(s, slot)
-    work = outputs_at(s, output).work_s
+    now = x.request_s
+    job = jobs_at(s, x.slot)
+    work = outputs_at(s, x.output).work_s
     c.reserved_s = max(c.reserved_s, now) + work
-    job.sent_bytes += outputs_at(s, output).size_bytes
-    message = new_message(s, slot, use, output, source, destination, now)
+    job.sent_bytes += outputs_at(s, x.output).size_bytes
+    message = new_message(s, x)
     key = (DELIVERY << KIND_SHIFT) + (job.number << JOB_SHIFT) + number_of(s, message)
     add_flow(s, now, work, key, message)
     return message
@@ -101,9 +109,7 @@ def depart(s: State, now: float) -> None:
     push(events_of(s), c.events, m.delivered_s, key, message)
     c.events += 1
     if jobs_at(s, m.slot).traced:
-        trace_message(
-            s, m.slot, m.output, m.source, m.destination, m.request_s, m.request_s, now, m.delivered_s
-        )
+        trace_message(s, transfer_of(s, message), m.request_s, now, m.delivered_s)
 
 
 def deliver(s: State, message: int, now: float) -> None:

@@ -82,8 +82,10 @@ def load_core() -> Core:
 
 
 @cache
-def compiled_policy(decide: Any, kind: str, tables: type, kinds: str) -> Any:
-    """``decide`` of a scheduler of ``kind`` as a first-class function, for ``tables`` of these ``kinds``.
+def compiled_policy(decide: Any, kind: str, kinds: str, types: tuple[type, ...]) -> Any:
+    """``decide`` of a scheduler of ``kind`` as a first-class function, for tables of these ``kinds``.
+
+    ``kinds`` and ``types`` are those of :class:`~nona.simulation.compiled.machine.policies.FlatTables`.
 
     ``None`` where it cannot be compiled; that is found out once, not at every run.
     """
@@ -93,9 +95,10 @@ def compiled_policy(decide: Any, kind: str, tables: type, kinds: str) -> Any:
         return None
     kept = decide.__module__.split(".")[0] == "nona"
     source = adapter_source(kind, kinds)
-    name = f"{decide.__module__}.{decide.__name__}.{tables.__name__}.{kinds}"
+    name = f"{decide.__module__}.{decide.__name__}.{types[0].__name__}.{kinds}"
     file = _written(name, source) if kept else f"<adapter of {name}>"
-    scope: dict[str, Any] = {"tables": tables, "decide": decide, "__name__": decide.__module__}
+    scope: dict[str, Any] = {f"tables{i}": made for i, made in enumerate(types)}
+    scope |= {"decide": decide, "__name__": decide.__module__}
     exec(compile(source, str(file), "exec"), scope)
     adapter: FunctionType = scope["adapter"]
     signature = _types().bind if kind == "bind" else _types().pick

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from nona.simulation.compiled.memory.arrays import State
 from nona.simulation.compiled.memory.fields import (
@@ -15,7 +16,21 @@ from nona.simulation.compiled.memory.fields import (
 )
 
 
-def new_message(s: State, slot: int, use: int, output: int, source: int, destination: int, now: float) -> int:
+class Transfer(NamedTuple):
+    """What is sent: ``output`` of the job in ``slot``, for its readers from ``use`` on.
+
+    It goes from server ``source`` to ``destination``, and was asked for at ``request_s``.
+    """
+
+    slot: int
+    use: int
+    output: int
+    source: int
+    destination: int
+    request_s: float
+
+
+def new_message(s: State, x: Transfer) -> int:
     """A place in ``messages``; where tasks are picked, chained to its job."""
     c = clock_at(s, 0)
     place = c.free_message
@@ -25,20 +40,20 @@ def new_message(s: State, slot: int, use: int, output: int, source: int, destina
         place = c.messages_used
         c.messages_used += 1
     m = messages_at(s, place)
-    m.slot = slot
-    m.output = output
-    m.use = use
-    m.source = source
-    m.destination = destination
+    m.slot = x.slot
+    m.output = x.output
+    m.use = x.use
+    m.source = x.source
+    m.destination = x.destination
     m.stage = 0
     m.delivered = 0
-    m.request_s = now
-    m.start_s = now
+    m.request_s = x.request_s
+    m.start_s = x.request_s
     m.delivered_s = math.nan
     m.next = -1
     if c.picks:
-        m.next = jobs_at(s, slot).message
-        jobs_at(s, slot).message = place
+        m.next = jobs_at(s, x.slot).message
+        jobs_at(s, x.slot).message = place
     return int(place)
 
 
@@ -75,28 +90,24 @@ def number_of(s: State, place: int) -> int:
     return int(uses_at(s, messages_at(s, place).use).number)
 
 
-def trace_message(
-    s: State,
-    slot: int,
-    output: int,
-    source: int,
-    destination: int,
-    request_s: float,
-    start_s: float,
-    end_s: float,
-    delivered_s: float,
-) -> None:
+def transfer_of(s: State, place: int) -> Transfer:
+    """What the message carries."""
+    m = messages_at(s, place)
+    return Transfer(m.slot, m.use, m.output, m.source, m.destination, m.request_s)
+
+
+def trace_message(s: State, x: Transfer, start_s: float, end_s: float, delivered_s: float) -> None:
     """Record the interval of a message of a job that is traced."""
     c = clock_at(s, 0)
-    job = jobs_at(s, slot)
+    job = jobs_at(s, x.slot)
     row = message_traces_at(s, c.message_traces)
     c.message_traces += 1
     row.job = job.number
     row.query = job.query
-    row.tensor = outputs_at(s, output).tensor
-    row.source = source
-    row.destination = destination
-    row.request_s = request_s
+    row.tensor = outputs_at(s, x.output).tensor
+    row.source = x.source
+    row.destination = x.destination
+    row.request_s = x.request_s
     row.start_s = start_s
     row.end_s = end_s
     row.delivered_s = delivered_s
