@@ -171,7 +171,7 @@ def asked(key: str) -> Request | None:
     """The user's last request in the view ``key``."""
     held = st.session_state.get(key)
     found = held.get("ask") if held is not None else None
-    if not found:
+    if not found or len(found) != 3:
         return None
     verb, node, when = found
     return Request(str(verb), str(node), int(when))
