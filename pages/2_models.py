@@ -51,8 +51,8 @@ tiles(
         ("Operators", f"{report['operators']:,}", "Nodes that run; constants are parameters, not operators."),
         ("Edges", f"{report['edges']:,}", "Pairs of operators of which one reads what the other wrote."),
         ("Work in GMAC", f"{report['gmac']:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
-        ("Parameters", format_count(report["parameters"]), "Weights, each counted once."),
-        ("Weights", format_size(report["weight_bytes"]), "Bytes of all parameters."),
+        ("Parameters", format_count(report.parameters), "Weights, each counted once."),
+        ("Weights", format_size(report.weight_bytes), "Bytes of all parameters."),
         (
             "Parallelism T₁/T∞",
             f"{report['parallelism']:.3f}",
@@ -62,9 +62,9 @@ tiles(
 )
 left, right = st.columns([3, 2], vertical_alignment="center")
 with left:
-    draw("parallelism", parallelism_picture(report["total_compute_s"], report["critical_path_s"]))
+    draw("parallelism", parallelism_picture(report.total_compute_s, report.critical_path_s))
 with right:
-    st.markdown(gain_statement(report["parallelism"]))
+    st.markdown(gain_statement(report.parallelism))
     st.caption(plain(f"{costed.device}, {provenance_text(report['provenance'])}"))
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
@@ -77,7 +77,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.page_link("pages/3_contraction.py", label="See what contracts", icon=":material/compress:")
     graph_download(loaded)
     equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)
-for warning in report["warnings"]:
+for warning in report.warnings:
     st.warning(plain(warning), icon=":material/warning:")
 
 graph_tab, operator_tab, kind_tab = st.tabs(

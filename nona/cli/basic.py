@@ -31,7 +31,7 @@ from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.text import simulation_text
-from nona.report.text import contraction_text, inspection_text
+from nona.report.text import inspection_text
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.statistics.warmup import run_name
@@ -63,13 +63,14 @@ def inspect(arguments: argparse.Namespace) -> None:
     """Figures of one model on one device."""
     prepared = _prepare_model(arguments)
     report = inspection(prepared.costed[0])
-    _emit(arguments, report, inspection_text)
+    _emit(arguments, report.to_json(), lambda _: inspection_text(report))
 
 
 def contract(arguments: argparse.Namespace) -> None:
     """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
     prepared = _prepare_model(arguments, arguments.rule)
-    _emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
+    told = contract_command.contract_report(arguments, prepared)
+    _emit(arguments, told.to_json(), lambda _: told.text)
 
 
 def place(arguments: argparse.Namespace) -> None:

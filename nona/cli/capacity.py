@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from nona.cli.values import share
 from nona.errors import NonaError
 from nona.report.capacity.report import capacity_report, capacity_text
-from nona.report.plain import plain
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.capacity import MOST, cheapest, fewest_servers, with_gpu
@@ -65,10 +63,8 @@ def capacity(arguments: argparse.Namespace, scenario: Scenario, sources: Sources
         )
         for gpu in dict.fromkeys(arguments.gpu or [own])
     ]
-    report: dict[str, Any] = plain(
-        capacity_report(found, cheapest(found), hit, arguments.group, arguments.most)
-    )
-    print(json.dumps(report, allow_nan=False) if arguments.json else capacity_text(report))
+    report = capacity_report(found, cheapest(found), hit, arguments.group, arguments.most)
+    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else capacity_text(report))
 
 
 def _prices(entries: list[str]) -> dict[str, float]:

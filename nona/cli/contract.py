@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from nona import study
@@ -12,6 +14,8 @@ from nona.hardware.network import Network
 from nona.placement.spans.messages import Link
 from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction
+from nona.report.text import contraction_text
+from nona.results.model import ContractionReport
 from nona.units import Dimension, parse_quantity
 
 
@@ -42,8 +46,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -> dict[str, Any]:
-    """The object that ``nona contract --json`` prints."""
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What ``nona contract`` tells: the contraction, and the tasks that stay together."""
+
+    contraction: ContractionReport
+    coarsening: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """For a terminal."""
+        return contraction_text(self.contraction, self.coarsening)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``nona contract --json`` prints."""
+        return self.contraction.to_json() | {"coarsening": self.coarsening}
+
+
+def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -> Contract:
+    """Contract a model, and glue its tasks."""
     network = Network(
         _quantity("--capacity", arguments.capacity, "bandwidth"),
         _quantity("--latency", arguments.latency, "time"),
@@ -52,7 +73,7 @@ def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -
     glued = study.glued_model(model, Link(network.capacity, network.latency_s), share=share)
     counts = study.configuration_counts(model)
     report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
-    return report | {"rule": arguments.rule, "coarsening": coarsening_report(glued)}
+    return Contract(report.model_copy(update={"rule": arguments.rule}), coarsening_report(glued))
 
 
 def _quantity(option: str, value: str | float, dimension: Dimension) -> float:

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nona.cli.serverless import policy_rows
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.report.inputs.hardware import device_row
-from nona.report.plain import plain
 from nona.report.text import table
+from nona.results.catalogue import SampleEntry, SchedulerEntry
+from nona.results.document import Document
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.sources import samples
 
 
 def schedulers(arguments: argparse.Namespace) -> None:
     """List the schedulers, and the configuration policies of serverless workflows."""
-    rows = []
-    for name in scheduler_names():
-        s = get_scheduler(name)
-        rows.append(
-            {
-                "name": name,
-                "kind": s.kind,
-                "network_view": s.network_view.name,
-                "summary": s.summary,
-                "source": s.source,
-                "adaptation": s.adaptation,
-            }
+    rows = [
+        SchedulerEntry(
+            name=name,
+            kind=s.kind,
+            network_view=s.network_view.name,
+            summary=s.summary,
+            source=s.source,
+            adaptation=s.adaptation,
         )
-    rows += policy_rows()
+        for name in scheduler_names()
+        for s in [get_scheduler(name)]
+    ]
+    rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 
@@ -43,22 +43,24 @@ def devices(arguments: argparse.Namespace) -> None:
 
 def models(arguments: argparse.Namespace) -> None:
     """List the sample models, workflows and scenarios."""
-    rows = [{"name": n, "description": samples.description(n)} for n in samples.sample_names()]
+    models = [SampleEntry(name=n, description=samples.description(n)) for n in samples.sample_names()]
     scenarios = [
-        {"name": n, "description": samples.scenario_description(n)} for n in samples.scenario_names()
+        SampleEntry(name=n, description=samples.scenario_description(n)) for n in samples.scenario_names()
     ]
     if arguments.json:
-        print(json.dumps({"models": rows, "scenarios": scenarios}))
+        print(json.dumps({"models": _plain(models), "scenarios": _plain(scenarios)}))
         return
-    print(table(rows, ("name", "description")))
+    print(table(_plain(models), ("name", "description")))
     print("\nShipped scenarios")
-    print(table(scenarios, ("name", "description")))
+    print(table(_plain(scenarios), ("name", "description")))
 
 
 def _list(
-    arguments: argparse.Namespace, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    arguments: argparse.Namespace, key: str, entries: Sequence[Document], columns: Sequence[str]
 ) -> None:
-    if arguments.json:
-        print(json.dumps({key: plain(rows)}))
-    else:
-        print(table(rows, columns))
+    rows = _plain(entries)
+    print(json.dumps({key: rows}) if arguments.json else table(rows, columns))
+
+
+def _plain(entries: Sequence[Document]) -> list[dict[str, Any]]:
+    return [e.to_json() for e in entries]

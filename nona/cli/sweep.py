@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 from nona.errors import NonaError
-from nona.report.plain import plain
 from nona.report.sweeps.report import curve_rows, sweep_report
 from nona.report.sweeps.text import sweep_text
 from nona.report.sweeps.values import parse_values
@@ -71,10 +70,10 @@ def sweep(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -
         return
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    report = plain(sweep_report(told))
+    report = sweep_report(told)
     if arguments.csv:
         _write(arguments.csv, csv_bytes(pd.DataFrame(curve_rows(report))))
-    print(json.dumps(report, allow_nan=False) if arguments.json else sweep_text(report))
+    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else sweep_text(report))
 
 
 def _settings(arguments: argparse.Namespace, scenario: Scenario) -> SweepSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nona.results.model import ContractionReport, Inspection
 from nona.units import format_count, format_size, format_time
 
 Row = Mapping[str, Any]
@@ -36,48 +37,47 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def inspection_text(report: Row) -> str:
+def inspection_text(report: Inspection) -> str:
     """What ``nona inspect`` prints."""
-    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report["provenance"].items())
-    low, high = report["total_compute_interval_s"]
+    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
+    low, high = report.total_compute_interval_s
     lines = [
-        f"{report['model']} on {report['device']}",
-        f"  {report['operators']} operators, {report['edges']} edges, "
-        f"{format_count(report['parameters'])} parameters ({format_size(report['weight_bytes'])})",
-        f"  {report['gmac']:.4g} GMAC, {format_size(report['activation_bytes'])} of activations",
-        f"  time {format_time(report['total_compute_s'])} in sequence ({shares}; 90 % interval from "
+        f"{report.model} on {report.device}",
+        f"  {report.operators} operators, {report.edges} edges, "
+        f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
+        f"  {report.gmac:.4g} GMAC, {format_size(report.activation_bytes)} of activations",
+        f"  time {format_time(report.total_compute_s)} in sequence ({shares}; 90 % interval from "
         f"{format_time(low)} to {format_time(high)}), "
-        f"{format_time(report['critical_path_s'])} on the critical path",
-        f"  parallelism {report['parallelism']:.3f}: splitting one query can gain at most "
-        f"{1 - 1 / report['parallelism']:.1%} of its time",
-        *(f"  warning: {w}" for w in report["warnings"]),
+        f"{format_time(report.critical_path_s)} on the critical path",
+        f"  parallelism {report.parallelism:.3f}: splitting one query can gain at most "
+        f"{1 - 1 / report.parallelism:.1%} of its time",
+        *(f"  warning: {w}" for w in report.warnings),
     ]
     return "\n".join(lines)
 
 
-def contraction_text(report: Row) -> str:
-    """What ``nona contract`` prints."""
+def contraction_text(report: ContractionReport, coarsening: Row) -> str:
+    """What ``nona contract`` prints; ``coarsening`` is the report on the tasks that stay together."""
     lines = [
-        f"{report['model']}: {report['summary']}",
-        f"{counted(len(report['subgraphs']), 'sub-graph')} to place",
-        f"{report['coarsening']['summary']}",
+        f"{report.model}: {report.summary}",
+        f"{counted(len(report.subgraphs), 'sub-graph')} to place",
+        f"{coarsening['summary']}",
     ]
     rows = [
         {
-            "root": s["root"] or "(start)",
-            "sink": s["sink"] or "(end)",
-            "interior": len(s["interior"]),
-            "configurations": s["configurations"],
+            "interior": len(s.interior),
+            "groups": glued["interior_units"],
+            "configurations": s.configurations,
+            "root": s.root or "(start)",
+            "sink": s.sink or "(end)",
         }
-        for s in report["subgraphs"]
+        for s, glued in zip(report.subgraphs, coarsening["subgraphs"], strict=True)
     ]
-    for row, glued in zip(rows, report["coarsening"]["subgraphs"], strict=True):
-        row["groups"] = glued["interior_units"]
     columns = ("interior", "groups", "configurations", "root", "sink")
     if rows:
         lines.append(table(rows, columns))
-    if report["rule"] == report["coarsening"]["rule"]:
-        steps = report["coarsening"]["steps"]
+    if report.rule == coarsening["rule"]:
+        steps = coarsening["steps"]
         lines += [s["reason"] for s in steps[:_STEPS]]
         lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
     return "\n".join(lines)

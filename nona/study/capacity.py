@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.sampled.judge import Judge, rows
+from nona.report.plain import estimate
+from nona.results.capacity import DeviceCapacity, ServerCount
 from nona.scenario.schema import Scenario, SchedulerSpec
-from nona.simulation.statistics.intervals import Interval
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.preparation import prepare
@@ -25,34 +25,6 @@ from nona.study.sweeps.numbers import with_value
 
 SAMPLES = 4096
 MOST = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One number of servers: predicted share of missed SLOs with standard error; infinite: no steady state.
-
-    ``simulated`` is the share of hits, if it was simulated.
-    """
-
-    servers: int
-    miss: float
-    error: float
-    simulated: Interval | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Capacity:
-    """The fewest servers of one device, ``None`` where ``most`` are too few.
-
-    ``fewer`` is one server fewer, where that is not 0; ``tried`` are all that were looked at, ascending.
-    ``cost`` is that of all servers of the cluster then, in the unit of the prices; ``None`` without them.
-    """
-
-    gpu: str
-    found: Tried | None
-    fewer: Tried | None
-    tried: tuple[Tried, ...]
-    cost: float | None
 
 
 def fewest_servers(
@@ -65,7 +37,7 @@ def fewest_servers(
     prices: Mapping[str, float] | None = None,
     simulated: bool = False,
     check: Callable[[], None] = lambda: None,
-) -> Capacity:
+) -> DeviceCapacity:
     """The fewest servers of ``cluster.servers[group]`` with at most ``target_miss`` of the SLOs missed.
 
     Parameters
@@ -94,18 +66,22 @@ def fewest_servers(
     fewer = None if count is None or count == 1 else search.at(count - 1)
     if simulated and found is not None:
         found = search.simulated(found)
-        fewer = None if fewer is None or math.isinf(fewer.miss) else search.simulated(fewer)
-    cost = None if found is None or prices is None else search.cost(found.servers, prices)
-    tried = tuple(search.tried[n] for n in sorted(search.tried))
-    return Capacity(scenario.cluster.servers[group].gpu, found, fewer, tried, cost)
+        fewer = None if fewer is None or fewer.miss is None else search.simulated(fewer)
+    return DeviceCapacity(
+        gpu=scenario.cluster.servers[group].gpu,
+        servers=count,
+        predicted=found,
+        one_fewer=fewer,
+        cost=None if found is None or prices is None else search.cost(found.servers, prices),
+        tried=tuple(search.tried[n] for n in sorted(search.tried)),
+    )
 
 
-def cheapest(found: Sequence[Capacity]) -> Capacity | None:
+def cheapest(found: Sequence[DeviceCapacity]) -> DeviceCapacity | None:
     """The cheapest; without prices the one with the fewest servers."""
-    known = [c for c in found if c.found is not None]
     return min(
-        known,
-        key=lambda c: (c.cost if c.cost is not None else math.inf, c.found.servers if c.found else math.inf),
+        (c for c in found if c.servers is not None),
+        key=lambda c: (math.inf if c.cost is None else c.cost, c.servers),
         default=None,
     )
 
@@ -145,15 +121,17 @@ class _Search:
 
     def __init__(self, scenario: Scenario, sources: Sources, group: int, check: Callable[[], None]) -> None:
         self.scenario, self.sources, self.group, self.check = scenario, sources, group, check
-        self.cache, self.tried = StudyCache(), dict[int, Tried]()
+        self.cache, self.tried = StudyCache(), dict[int, ServerCount]()
 
     def scenario_with(self, servers: int) -> Scenario:
         return with_value(self.scenario, f"cluster.servers[{self.group}].count", servers)
 
     def miss(self, servers: int) -> float:
-        return self.at(servers).miss
+        """The predicted share of missed SLOs; infinite without a steady state."""
+        miss = self.at(servers).miss
+        return math.inf if miss is None else miss
 
-    def at(self, servers: int) -> Tried:
+    def at(self, servers: int) -> ServerCount:
         if servers not in self.tried:
             self.check()
             study = prepare(self.scenario_with(servers), self.sources, self.cache)
@@ -161,20 +139,20 @@ class _Search:
             try:
                 placement = place(study, cache=self.cache, check=self.check, quick=True)
             except PlacementError:  # the executors or the link are overloaded
-                self.tried[servers] = Tried(servers, math.inf, 0.0)
+                self.tried[servers] = ServerCount(servers=servers, miss=None, error=0.0)
             else:
                 judge = Judge(study.system, "slo", placement.class_shares)
                 values = judge.values(rows(placement.queries), SAMPLES, self.scenario.seed)
-                self.tried[servers] = Tried(servers, values.value, values.error)
+                self.tried[servers] = ServerCount(servers=servers, miss=values.value, error=values.error)
         return self.tried[servers]
 
-    def simulated(self, tried: Tried) -> Tried:
+    def simulated(self, tried: ServerCount) -> ServerCount:
         scenario = self.scenario_with(tried.servers)
         scenario = scenario.model_copy(update={"schedulers": (SchedulerSpec(name="nona"),)})
         study = prepare(scenario, self.sources, self.cache)
         result = simulate(study, placement=place(study, cache=self.cache, check=self.check, quick=True))
         rate = result.summaries["nona"].hit_rate
-        return Tried(tried.servers, tried.miss, tried.error, rate)
+        return tried.model_copy(update={"simulated_hit_rate": estimate(rate)})
 
     def cost(self, servers: int, prices: Mapping[str, float]) -> float | None:
         groups = self.scenario_with(servers).cluster.servers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +13,7 @@ from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.placement.fixed.local_and_spread import local_placement
 from nona.placement.sampled.choose import by_response
+from nona.results.checks import SelfCheck
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.schedulers.registry import scheduler_names
 from nona.simulation.compiled import is_ready
@@ -40,15 +40,6 @@ SMALL: Mapping[str, Any] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SelfCheck:
-    """One check: what must hold, whether it does (``None``: not possible here), the result."""
-
-    name: str
-    ok: bool | None
-    found: str
-
-
 def self_checks() -> Iterator[SelfCheck]:
     """Every check of this machine in sequence; an error within a check is its result."""
     scenario = scenario_from_mapping({**SMALL, "schedulers": list(scheduler_names())})
@@ -73,7 +64,7 @@ def _tried(check: Callable[[], SelfCheck]) -> SelfCheck:
     try:
         return check()
     except NonaError as error:
-        return SelfCheck("A check stopped with an error", False, str(error))
+        return SelfCheck(name="A check stopped with an error", ok=False, found=str(error))
 
 
 def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
@@ -84,9 +75,9 @@ def _runs(result: SimulationResult) -> Iterator[SelfCheck]:
         failed = [f"{n}: {c.detail}" for n, c in found.items() if not c.ok]
         first = next(iter(found.values())).detail
         yield SelfCheck(
-            f"{name[0].upper()}{name[1:]} in every run",
-            not failed,
-            "; ".join(failed) if failed else f"{len(found)} schedulers; the first: {first}",
+            name=f"{name[0].upper()}{name[1:]} in every run",
+            ok=not failed,
+            found="; ".join(failed) if failed else f"{len(found)} schedulers; the first: {first}",
         )
 
 
@@ -97,11 +88,15 @@ def _digests(result: SimulationResult) -> dict[str, tuple[str, ...]]:
 def _engines(study: Study, once: SimulationResult) -> SelfCheck:
     name = "Both engines give the same records, bit for bit"
     if not is_ready():
-        return SelfCheck(name, None, "The compiled engine is not ready yet; try again in a minute.")
+        return SelfCheck(
+            name=name, ok=None, found="The compiled engine is not ready yet; try again in a minute."
+        )
     other = _digests(simulate(study, engine="compiled"))
     wrong = [n for n, found in _digests(once).items() if found != other[n]]
     return SelfCheck(
-        name, not wrong, f"they differ for {', '.join(wrong)}" if wrong else f"{len(other)} schedulers"
+        name=name,
+        ok=not wrong,
+        found=f"they differ for {', '.join(wrong)}" if wrong else f"{len(other)} schedulers",
     )
 
 
@@ -109,9 +104,9 @@ def _again(study: Study, once: SimulationResult) -> SelfCheck:
     again = _digests(simulate(study, engine="simpy"))
     wrong = [n for n, found in _digests(once).items() if found != again[n]]
     return SelfCheck(
-        "The same seed gives the same bytes again",
-        not wrong,
-        f"they differ for {', '.join(wrong)}" if wrong else f"seed {SEED}, {len(again)} schedulers",
+        name="The same seed gives the same bytes again",
+        ok=not wrong,
+        found=f"they differ for {', '.join(wrong)}" if wrong else f"seed {SEED}, {len(again)} schedulers",
     )
 
 
@@ -120,9 +115,9 @@ def _placement(study: Study) -> SelfCheck:
     room_s = 2 * local.objective_error_s  # both are sampled
     ok = found.lower_bound_s <= found.objective_s <= local.objective_s * (1 + 1e-9) + room_s
     return SelfCheck(
-        "The objective of a placement is between its bound and local",
-        ok,
-        f"{found.lower_bound_s:.6g} s ≤ {found.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
+        name="The objective of a placement is between its bound and local",
+        ok=bool(ok),
+        found=f"{found.lower_bound_s:.6g} s ≤ {found.objective_s:.6g} s ≤ {local.objective_s:.6g} s",
     )
 
 
@@ -132,9 +127,9 @@ def _contraction() -> SelfCheck:
     tasks = prepare_model(graph, (made,)).tasks
     after = tasks.dag.critical_path(tasks.compute_s[0].tolist())[0]
     return SelfCheck(
-        "Contraction keeps the critical path",
-        bool(np.isclose(before, after, rtol=1e-9)),
-        f"{MODEL}: {before:.9g} s before, {after:.9g} s after",
+        name="Contraction keeps the critical path",
+        ok=bool(np.isclose(before, after, rtol=1e-9)),
+        found=f"{MODEL}: {before:.9g} s before, {after:.9g} s after",
     )
 
 
@@ -142,14 +137,16 @@ def _second_opinion() -> SelfCheck:
     dag = load_sample(MODEL).dag
     wrong = graph_differences(dag)
     return SelfCheck(
-        "Order, dominators and reduction of a graph are those of NetworkX",
-        not wrong,
-        f"they differ in {', '.join(wrong)}" if wrong else f"{MODEL}: {len(dag)} operators",
+        name="Order, dominators and reduction of a graph are those of NetworkX",
+        ok=not wrong,
+        found=f"they differ in {', '.join(wrong)}" if wrong else f"{MODEL}: {len(dag)} operators",
     )
 
 
 def _round_trip(study: Study) -> SelfCheck:
     again = parse_scenario(dump_scenario(study.scenario))
     return SelfCheck(
-        "A scenario is unchanged after writing and reading", again == study.scenario, "YAML, all keys"
+        name="A scenario is unchanged after writing and reading",
+        ok=again == study.scenario,
+        found="YAML, all keys",
     )

@@ -17,70 +17,91 @@ from nona.report.sweeps.report import curve_rows, turns
 from nona.report.sweeps.stability import stability_finding, stability_text, unstable_spans
 from nona.report.sweeps.text import headline, sweep_text, value_rows
 from nona.report.sweeps.values import parse_value, parse_values, spaced, value_text
+from nona.results.estimate import Estimate
+from nona.results.sweep import (
+    FormulaPoint,
+    SweepReport,
+    SweptCurve,
+    SweptEdge,
+    SweptPoint,
+    SweptUtilization,
+)
 
-Report = dict[str, Any]
+
+def around(mean: float | None, share: float) -> Estimate:
+    """A mean with an interval of that share of it on both sides."""
+    ends = None if mean is None else ((1 - share) * mean, (1 + share) * mean)
+    return Estimate(mean=mean, ci95=ends)
 
 
-def point(value: float, mean: float | None, ratio: float | None = None, **more: Any) -> Report:
+def point(value: float, mean: float | None, ratio: float | None = None, **more: Any) -> SweptPoint:
     """A point; without a mean it is overloaded."""
-    ci = None if mean is None else [0.98 * mean, 1.02 * mean]
-    ratio_ci = None if ratio is None else [0.95 * ratio, 1.05 * ratio]
-    return {
+    fields: dict[str, Any] = {
         "value": value,
         "state": "overloaded" if mean is None else "stable",
         "state_reason": "",
         "replications": 3,
-        "jct_s": {"mean": mean, "ci95": ci},
-        "means_s": [mean],
-        "slo_hit_rate": {"mean": 0.5 if mean is None else 0.99, "ci95": None},
-        "utilization": {"compute": 0.4, "network": 0.8},
+        "jct_s": around(mean, 0.02),
+        "means_s": (mean,),
+        "slo_hit_rate": Estimate(mean=0.5 if mean is None else 0.99, ci95=None),
+        "utilization": SweptUtilization(compute=0.4, network=0.8),
         "predicted_s": None,
         "has_formula": False,
         "error": None,
-        "ratio": {"mean": ratio, "ci95": ratio_ci},
-    } | more
+        "ratio": around(ratio, 0.05),
+    }
+    return SweptPoint(**(fields | more))
 
 
-def curve(*points: Report, formula: list[Report] | None = None) -> Report:
-    flags = [(p["value"], p["state"] != "overloaded") for p in points]
-    ends = [
-        {"stable": a, "overloaded": b} if dict(flags)[a] else {"stable": b, "overloaded": a}
+def curve(*points: SweptPoint, formula: tuple[FormulaPoint, ...] | None = None) -> SweptCurve:
+    flags = [(p.value, p.steady) for p in points]
+    ends = tuple(
+        SweptEdge(stable=a, overloaded=b) if dict(flags)[a] else SweptEdge(stable=b, overloaded=a)
         for a, b in turns(flags)
-    ]
-    return {"points": list(points), "edges": ends, "formula": formula, "formula_edges": []}
+    )
+    return SweptCurve(points=points, edges=ends, formula=formula, formula_edges=())
 
 
-def report(**changes: Any) -> Report:
-    """nona holds; slow gives up at 0.71; quick is faster; twin is not told apart."""
-    values = [0.0, 0.5, 0.9]
-    formula = [{"value": v, "jct_s": 9e-3} for v in values]
+def report(without: str = "", **curves: SweptCurve) -> SweepReport:
+    """nona holds; slow gives up at 0.71; quick is faster; twin is not told apart.
+
+    ``curves`` replace those of the same name; ``without`` leaves one out.
+    """
+    values = (0.0, 0.5, 0.9)
+    formula = tuple(FormulaPoint(value=v, jct_s=9e-3) for v in values)
     nona = [point(v, 10e-3, 1.0, predicted_s=9e-3, has_formula=True, error=-0.1) for v in values]
-    return {
-        "key": "background.network.utilization",
-        "label": "Link background",
-        "unit": "fraction",
-        "values": values,
-        "jobs": 4000,
-        "replications": 3,
-        "slo_s": 0.04,
-        "reference": "nona",
-        "engine": "compiled",
-        "stage": "done",
-        "complete": True,
-        "seconds": 3.2,
-        "schedulers": {
-            "nona": curve(*nona, formula=formula),
-            "slow": curve(
-                point(0.0, 20e-3, 2.0),
-                point(0.5, 31e-3, 3.1),
-                point(0.7, 90e-3),
-                point(0.71, None),
-                point(0.9, None),
-            ),
-            "quick": curve(*(point(v, 5e-3, 0.5) for v in values)),
-            "twin": curve(*(point(v, 10.1e-3, 1.01) for v in values)),
-        },
-    } | changes
+    schedulers = {
+        "nona": curve(*nona, formula=formula),
+        "slow": curve(
+            point(0.0, 20e-3, 2.0),
+            point(0.5, 31e-3, 3.1),
+            point(0.7, 90e-3),
+            point(0.71, None),
+            point(0.9, None),
+        ),
+        "quick": curve(*(point(v, 5e-3, 0.5) for v in values)),
+        "twin": curve(*(point(v, 10.1e-3, 1.01) for v in values)),
+    }
+    return SweepReport(
+        key="background.network.utilization",
+        label="Link background",
+        unit="fraction",
+        values=values,
+        jobs=4000,
+        replications=3,
+        slo_s=0.04,
+        reference="nona",
+        engine="compiled",
+        stage="done",
+        complete=True,
+        seconds=3.2,
+        schedulers={n: c for n, c in (schedulers | curves).items() if n != without},
+    )
+
+
+def alone(only: SweptCurve) -> SweepReport:
+    """A sweep of nona only."""
+    return report().model_copy(update={"schedulers": {"nona": only}})
 
 
 def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> None:
@@ -94,25 +115,23 @@ def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up() -> N
 
 
 def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
-    told = report()
-    told["schedulers"]["nona"] = curve(point(0.0, 10e-3, 1.0), point(0.9, None))
+    told = report(nona=curve(point(0.0, 10e-3, 1.0), point(0.9, None)))
     assert headline(told, 0.9) == (
         "At 90 % link background nona has no steady state; quick and twin are stable."
     )
-    told["schedulers"] = {"nona": curve(point(0.9, None))}
-    assert headline(told, 0.9) == "At 90 % link background nona has no steady state."
+    assert (
+        headline(alone(curve(point(0.9, None))), 0.9) == "At 90 % link background nona has no steady state."
+    )
 
 
 def test_stability_in_words() -> None:
-    told = report()
-    held, ends = stability_finding(told).split(". ")
+    held, ends = stability_finding(report()).split(". ")
     assert held == "Only nona, quick and twin are stable from 0 % to 90 %"
     assert ends == "slow is unstable from 71 %."
-    del told["schedulers"]["slow"]
-    assert stability_finding(told) == "Every scheduler is stable from 0 % to 90 %."
+    assert stability_finding(report(without="slow")) == "Every scheduler is stable from 0 % to 90 %."
     lost = curve(point(1.0, None), point(4.0, None))
     assert stability_text(lost, "count") == "unstable everywhere"
-    assert stability_finding(report(schedulers={"nona": lost})) == "Nona is unstable everywhere."
+    assert stability_finding(alone(lost)) == "Nona is unstable everywhere."
     assert stability_text(curve(point(1.0, None), point(4.0, 1e-3)), "count") == "unstable up to 1"
     gap = curve(point(1.0, 1e-3), point(2.0, None), point(3.0, None), point(4.0, 1e-3))
     assert stability_text(gap, "count") == "unstable from 2 to 3"
@@ -121,18 +140,17 @@ def test_stability_in_words() -> None:
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_spans_cover_just_the_unstable_points(flags: list[bool]) -> None:
     points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]
-    spans = unstable_spans({"points": points})
+    spans = unstable_spans(curve(*points))
     for i, ok in enumerate(flags):
         inside = any((low is None or low <= i) and (high is None or i <= high) for low, high in spans)
         assert inside != ok
 
 
 def test_near_an_edge_luck_does_not_make_three_edges_of_one() -> None:
-    told = report()
     flags = [(0.0, True), (0.5, True), (0.69, True), (0.7, False), (0.705, True), (0.71, False), (0.9, False)]
-    told["schedulers"]["slow"] = curve(*(point(v, 20e-3 if ok else None) for v, ok in flags))
-    assert stability_text(told["schedulers"]["slow"], "fraction") == "unstable from 70 %"
-    (end,) = curve_ends(told, lambda p: p["jct_s"])
+    told = report(slow=curve(*(point(v, 20e-3 if ok else None) for v, ok in flags)))
+    assert stability_text(told.schedulers["slow"], "fraction") == "unstable from 70 %"
+    (end,) = curve_ends(told, lambda p: p.jct_s)
     assert (end.x, end.rightwards, end.label) == (70.0, True, "unstable ≥ 70 %")
     far = curve(point(0.0, 1e-3), point(0.1, None), point(0.5, 1e-3), point(0.9, None))
     assert stability_text(far, "fraction") == "unstable at 10 % and from 90 %"
@@ -148,7 +166,7 @@ def test_rows_for_people_and_for_files() -> None:
     assert rows["nona"]["formula's error"] == "-10.0%"
     assert rows["quick"]["formula"] == "none"
     files = curve_rows(told)
-    assert len(files) == sum(len(c["points"]) for c in told["schedulers"].values())
+    assert len(files) == sum(len(c.points) for c in told.schedulers.values())
     assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= files[0].keys()
     assert "unstable from 71 %" in sweep_text(told)
 
@@ -159,9 +177,8 @@ def test_the_explanation_holds_the_sweep_s_own_numbers() -> None:
     assert "-10.0% (nona at" in said["By formula"]
     assert "slow is unstable from 71 %" in said["Edges of stability"]
     assert "slow takes 2 times as long as nona at 0 % and 3.1 times at 50 %" in said["Ratios near an edge"]
-    del told["schedulers"]["slow"]
-    told["schedulers"]["nona"]["formula"] = None
-    assert list(dict(explanation(told))) == ["Simulated"]
+    nona = told.schedulers["nona"].model_copy(update={"formula": None})
+    assert list(dict(explanation(report("slow", nona=nona)))) == ["Simulated"]
 
 
 def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
@@ -186,16 +203,15 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
 
 
 def test_an_edge_that_is_known_badly_is_not_marked() -> None:
-    told = report()
-    told["schedulers"]["slow"] = curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None))
-    assert curve_ends(told, lambda p: p["jct_s"]) == []
-    assert len(curve_ends(report(), lambda p: p["jct_s"])) == 1
+    told = report(slow=curve(point(0.0, 20e-3), point(0.5, 31e-3), point(0.9, None)))
+    assert curve_ends(told, lambda p: p.jct_s) == []
+    assert len(curve_ends(report(), lambda p: p.jct_s)) == 1
 
 
 def test_an_interval_that_reaches_below_zero_ends_on_the_axis() -> None:
-    told = report()
-    told["schedulers"]["quick"]["points"][1]["jct_s"]["ci95"] = [-1.0, 1.0]
-    figure = sweep_figure(told)
+    first, second, last = report().schedulers["quick"].points
+    wide = second.model_copy(update={"jct_s": Estimate(mean=5e-3, ci95=(-1.0, 1.0))})
+    figure = sweep_figure(report(quick=curve(first, wide, last)))
     quick = next(t for t in figure.data if t.name == "quick")
     assert all(y - down > 0 for y, down in zip(quick.y, quick.error_y.arrayminus, strict=True))
 

@@ -37,32 +37,34 @@ ABOVE = Agreement(Expected(0.010, 0.020), Interval(0.022, 0.003, 10))
 
 def test_rows_say_error_interval_and_verdict() -> None:
     rows = comparison_rows(made_up(GOOD, WRONG, BETWEEN, ABOVE))
-    assert [r["verdict"] for r in rows] == ["agrees", "differs", "agrees", "agrees"]
-    assert [r["error %"] for r in rows] == pytest.approx([4.0, 20.0, 0.0, 10.0])
-    assert [r["± %"] for r in rows] == pytest.approx([4.80769, 8.33333, 6.66667, 13.63636], rel=1e-5)
-    assert [r["to ms"] for r in rows] == [None, None, 20.0, 20.0]
-    assert rows[0]["told apart from"] == ["far"]
-    assert comparison_rows(made_up(VAGUE))[0]["verdict"] == "unclear"
-    assert [r["jobs"] for r in rows] == ["", "some", "others", ""]
-    assert {r["verdict"] for r in comparison_rows(made_up(GOOD, trouble=("why",)))} == {"no steady state"}
+    assert [r.verdict for r in rows] == ["agrees", "differs", "agrees", "agrees"]
+    assert [r.error_percent for r in rows] == pytest.approx([4.0, 20.0, 0.0, 10.0])
+    assert [r.half_width_percent for r in rows] == pytest.approx(
+        [4.80769, 8.33333, 6.66667, 13.63636], rel=1e-5
+    )
+    assert [r.to_ms for r in rows] == [None, None, 20.0, 20.0]
+    assert rows[0].told_apart_from == ("far",)
+    assert comparison_rows(made_up(VAGUE))[0].verdict == "unclear"
+    assert [r.jobs for r in rows] == ["", "some", "others", ""]
+    assert {r.verdict for r in comparison_rows(made_up(GOOD, trouble=("why",)))} == {"no steady state"}
 
 
 def test_the_summary_counts_and_measures() -> None:
     summary = theory_summary(comparison_rows(made_up(GOOD, WRONG, BETWEEN)))
-    assert (summary["rows"], summary["agree"]) == (3, 2)
-    assert summary["mean_error"] == pytest.approx(0.08)
-    assert summary["largest_error"] == pytest.approx(0.2)
-    assert summary["worst"] == pytest.approx(0.2 / (1 / 12))
-    assert summary["half_width"] == pytest.approx(0.0666667, rel=1e-5)
-    assert theory_summary([])["rows"] == 0
+    assert (summary.rows, summary.agree) == (3, 2)
+    assert summary.mean_error == pytest.approx(0.08)
+    assert summary.largest_error == pytest.approx(0.2)
+    assert summary.worst == pytest.approx(0.2 / (1 / 12))
+    assert summary.half_width == pytest.approx(0.0666667, rel=1e-5)
+    assert theory_summary([]).rows == 0
 
 
 def test_theory_alone_has_the_same_columns() -> None:
     known = KNOWN["M/G/1 with priorities"](0.6)
     alone, both = theory_rows(known), comparison_rows(known_result(known.name, 0.6, QUICK))
-    assert [r["jobs"] for r in alone] == ["urgent", "usual", "late"]
+    assert [r.jobs for r in alone] == ["urgent", "usual", "late"]
     for short, long in zip(alone, both, strict=True):
-        assert short.items() <= long.items()
+        assert dict(short).items() <= dict(long).items()
 
 
 def test_the_figure_shows_every_row_where_it_belongs() -> None:

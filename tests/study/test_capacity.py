@@ -9,11 +9,12 @@ import pytest
 from nona.cli.main import main
 from nona.errors import ScenarioError
 from nona.report.capacity.report import capacity_report, capacity_text
+from nona.results.capacity import CapacityReport, DeviceCapacity, ServerCount
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.capacity import Capacity, Tried, cheapest, fewest_servers, with_gpu
+from nona.study.capacity import cheapest, fewest_servers, with_gpu
 from nona.study.sweeps.numbers import with_value
 
 NAME = "vision_language_8_servers"
@@ -27,48 +28,59 @@ def scenario() -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def found(scenario: Scenario) -> Capacity:
+def found(scenario: Scenario) -> DeviceCapacity:
     return fewest_servers(
         scenario, SOURCES, 0.03, prices={scenario.cluster.servers[0].gpu: 2.0}, simulated=True
     )
 
 
-def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: Capacity) -> None:
-    assert found.found is not None
-    assert found.fewer is not None
-    assert found.found.miss <= 0.03 < found.fewer.miss
-    assert found.fewer.servers == found.found.servers - 1
+def test_the_count_found_keeps_the_slo_and_one_fewer_does_not(found: DeviceCapacity) -> None:
+    assert found.predicted is not None
+    assert found.one_fewer is not None
+    assert found.predicted.miss is not None
+    assert found.one_fewer.miss is not None
+    assert found.predicted.miss <= 0.03 < found.one_fewer.miss
+    assert found.servers == found.predicted.servers == found.one_fewer.servers + 1
     assert [t.servers for t in found.tried] == sorted({t.servers for t in found.tried})
-    assert found.cost == pytest.approx(2.0 * found.found.servers)
+    assert found.cost == pytest.approx(2.0 * found.servers)
 
 
-def test_the_simulation_agrees_with_what_was_predicted(found: Capacity) -> None:
-    for tried in (found.found, found.fewer):
+def test_the_simulation_agrees_with_what_was_predicted(found: DeviceCapacity) -> None:
+    for tried in (found.predicted, found.one_fewer):
         assert tried is not None
-        assert tried.simulated is not None
-        error = 2 * tried.error + tried.simulated.half_width
-        assert 1 - tried.simulated.mean == pytest.approx(tried.miss, abs=0.25 * tried.miss + error)
+        assert tried.simulated_hit_rate is not None
+        low, high = tried.simulated_hit_rate.ci95
+        error = 2 * tried.error + (high - low) / 2
+        missed = 1 - tried.simulated_hit_rate.mean
+        assert missed == pytest.approx(tried.miss, abs=0.25 * tried.miss + error)
 
 
-def test_what_has_no_steady_state_misses_all(found: Capacity) -> None:
+def test_what_has_no_steady_state_misses_all(found: DeviceCapacity) -> None:
     first = found.tried[0]
     assert first.servers == 1
-    assert first.miss == float("inf")
+    assert first.miss is None
 
 
 def test_too_few_at_most_is_said(scenario: Scenario) -> None:
     none = fewest_servers(scenario, SOURCES, 0.03, most=2)
-    assert none.found is None
+    assert none.servers is None
+    assert none.predicted is None
     assert cheapest([none]) is None
     told = capacity_report([none], None, 0.97, 0, 2)
     assert "2 servers do not suffice to keep 97 % of the SLOs" in capacity_text(told)
 
 
+def of(servers: int, gpu: str, cost: float) -> DeviceCapacity:
+    count = ServerCount(servers=servers, miss=0.01, error=0.001)
+    return DeviceCapacity(
+        gpu=gpu, servers=servers, predicted=count, one_fewer=None, cost=cost, tried=(count,)
+    )
+
+
 def test_the_cheapest_is_not_the_smallest() -> None:
-    many = Capacity("t4", Tried(20, 0.01, 0.001), None, (), 7.0)
-    few = Capacity("h100", Tried(4, 0.01, 0.001), None, (), 16.0)
+    many, few = of(20, "t4", 7.0), of(4, "h100", 16.0)
     assert cheapest([few, many]) is many
-    plain = [Capacity(c.gpu, c.found, None, (), None) for c in (many, few)]
+    plain = [c.model_copy(update={"cost": None}) for c in (many, few)]
     assert cheapest(plain) is plain[1]
 
 
@@ -88,7 +100,7 @@ def test_the_command_finds_that_splitting_needs_two(capsys: pytest.CaptureFixtur
     assert told["devices"][0]["servers"] == 2
     assert told["devices"][0]["predicted"]["miss"] == 0.0
     assert told["devices"][0]["one_fewer"]["miss"] == 1.0
-    assert "2 servers with" in capacity_text(told)
+    assert "2 servers with" in capacity_text(CapacityReport.from_json(told))
 
 
 @pytest.mark.parametrize(

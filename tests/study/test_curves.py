@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nona.errors import ScenarioError
 from nona.experiments.pool import ThisProcess
 from nona.report.sweeps.report import Curves, sweep_report
+from nona.results.estimate import UNKNOWN
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
@@ -59,8 +60,8 @@ def swept(
 
 
 def edges(found: Curves, name: str) -> list[tuple[float, float]]:
-    curve = sweep_report(found)["schedulers"][name]
-    return [(e["stable"], e["overloaded"]) for e in curve["edges"]]
+    curve = sweep_report(found).schedulers[name]
+    return [(e.stable, e.overloaded) for e in curve.edges]
 
 
 def test_local_gives_up_where_the_executors_are_offered_all_they_can_do() -> None:
@@ -71,7 +72,7 @@ def test_local_gives_up_where_the_executors_are_offered_all_they_can_do() -> Non
     assert stable < truth <= overloaded
     assert overloaded - stable <= 0.01 * overloaded + 1e-9
     ((formula_stable, formula_over),) = [
-        (e["stable"], e["overloaded"]) for e in sweep_report(found)["schedulers"]["local"]["formula_edges"]
+        (e.stable, e.overloaded) for e in sweep_report(found).schedulers["local"].formula_edges
     ]
     assert formula_stable < truth <= formula_over
 
@@ -103,8 +104,8 @@ def test_unstable_everywhere_and_a_single_value() -> None:
     over = swept(scenario(900.0), "load", (1.0, 2.0), "local", "spread")
     assert [p.state for p in over.points["local"].values()] == ["overloaded"] * 2
     report = sweep_report(over)
-    assert report["schedulers"]["local"]["edges"] == []
-    assert report["schedulers"]["spread"]["points"][0]["ratio"] == {"mean": None, "ci95": None}
+    assert report.schedulers["local"].edges == ()
+    assert report.schedulers["spread"].points[0].ratio == UNKNOWN
     one = swept(scenario(), "background.compute.utilization", (0.3,), "local")
     assert list(one.points["local"]) == [0.3]
     assert one.fraction == 1

@@ -13,13 +13,13 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
 from nona.report.inputs.cluster import capacity, weights_problems
-from nona.report.inputs.slices import layout_rows, work_bound_speed
+from nona.report.inputs.slices import instance_rows, laid_instances, work_bound_speed
 from nona.ui.pages.cluster.mig_edits import edit_layout, parted_file, take_parted
 from nona.ui.pages.cluster.picture import cluster_picture
 from nona.ui.pages.workload.row_costs import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import texts
-from nona.ui.widgets.migview.migview import stranded_cells, view_data
+from nona.ui.widgets.migview.migview import board_view, stranded_cells
 
 
 def state_of(at: Any) -> AppState:
@@ -117,11 +117,13 @@ def test_the_table_of_instances_is_the_cost_models(open_page: Open) -> None:
 def test_stranded_slices_are_named() -> None:
     layout = parse_layout(", ".join(["1g.5gb"] * 7), "a100-40gb")
     assert stranded_cells(layout) == (7,)
-    data = view_data(layout, "x")
-    assert (data["free"], data["lost"]) == (0, 0)
-    assert data["empty"][0][1] is True
-    assert view_data(parse_layout("3g.20gb, 3g.20gb", "a100-40gb"), "x")["lost"] == 1
-    assert layout_rows(devices()["a30"], parse_layout("2g.12gb", "a30"))[0]["SMs"] == "28 of 56"
+    shown = board_view(layout, "x")
+    assert (shown.free, shown.lost) == (0, 0)
+    assert shown.empty[0].stranded
+    assert shown.to_json()["empty"][0][1] is True
+    assert board_view(parse_layout("3g.20gb, 3g.20gb", "a100-40gb"), "x").lost == 1
+    (row,) = instance_rows(laid_instances(devices()["a30"], parse_layout("2g.12gb", "a30")))
+    assert row["SMs"] == "28 of 56"
 
 
 def test_a_mig_parted_file_goes_out_and_in(open_page: Open) -> None:

@@ -19,6 +19,7 @@ from nona.report.placements.figures.congestion import congestion_figure
 from nona.report.placements.sampled import missed_finding
 from nona.report.placements.steps_text import early_text, step_rows
 from nona.report.placements.text import against, congestion_finding, order_finding, plain_notes
+from nona.results.capacity import CapacityReport
 from nona.study import glued_model, place, prepare
 from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
 from nona.ui.pages.placement.tabs import TABS
@@ -232,8 +233,9 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     tab(at, "placement-tabs", "How many servers")
     at.button(key="run-capacity").click().run()
     finish(at, "capacity")
-    report = state_of(at).results["capacity"].data
-    assert report["devices"][0]["servers"] == 2
+    report = state_of(at).held("capacity", CapacityReport)
+    assert report is not None
+    assert report.devices[0].servers == 2
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert capacity_finding(report) in shown
     spec = json.loads(at.get("plotly_chart")[-1].proto.spec)

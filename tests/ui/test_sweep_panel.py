@@ -12,6 +12,15 @@ from app_driver import Open, finish, go
 
 from nona.cli.main import main
 from nona.errors import NonaError
+from nona.results.estimate import UNKNOWN, Estimate
+from nona.results.sweep import (
+    SweepReport,
+    SweepRequest,
+    SweptCurve,
+    SweptEdge,
+    SweptPoint,
+    SweptUtilization,
+)
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.pages.sweep.live import live_option
@@ -25,7 +34,7 @@ from nona.ui.pages.sweep.settings import (
 )
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.tasks.sweep import from_plain, to_plain
+from nona.ui.tasks.sweep import request_of, settings_from
 
 
 def state_of(at: Any) -> AppState:
@@ -72,7 +81,7 @@ def test_a_sweep_from_the_controls_to_the_slider_and_back_after_other_pages(open
     run(at)
     state = state_of(at)
     told = state.results["sweep"].data
-    assert told["values"] == [0.0, 0.2, 0.4, 0.6]
+    assert told.values == (0.0, 0.2, 0.4, 0.6)
     assert "At 40 % link background nona is" in markdown(at)
     assert list(table(at)["scheduler"]) == ["nona", "local", "spread"]
     slider = at.select_slider[0]
@@ -103,7 +112,7 @@ def test_the_shell_gives_the_same_to_the_last_digit(
     file.write_text(state.dump(), encoding="utf-8")
     assert main(["sweep", str(file), *shell_arguments(settings_of(state)), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["schedulers"] == state.results["sweep"].data["schedulers"]
+    assert told["schedulers"] == state.results["sweep"].data.to_json()["schedulers"]
 
 
 def test_it_is_stale_only_when_something_else_than_the_swept_number_changed(open_page: Open) -> None:
@@ -167,15 +176,17 @@ def test_settings_are_read_and_named() -> None:
     settings = settings_of(state)
     assert settings.values == (2.0, 5.0, 8.0)
     assert settings.schedulers == ("nona", "local", "spread")
-    assert from_plain(state.scenario, json.loads(json.dumps(to_plain(settings)))) == settings
+    asked = request_of(settings)
+    sent = json.loads(json.dumps(asked.to_json()))
+    assert settings_from(state.scenario, SweepRequest.from_json(sent)) == settings
     mark = sweep_fingerprint(state.scenario, settings)
     state.edit(("cluster", "servers", 0, "count"), 7)
     assert sweep_fingerprint(state.scenario, settings) == mark
-    assert not is_stale(state, mark, to_plain(settings))
+    assert not is_stale(state, mark, asked)
     state.edit(("cluster", "network", "capacity"), "3 Gbit/s")
-    assert is_stale(state, mark, to_plain(settings))
+    assert is_stale(state, mark, asked)
     state.replace_list(("cluster", "servers"), state.value(("cluster", "servers")))
-    assert is_stale(state, mark, {**to_plain(settings), "number": "cluster.servers[4].count"})
+    assert is_stale(state, mark, asked.model_copy(update={"number": "cluster.servers[4].count"}))
     words = shell_arguments(settings)
     assert words[:4] == ["--key", "cluster.servers[0].count", "--values", "2,5,8"]
     assert words.count("--scheduler") == 3
@@ -201,14 +212,31 @@ def test_the_shipped_scenario_of_five_models_opens_with_fitting_ends() -> None:
 
 
 def test_the_live_chart_draws_a_gap_beyond_an_edge() -> None:
-    mean = {"mean": 0.01, "ci95": None}
-    points = [
-        {"value": 0.5, "state": "stable", "jct_s": mean},
-        {"value": 0.51, "state": "overloaded", "jct_s": {"mean": None, "ci95": None}},
-    ]
-    curve = {"points": points, "edges": [{"stable": 0.5, "overloaded": 0.51}]}
-    told = {"label": "Link background", "unit": "fraction", "values": [0.0, 0.95]}
-    option = live_option(told | {"schedulers": {"spread": curve}})
+    nothing = {"state_reason": "", "replications": 2, "means_s": (), "slo_hit_rate": UNKNOWN}
+    nothing |= {"predicted_s": None, "error": None, "ratio": UNKNOWN, "has_formula": False}
+    nothing |= {"utilization": SweptUtilization(compute=None, network=None)}
+    points = (
+        SweptPoint(value=0.5, state="stable", jct_s=Estimate(mean=0.01, ci95=None), **nothing),
+        SweptPoint(value=0.51, state="overloaded", jct_s=UNKNOWN, **nothing),
+    )
+    edges = (SweptEdge(stable=0.5, overloaded=0.51),)
+    curve = SweptCurve(points=points, edges=edges, formula=None, formula_edges=())
+    told = SweepReport(
+        key="background.network.utilization",
+        label="Link background",
+        unit="fraction",
+        values=(0.0, 0.95),
+        jobs=10,
+        replications=2,
+        slo_s=None,
+        reference="spread",
+        engine="",
+        stage="edges",
+        complete=False,
+        seconds=0.0,
+        schedulers={"spread": curve},
+    )
+    option = live_option(told)
     line, cross = option["series"]
     assert line["data"] == [[50.0, 10.0], [51.0, "-"]]
     assert cross["data"] == [[51.0, 10.0]]

@@ -11,7 +11,7 @@ from app_driver import Open, metrics, tab
 
 from nona.errors import JobError
 from nona.report.checks.theory import comparison_rows, theory_rows, theory_summary
-from nona.report.plain import plain
+from nona.results.checks import TheoryResult
 from nona.simulation.known import KNOWN, Effort, compare, known_systems
 from nona.simulation.run import Cancelled
 from nona.ui.jobs.desk import Desk
@@ -37,8 +37,9 @@ def few_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_worker_compares_every_system_and_tells_how_far_it_is() -> None:
     told: list[dict[str, Any]] = []
     result = run_task({"kind": "validate", "effort": "tiny"}, Desk(told.append))
-    assert result["rows"] == plain([r for k in FEW for r in comparison_rows(compare(k, TINY))])
-    assert (result["engine"], result["replications"], result["effort"]) == ("simpy", 3, "tiny")
+    found = TheoryResult.from_json(result)
+    assert list(found.rows) == [r for k in FEW for r in comparison_rows(compare(k, TINY))]
+    assert (found.engine, found.replications, found.effort) == ("simpy", 3, "tiny")
     fractions = [t["fraction"] for t in told]
     assert fractions == sorted(fractions)
     assert fractions[0] < 0.05
@@ -69,33 +70,26 @@ def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Theory")
     rows = [r for k in known_systems() for r in theory_rows(k)]
     shown = table(at)
-    assert list(shown["system"]) == [r["system"] for r in rows]
+    assert list(shown["system"]) == [r.system for r in rows]
     assert [float(t.split(" – ")[0]) for t in shown["theory, ms"]] == pytest.approx(
-        [r["theory ms"] for r in rows], abs=6e-4
+        [r.theory_ms for r in rows], abs=6e-4
     )
-    assert [" – " in t for t in shown["theory, ms"]] == [r["to ms"] is not None for r in rows]
+    assert [" – " in t for t in shown["theory, ms"]] == [r.to_ms is not None for r in rows]
     assert "verdict" not in shown
 
 
 def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Theory")
-    rows = plain([r for k in FEW for r in comparison_rows(compare(k, TINY))])
-    data = {
-        "rows": rows,
-        "effort": "short",
-        "engine": "simpy",
-        "level": 0.999,
-        "replications": 3,
-        "seconds": 1.0,
-    }
+    rows = tuple(r for k in FEW for r in comparison_rows(compare(k, TINY)))
+    data = TheoryResult(rows=rows, effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0)
     at.session_state["nona_state"].results["validate"] = Result("x", data, "none")
     at.run()
     assert not at.exception
     summary = theory_summary(rows)
-    assert metrics(at)["Means that agree"] == f"{summary['agree']} of 5"
-    assert metrics(at)["Worst row"] == f"{summary['worst']:.2f} half intervals"
-    assert list(table(at)["verdict"]) == [r["verdict"] for r in rows]
-    assert list(table(at)["simulated, ms"]) == [r["simulated ms"] for r in rows]
+    assert metrics(at)["Means that agree"] == f"{summary.agree} of 5"
+    assert metrics(at)["Worst row"] == f"{summary.worst:.2f} half intervals"
+    assert list(table(at)["verdict"]) == [r.verdict for r in rows]
+    assert list(table(at)["simulated, ms"]) == [r.simulated_ms for r in rows]
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert sum(len(t["x"]) for t in spec["data"]) == 5
 

@@ -10,6 +10,7 @@ from app_driver import Open, finish, metrics, tab
 from nona.cost.validation.latencies import validation_report
 from nona.cost.validation.text import WEAK_POINTS
 from nona.report.paper.text import findings
+from nona.results.checks import SelfCheck, SelfCheckResult
 from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import shipped
 from nona.ui.session.state import Result
@@ -84,12 +85,14 @@ def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
 
 def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Self-checks")
-    rows = [
-        {"name": "Water is dry", "ok": False, "found": "it is wet"},
-        {"name": "x", "ok": None, "found": ""},
-    ]
+    rows = (
+        SelfCheck(name="Water is dry", ok=False, found="it is wet"),
+        SelfCheck(name="x", ok=None, found=""),
+    )
     state = at.session_state["nona_state"]
-    state.results["check"] = Result("self-checks", {"rows": rows, "seconds": 1.0, "version": "0"}, "job")
+    state.results["check"] = Result(
+        "self-checks", SelfCheckResult(rows=rows, seconds=1.0, version="0"), "job"
+    )
     at.run()
     assert "1 of 2 checks fail" in at.error[0].value
     assert "Water is dry" in at.error[0].value

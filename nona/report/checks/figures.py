@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from nona.cost.validation.latencies import ValidationRow
 from nona.report.checks.theory import AGREES, UNCLEAR
 from nona.report.figures.style import BAD, PALETTE, QUIET, figure, text
+from nona.results.checks import ComparedRow
 from nona.units import format_time
 
 SYMBOLS = {"counted": "circle", "in-sample": "circle-open", "shown": "x"}
@@ -53,26 +53,30 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
     return made
 
 
-def theory_figure(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
     """Error of the simulated mean with its interval in per cent, one line per system and job class.
 
-    ``rows`` are those of :func:`~nona.report.checks.theory.comparison_rows`. Where theory gives bounds,
-    between them there is no error. Means that differ are red.
+    Where theory gives bounds, between them there is no error. Means that differ are red.
     """
     labels = list(dict.fromkeys(_label(r) for r in rows))
-    loads = sorted({r["load"] for r in rows})
+    loads = sorted({r.load for r in rows})
     made = figure(110 + 26 * len(labels))
     for number, load in enumerate(loads):
-        own = [r for r in rows if r["load"] == load]
+        own = [r for r in rows if r.load == load]
         shift = (number - (len(loads) - 1) / 2) * 0.22
         made.add_scatter(
-            x=[r["error %"] for r in own],
+            x=[r.error_percent for r in own],
             y=[labels.index(_label(r)) + shift for r in own],
-            error_x={"type": "data", "array": [r["± %"] for r in own], "thickness": 1.5, "width": 0},
+            error_x={
+                "type": "data",
+                "array": [r.half_width_percent for r in own],
+                "thickness": 1.5,
+                "width": 0,
+            },
             mode="markers",
             name=f"load {load:.0%}",
             marker={
-                "color": [PALETTE[number] if r["verdict"] in (AGREES, UNCLEAR) else BAD for r in own],
+                "color": [PALETTE[number] if r.verdict in (AGREES, UNCLEAR) else BAD for r in own],
                 "size": 7,
             },
             text=[_theory_hover(r) for r in own],
@@ -90,15 +94,15 @@ def theory_figure(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     return made
 
 
-def _label(row: Mapping[str, Any]) -> str:
-    return f"{row['system']}: {row['jobs']}" if row["jobs"] else str(row["system"])
+def _label(row: ComparedRow) -> str:
+    return f"{row.system}: {row.jobs}" if row.jobs else row.system
 
 
-def _theory_hover(row: Mapping[str, Any]) -> str:
-    upper = "" if row["to ms"] is None else f" to {row['to ms']:.4g}"
+def _theory_hover(row: ComparedRow) -> str:
+    upper = "" if row.to_ms is None else f" to {row.to_ms:.4g}"
     return (
-        f"{text(_label(row))}, load {row['load']:.0%}<br>theory {row['theory ms']:.4g}{upper} ms<br>"
-        f"simulated {row['simulated ms']:.4g} ± {row['± ms']:.2g} ms: {text(row['verdict'])}"
+        f"{text(_label(row))}, load {row.load:.0%}<br>theory {row.theory_ms:.4g}{upper} ms<br>"
+        f"simulated {row.simulated_ms:.4g} ± {row.half_width_ms:.2g} ms: {text(row.verdict)}"
     )
 
 

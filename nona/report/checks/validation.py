@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from nona.cost.validation.latencies import SliceRatio, ValidationRow, ValidationSummary
 
 
-def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, Any]]:
+def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, str | float]]:
     """One row per published latency, times in milliseconds."""
     return [
         {
@@ -28,7 +27,7 @@ def latency_rows(rows: Sequence[ValidationRow]) -> list[dict[str, Any]]:
     ]
 
 
-def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, Any]]:
+def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, str | float]]:
     """One row per group of latencies; ``Spearman`` is NaN below three rows."""
     return [
         {
@@ -43,7 +42,7 @@ def summary_rows(summaries: Sequence[ValidationSummary]) -> list[dict[str, Any]]
     ]
 
 
-def slice_rows(slices: Sequence[SliceRatio]) -> list[dict[str, Any]]:
+def slice_rows(slices: Sequence[SliceRatio]) -> list[dict[str, str | float]]:
     """Slowdown of each MIG slice relative to its whole device, published and predicted."""
     return [
         {"model": s.model, "slice": s.executor, "published ×": s.measured, "predicted ×": s.predicted}

@@ -15,6 +15,8 @@ from nona.report.paper.text import OURS, findings, provenance, title
 from nona.report.sweeps.stability import stability_finding
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import axis_scale, value_text
+from nona.results.estimate import Estimate
+from nona.results.sweep import SweepReport
 from nona.units import format_time
 
 Data = Mapping[str, Any]
@@ -51,7 +53,7 @@ def _sweep(name: str, report: Data) -> Markup:
         if (edge := edge_of(curve)) is not None:
             edges.setdefault(round(factor * edge), []).append(scheduler)
     marks = {", ".join(names): float(place) for place, names in edges.items()}
-    finding = stability_finding(report)
+    finding = stability_finding(SweepReport.from_json(report))
     axis = f"{report['label']}, {unit}"
     picture = lines(curves, axis, f"mean JCT relative to {report['reference']}", finding, marks, steps=False)
     return section(f"Background {name}", chart(finding, picture, "Vertical lines: edges of stability."))
@@ -67,9 +69,8 @@ def _points(data: Data) -> list[dict[str, str]]:
     for p in point_rows(data):
         mean, low, high = p["mean_jct_s"], p["mean_jct_low_s"], p["mean_jct_high_s"]
         half = "" if low is None else f" ± {format_time((high - low) / 2)}"
-        ratio = {"mean": p["ratio_to_nona"], "ci95": None}
-        if p["ratio_low"] is not None:
-            ratio["ci95"] = [p["ratio_low"], p["ratio_high"]]
+        ends = None if p["ratio_low"] is None else (p["ratio_low"], p["ratio_high"])
+        ratio = Estimate(mean=p["ratio_to_nona"], ci95=ends)
         rows.append(
             {
                 "background": p["sweep"],

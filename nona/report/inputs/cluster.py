@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nona.hardware.catalogue import find_device
 from nona.hardware.cluster import Cluster, ServerGroup
@@ -109,7 +108,7 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
     return problems
 
 
-def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str, Any]]:
+def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str, str | int]]:
     """A row for each executor class: its memory, and the weights of all models that fit it one by one.
 
     >>> cluster = Cluster((ServerGroup(2, "t4"),))
@@ -117,7 +116,7 @@ def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str
     ('12 GB', 2)
     """
     counts = Counter(e.executor_class for e in cluster.executors)
-    rows = []
+    rows: list[dict[str, str | int]] = []
     for made in cluster.classes.values():
         fit = {n: w for n, w in weights.items() if w <= made.memory_bytes}
         held = sum(fit.values())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
@@ -33,5 +32,5 @@ def provenance_text(shares: Mapping[str, float]) -> str:
     >>> provenance_text({"modelled": 0.75, "measured": 0.25})
     'times: 75 % modelled, 25 % measured'
     """
-    ordered: Sequence[Any] = sorted(shares.items(), key=lambda s: (-s[1], s[0]))
+    ordered = sorted(shares.items(), key=lambda s: (-s[1], s[0]))
     return "times: " + ", ".join(f"{100 * share:.3g} % {kind}" for kind, share in ordered)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nona.hardware.device import Device
+from nona.results.catalogue import DeviceEntry
 from nona.units import format_count, format_size
 
 
-def device_row(device: Device) -> dict[str, Any]:
-    """Figures of a device for ``nona devices`` and the Cluster page, texts with units beside SI numbers."""
-    return {
-        "name": device.name,
-        "title": device.title,
-        "fp16": format_count(device.peak("fp16"), "FLOP/s"),
-        "memory": format_size(device.memory_bytes),
-        "bandwidth": f"{format_size(device.bandwidth)}/s",
-        "mig": "yes" if device.mig else "no",
-        "peak_flop_per_s": {str(k): v for k, v in device.peaks.items()},
-        "memory_bytes": device.memory_bytes,
-        "bandwidth_bytes_per_s": device.bandwidth,
-        "sms": device.sms,
-        "sources": {key: f"{fact.source} ({fact.checked})" for key, fact in device.facts.items()},
-    }
+def device_row(device: Device) -> DeviceEntry:
+    """Figures of a device for ``nona devices``."""
+    return DeviceEntry(
+        name=device.name,
+        title=device.title,
+        fp16=format_count(device.peak("fp16"), "FLOP/s"),
+        memory=format_size(device.memory_bytes),
+        bandwidth=f"{format_size(device.bandwidth)}/s",
+        mig="yes" if device.mig else "no",
+        peak_flop_per_s={str(k): v for k, v in device.peaks.items()},
+        memory_bytes=device.memory_bytes,
+        bandwidth_bytes_per_s=device.bandwidth,
+        sms=device.sms,
+        sources={key: f"{fact.source} ({fact.checked})" for key, fact in device.facts.items()},
+    )

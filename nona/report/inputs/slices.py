@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nona.cost.stack import slice_constant
 from nona.hardware.device import Device
@@ -23,25 +24,61 @@ def work_bound_speed(compute_fraction: float) -> float:
     return float(compute_fraction ** slice_constant("speed_exponent"))
 
 
-def layout_rows(device: Device, layout: MigLayout) -> list[dict[str, Any]]:
-    """One row per instance, by its position on the board; shares of the device in per cent."""
-    rows = []
-    for piece, profile in zip(layout.slices, layout.profiles, strict=True):
-        made = make_executor_class(device, piece.profile)
-        rows.append(
-            {
-                "instance": piece.profile,
-                "memory slices": _span(piece.start, profile.memory_slices),
-                "memory": format_size(made.memory_bytes),
-                "SMs": f"{profile.sms} of {device.sms}",
-                "compute": 100 * made.compute_fraction,
-                "bandwidth": 100 * made.bandwidth_fraction,
-                "speed, large kernels": 100 * work_bound_speed(made.compute_fraction),
-                "executor": made.name,
-                "geometry": {"yes": "checked", "assumed": "assumed"}.get(profile.checked, profile.checked),
-            }
+@dataclass(frozen=True, slots=True)
+class LaidInstance:
+    """An instance of a layout: its profile, its memory slices, and the executor that it makes.
+
+    ``compute``, ``bandwidth`` and ``speed`` (of work that fills it) are fractions of the whole device;
+    ``geometry`` says whether its place on the board was checked.
+    """
+
+    profile: str
+    memory_slices: str
+    memory_bytes: float
+    sms: int
+    sms_of: int
+    compute: float
+    bandwidth: float
+    speed: float
+    executor: str
+    geometry: str
+
+
+def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
+    """The instances of a layout by their position on the board."""
+    return [
+        LaidInstance(
+            profile=piece.profile,
+            memory_slices=_span(piece.start, profile.memory_slices),
+            memory_bytes=made.memory_bytes,
+            sms=profile.sms,
+            sms_of=device.sms,
+            compute=made.compute_fraction,
+            bandwidth=made.bandwidth_fraction,
+            speed=work_bound_speed(made.compute_fraction),
+            executor=made.name,
+            geometry={"yes": "checked", "assumed": "assumed"}.get(profile.checked, profile.checked),
         )
-    return rows
+        for piece, profile in zip(layout.slices, layout.profiles, strict=True)
+        for made in [make_executor_class(device, piece.profile)]
+    ]
+
+
+def instance_rows(instances: Sequence[LaidInstance]) -> list[dict[str, str | float]]:
+    """One row per instance for a table; shares of the device in per cent."""
+    return [
+        {
+            "instance": i.profile,
+            "memory slices": i.memory_slices,
+            "memory": format_size(i.memory_bytes),
+            "SMs": f"{i.sms} of {i.sms_of}",
+            "compute": 100 * i.compute,
+            "bandwidth": 100 * i.bandwidth,
+            "speed, large kernels": 100 * i.speed,
+            "geometry": i.geometry,
+        }
+        for i in instances
+    ]
 
 
 def _span(start: int, size: int) -> str:

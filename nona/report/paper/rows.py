@@ -9,6 +9,8 @@ from nona.report.sweeps.report import curve_rows
 from nona.report.sweeps.stability import merged_spans, stability_text
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import value_text
+from nona.results.estimate import Estimate
+from nona.results.sweep import SweepReport, SweptCurve
 from nona.units import format_time
 
 Data = Mapping[str, Any]
@@ -17,12 +19,16 @@ FAR = 0.9  # of the load at the edge: up to there a run has time to reach its st
 
 def point_rows(data: Data) -> list[dict[str, Any]]:
     """One flat row for every simulated point of every sweep, SI units: for CSV and Parquet files."""
-    return [{"sweep": name, **row} for name, report in data["sweeps"].items() for row in curve_rows(report)]
+    return [
+        {"sweep": name, **row}
+        for name, report in data["sweeps"].items()
+        for row in curve_rows(SweepReport.from_json(report))
+    ]
 
 
 def edge_of(curve: Data) -> float | None:
     """The first value from which on a scheduler has no steady state; ``None``: stable throughout."""
-    for low, high in merged_spans(curve):
+    for low, high in merged_spans(SweptCurve.from_json(curve)):
         if low is not None or high is not None:
             return low
     return None
@@ -65,15 +71,19 @@ def summary_rows(data: Data) -> list[dict[str, str]]:
         for name, report in reports.items():
             curve = report["schedulers"][scheduler]
             formula = curve["formula_edges"]
-            row[f"{name}: edge"] = stability_text(curve, report["unit"])
+            row[f"{name}: edge"] = stability_text(SweptCurve.from_json(curve), report["unit"])
             row[f"{name}: edge by formula"] = (
                 value_text(formula[0]["overloaded"], report["unit"]) if formula else "–"
             )
         for far, word in ((True, "well below its edge"), (False, "anywhere stable")):
             own = [r for r in ratios(data, far) if r[2] == scheduler]
-            row[f"largest ratio, {word}"] = ratio_text(max(own, key=_first)[3]["ratio"]) if own else "–"
+            row[f"largest ratio, {word}"] = _ratio(max(own, key=_first)[3]) if own else "–"
         rows.append(row)
     return rows
+
+
+def _ratio(point: Data) -> str:
+    return ratio_text(Estimate.from_json(point["ratio"]))
 
 
 def _first(found: tuple[float, str, str, Data]) -> float:

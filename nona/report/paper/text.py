@@ -20,6 +20,8 @@ from nona.report.sweeps.stability import listed, stability_finding
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import value_text
 from nona.report.text import share_text, table
+from nona.results.estimate import Estimate
+from nona.results.sweep import SweepReport
 from nona.units import format_time
 
 Data = Mapping[str, Any]
@@ -64,14 +66,14 @@ def _largest(data: Data) -> str:
         return "No point has two stable schedulers to compare."
     text = (
         f"With both schedulers stable, and at most {FAR:.0%} of the load at which the other becomes "
-        f"unstable, the largest ratio measured is {ratio_text(far[3]['ratio'])}: {far[2]} at "
-        f"{_where(data, far[1], far[3]['value'])}."
+        f"unstable, the largest ratio measured is {ratio_text(Estimate.from_json(far[3]['ratio']))}: "
+        f"{far[2]} at {_where(data, far[1], far[3]['value'])}."
     )
     if near[3] is not far[3]:
         edge = edge_of(data["sweeps"][near[1]]["schedulers"][near[2]])
         until = "" if edge is None else f", unstable from {value_text(edge, data['sweeps'][near[1]]['unit'])}"
         text += (
-            f" Just below an edge it is {ratio_text(near[3]['ratio'])} ({near[2]} at "
+            f" Just below an edge it is {ratio_text(Estimate.from_json(near[3]['ratio']))} ({near[2]} at "
             f"{_where(data, near[1], near[3]['value'])}{until}), in runs too short "
             "for the queues to reach their mean length."
         )
@@ -91,7 +93,7 @@ def _edges(data: Data, sweep: str) -> str:
         if told
         else ""
     )
-    return f"Background {sweep}: {stability_finding(report)}{early}"
+    return f"Background {sweep}: {stability_finding(SweepReport.from_json(report))}{early}"
 
 
 def _reach(row: Data, claim: float) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nona.report.sweeps.stability import NEAR, merged_spans
 from nona.report.sweeps.values import axis_scale, value_text
+from nona.results.estimate import Estimate
+from nona.results.sweep import SweepReport, SweptCurve, SweptPoint
 
-Report = Mapping[str, Any]
 GAP = 16.0  # pixels between the middles of two lines of small text
 
 
@@ -25,48 +25,48 @@ class CurveEnd:
     rightwards: bool
 
 
-def curve_ends(report: Report, get: Callable[[Report], Report], scale: float = 1.0) -> list[CurveEnd]:
+def curve_ends(
+    report: SweepReport, get: Callable[[SweptPoint], Estimate], scale: float = 1.0
+) -> list[CurveEnd]:
     """One for every well-known edge, at the height of the last point drawn before it.
 
-    ``get`` gives a point's ``{"mean", …}``, times ``scale`` on the axis.
+    ``get`` gives what is drawn of a point, times ``scale`` on the axis.
     """
-    factor = axis_scale(report["unit"])[0]
-    span = report["values"][-1] - report["values"][0]
-    close = max(NEAR * span, 1.0 if report["unit"] == "count" else 0.0)
+    factor = axis_scale(report.unit)[0]
+    span = report.values[-1] - report.values[0]
+    close = max(NEAR * span, 1.0 if report.unit == "count" else 0.0)
     found = []
-    for name, curve in report["schedulers"].items():
+    for name, curve in report.schedulers.items():
         for low, high in merged_spans(curve):
-            label = edge_label(low, high, report["unit"])
+            label = edge_label(low, high, report.unit)
             for beyond, rightwards in ((low, True), (high, False)):
                 last = None if beyond is None else _nearest(curve, beyond, rightwards)
-                if beyond is None or last is None or abs(beyond - last["value"]) > close:
+                if beyond is None or last is None or abs(beyond - last.value) > close:
                     continue
-                drawn = _drawn(curve, last["value"], rightwards, get)
+                drawn = _drawn(curve, last.value, rightwards, get)
                 if drawn is not None:
                     found.append(CurveEnd(name, factor * beyond, scale * drawn, label, rightwards))
     return found
 
 
-def _nearest(curve: Report, beyond: float, before: bool) -> Report | None:
+def _nearest(curve: SweptCurve, beyond: float, before: bool) -> SweptPoint | None:
     """The stable point next to ``beyond``, before or after it."""
-    stable = [
-        p
-        for p in curve["points"]
-        if p["state"] != "overloaded" and (p["value"] < beyond if before else p["value"] > beyond)
-    ]
+    stable = [p for p in curve.points if p.steady and (p.value < beyond if before else p.value > beyond)]
     return (stable[-1] if before else stable[0]) if stable else None
 
 
-def _drawn(curve: Report, value: float, before: bool, get: Callable[[Report], Report]) -> float | None:
+def _drawn(
+    curve: SweptCurve, value: float, before: bool, get: Callable[[SweptPoint], Estimate]
+) -> float | None:
     """The height of the drawn point at ``value``, or of the next one away from the edge."""
     heights = [
-        (abs(p["value"] - value), get(p)["mean"])
-        for p in curve["points"]
-        if p["state"] != "overloaded"
-        and get(p)["mean"] is not None
-        and (p["value"] <= value if before else p["value"] >= value)
+        (abs(p.value - value), mean)
+        for p in curve.points
+        if p.steady
+        and (mean := get(p).mean) is not None
+        and (p.value <= value if before else p.value >= value)
     ]
-    return float(min(heights)[1]) if heights else None
+    return min(heights)[1] if heights else None
 
 
 def edge_label(low: float | None, high: float | None, unit: str) -> str:

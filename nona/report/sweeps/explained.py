@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nona.report.sweeps.stability import listed, stability_text, unstable_spans
 from nona.report.sweeps.values import value_text
+from nona.results.sweep import SweepReport, SweptPoint
 
-Report = Mapping[str, Any]
 NEAR = 0.1  # of the swept span
 
 
-def explanation(report: Report) -> list[tuple[str, str]]:
+def explanation(report: SweepReport) -> list[tuple[str, str]]:
     """(topic, text) for each property of the curves that a reader should know, if numbers for it exist."""
     parts = [
         ("Simulated", _simulated(report)),
@@ -23,8 +23,8 @@ def explanation(report: Report) -> list[tuple[str, str]]:
     return [(what, text) for what, text in parts if text]
 
 
-def _simulated(report: Report) -> str:
-    many = f"{report['replications']} runs of {report['jobs']:,} jobs"
+def _simulated(report: SweepReport) -> str:
+    many = f"{report.replications} runs of {report.jobs:,} jobs"
     return (
         f"Markers and their lines: {many} at each point, bars are 95 % intervals over the runs. All "
         "schedulers, at all values, use the same arrivals, services and background, only scaled by the swept "
@@ -34,8 +34,8 @@ def _simulated(report: Report) -> str:
     )
 
 
-def _formula(report: Report) -> str:
-    names = [n for n, c in report["schedulers"].items() if c["formula"]]
+def _formula(report: SweepReport) -> str:
+    names = [n for n, c in report.schedulers.items() if c.formula]
     if not names:
         return ""
     text = (
@@ -60,34 +60,34 @@ def _formula(report: Report) -> str:
 Error = tuple[float, str, float]
 
 
-def _errors(report: Report, names: Sequence[str]) -> tuple[list[Error], list[Error]]:
+def _errors(report: SweepReport, names: Sequence[str]) -> tuple[list[Error], list[Error]]:
     """(error, scheduler, value) of every prediction: away from the scheduler's edges, and near one."""
-    span = report["values"][-1] - report["values"][0]
+    span = report.values[-1] - report.values[0]
     far: list[Error] = []
     near: list[Error] = []
     for name in names:
-        curve = report["schedulers"][name]
-        edges = [e["overloaded"] for e in curve["edges"]]
-        for p in curve["points"]:
-            if p["error"] is not None:
-                close = any(abs(p["value"] - e) <= NEAR * span for e in edges)
-                (near if close else far).append((p["error"], name, p["value"]))
+        curve = report.schedulers[name]
+        edges = [e.overloaded for e in curve.edges]
+        for p in curve.points:
+            if p.error is not None:
+                close = any(abs(p.value - e) <= NEAR * span for e in edges)
+                (near if close else far).append((p.error, name, p.value))
     return far, near
 
 
-def _worst(errors: Sequence[Error], report: Report) -> str:
+def _worst(errors: Sequence[Error], report: SweepReport) -> str:
     error, name, value = max(errors, key=lambda e: abs(e[0]))
-    return f"{error:+.1%} ({name} at {value_text(value, report['unit'])})"
+    return f"{error:+.1%} ({name} at {value_text(value, report.unit)})"
 
 
-def _edges(report: Report) -> str:
+def _edges(report: SweepReport) -> str:
     said = []
-    for name, curve in report["schedulers"].items():
+    for name, curve in report.schedulers.items():
         if not unstable_spans(curve):
             continue
-        text = f"{name} is {stability_text(curve, report['unit'])}"
-        if curve["formula_edges"]:
-            there = value_text(curve["formula_edges"][0]["overloaded"], report["unit"])
+        text = f"{name} is {stability_text(curve, report.unit)}"
+        if curve.formula_edges:
+            there = value_text(curve.formula_edges[0].overloaded, report.unit)
             text += f" (by formula: {there})"
         said.append(text)
     if not said:
@@ -99,34 +99,45 @@ def _edges(report: Report) -> str:
     )
 
 
-def _ratios(report: Report) -> str:
+def _ratios(report: SweepReport) -> str:
     """The scheduler whose ratio grows most before its edge, as the example."""
     example = _steepest(report)
     if example is None:
         return ""
-    name, far, near = example
-    unit, base = report["unit"], report["reference"]
-    shown = [f"{p['ratio']['mean']:.3g} times" for p in (far, near)]
+    name, unit, base = example.name, report.unit, report.reference
+    (far, far_point), (near, near_point) = example.far, example.near
     return (
-        f"{name} takes {shown[0]} as long as {base} at {value_text(far['value'], unit)} and {shown[1]} "
-        f"at {value_text(near['value'], unit)}, and is {stability_text(report['schedulers'][name], unit)}. "
+        f"{name} takes {far:.3g} times as long as {base} at {value_text(far_point.value, unit)} and "
+        f"{near:.3g} times at {value_text(near_point.value, unit)}, and is "
+        f"{stability_text(report.schedulers[name], unit)}. "
         "Closer to its edge the ratio grows without bound, because its queue does: a run that is long enough "
         f"gives any number there, e.g. 10 times or 350. Such a number shows where the edge of {name} is, not "
         f"how good {base} is. Compare ratios well away from edges, and compare edges separately."
     )
 
 
-def _steepest(report: Report) -> tuple[str, Report, Report] | None:
-    """(scheduler, the point farthest from its edge, the one with the largest ratio)."""
-    best: tuple[float, str, Report, Report] | None = None
-    for name, curve in report["schedulers"].items():
-        points = [p for p in curve["points"] if p["ratio"]["mean"] is not None]
-        if name == report["reference"] or not curve["edges"] or len(points) < 2:
+@dataclass(frozen=True, slots=True)
+class _Example:
+    """A scheduler's point farthest from its edge, and the one with the largest ratio, with the ratios."""
+
+    name: str
+    far: tuple[float, SweptPoint]
+    near: tuple[float, SweptPoint]
+
+    @property
+    def growth(self) -> float:
+        return self.near[0] / self.far[0]
+
+
+def _steepest(report: SweepReport) -> _Example | None:
+    best: _Example | None = None
+    for name, curve in report.schedulers.items():
+        points = [(p.ratio.mean, p) for p in curve.points if p.ratio.mean is not None]
+        if name == report.reference or not curve.edges or len(points) < 2:
             continue
-        edge = curve["edges"][0]["overloaded"]
-        far = max(points, key=lambda p: abs(p["value"] - edge))
-        near = max(points, key=lambda p: p["ratio"]["mean"])
-        growth = near["ratio"]["mean"] / far["ratio"]["mean"]
-        if growth > 1 and (best is None or growth > best[0]):
-            best = growth, name, far, near
-    return None if best is None else best[1:]
+        edge = curve.edges[0].overloaded
+        far = max(points, key=lambda found: abs(found[1].value - edge))
+        example = _Example(name, far, max(points, key=lambda found: found[0]))
+        if example.growth > 1 and (best is None or example.growth > best.growth):
+            best = example
+    return best

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
@@ -12,8 +11,8 @@ from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_styl
 from nona.report.figures.style import text
 from nona.report.sweeps.ends import CurveEnd, round_ticks, spread_labels
 from nona.report.sweeps.values import axis_scale, by_ratio
+from nona.results.sweep import SweepReport
 
-Report = Mapping[str, Any]
 ABOVE_PX = 16.0
 ROOM = 0.72  # of the width: a label that begins beyond it has no room on its right
 
@@ -46,12 +45,12 @@ def set_log_range(made: go.Figure) -> None:
 
 
 def add_labels(
-    made: go.Figure, ends: Sequence[CurveEnd], report: Report, log: bool, height_px: float
+    made: go.Figure, ends: Sequence[CurveEnd], report: SweepReport, log: bool, height_px: float
 ) -> None:
     """Label each cross on the side where its curve does not continue; if that is full, above the curve."""
-    factor, ratio = axis_scale(report["unit"])[0], by_ratio(report["unit"])
+    factor, ratio = axis_scale(report.unit)[0], by_ratio(report.unit)
     place = math.log10 if ratio else float
-    values = report["values"]
+    values = report.values
     first, last = place(factor * values[0]), place(factor * values[-1])
     low, high = made.layout.yaxis.range or _reach_of(made)
     scaled = [(math.log10(e.y) if log else e.y) for e in ends]

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-from nona.report.plain import interval_bounds, number
+from nona.report.plain import estimate, number
+from nona.results.estimate import UNKNOWN, Estimate
+from nona.results.sweep import (
+    FormulaPoint,
+    SweepReport,
+    SweptCurve,
+    SweptEdge,
+    SweptPoint,
+    SweptUtilization,
+    Unit,
+)
 from nona.simulation.records.run import State
 from nona.simulation.statistics.ratio import paired_ratio
 from nona.simulation.statistics.summary import SchedulerSummary
@@ -37,7 +46,7 @@ class Curves:
     ----------
     key, label, unit
         The swept number: where it stands in the scenario, what people call it, its unit
-        (:mod:`nona.report.sweeps.values`).
+        (:data:`~nona.results.sweep.Unit`).
     values
         Those at which every scheduler is simulated; ``points`` may hold more, near edges and bends.
     points
@@ -50,7 +59,7 @@ class Curves:
 
     key: str
     label: str
-    unit: str
+    unit: Unit
     values: tuple[float, ...]
     points: Mapping[str, Mapping[float, CurvePoint]]
     formula: Mapping[str, Formula]
@@ -62,33 +71,29 @@ class Curves:
     seconds: float
 
 
-def sweep_report(curves: Curves) -> dict[str, Any]:
-    """The sweep as plain data for ``nona sweep --json``. Intervals at 95 %, ``None`` if unknown.
-
-    ``edges`` are pairs of neighbouring values, one stable and one overloaded. ``ratio`` is the mean JCT over
-    that of the ``reference`` at the same value, paired by replication; above 1 the reference is faster.
-    """
+def sweep_report(curves: Curves) -> SweepReport:
+    """What ``nona sweep --json`` prints; above a ratio of 1 the reference is faster."""
     reference = reference_of(list(curves.points))
     beside = curves.points[reference]
     engines = sorted({p.summary.engine for c in curves.points.values() for p in c.values() if p.summary})
-    return {
-        "key": curves.key,
-        "label": curves.label,
-        "unit": curves.unit,
-        "values": list(curves.values),
-        "jobs": curves.jobs,
-        "replications": curves.replications,
-        "slo_s": curves.slo_s,
-        "reference": reference,
-        "engine": ", ".join(engines),
-        "stage": curves.stage,
-        "complete": curves.fraction >= 1,
-        "seconds": curves.seconds,
-        "schedulers": {
+    return SweepReport(
+        key=curves.key,
+        label=curves.label,
+        unit=curves.unit,
+        values=curves.values,
+        jobs=curves.jobs,
+        replications=curves.replications,
+        slo_s=curves.slo_s,
+        reference=reference,
+        engine=", ".join(engines),
+        stage=curves.stage,
+        complete=curves.fraction >= 1,
+        seconds=curves.seconds,
+        schedulers={
             name: _scheduler(points, curves.formula.get(name), beside)
             for name, points in curves.points.items()
         },
-    }
+    )
 
 
 def reference_of(schedulers: Sequence[str]) -> str:
@@ -119,100 +124,87 @@ def formula_flags(formula: Formula) -> list[tuple[float, bool]]:
     return [(value, formula[value] is not None) for value in sorted(formula)]
 
 
-def curve_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def curve_rows(report: SweepReport) -> list[dict[str, float | str | None]]:
     """One flat row for every simulated point, SI units: for CSV and Parquet files."""
-    rows = []
-    for name, curve in report["schedulers"].items():
-        for p in curve["points"]:
-            low, high = p["jct_s"]["ci95"] or (None, None)
-            ratio_low, ratio_high = p["ratio"]["ci95"] or (None, None)
-            rows.append(
-                {
-                    "key": report["key"],
-                    "value": p["value"],
-                    "scheduler": name,
-                    "state": p["state"],
-                    "replications": p["replications"],
-                    "mean_jct_s": p["jct_s"]["mean"],
-                    "mean_jct_low_s": low,
-                    "mean_jct_high_s": high,
-                    "predicted_jct_s": p["predicted_s"],
-                    f"ratio_to_{report['reference']}": p["ratio"]["mean"],
-                    "ratio_low": ratio_low,
-                    "ratio_high": ratio_high,
-                    "slo_hit_rate": p["slo_hit_rate"]["mean"],
-                    "utilization_compute": p["utilization"]["compute"],
-                    "utilization_network": p["utilization"]["network"],
-                }
-            )
-    return rows
+    return [
+        _row(report.key, name, report.reference, point)
+        for name, curve in report.schedulers.items()
+        for point in curve.points
+    ]
+
+
+def _row(key: str, scheduler: str, reference: str, p: SweptPoint) -> dict[str, float | str | None]:
+    low, high = p.jct_s.ci95 or (None, None)
+    ratio_low, ratio_high = p.ratio.ci95 or (None, None)
+    return {
+        "key": key,
+        "value": p.value,
+        "scheduler": scheduler,
+        "state": p.state,
+        "replications": p.replications,
+        "mean_jct_s": p.jct_s.mean,
+        "mean_jct_low_s": low,
+        "mean_jct_high_s": high,
+        "predicted_jct_s": p.predicted_s,
+        f"ratio_to_{reference}": p.ratio.mean,
+        "ratio_low": ratio_low,
+        "ratio_high": ratio_high,
+        "slo_hit_rate": p.slo_hit_rate.mean,
+        "utilization_compute": p.utilization.compute,
+        "utilization_network": p.utilization.network,
+    }
 
 
 def _scheduler(
     points: Mapping[float, CurvePoint], formula: Formula | None, beside: Mapping[float, CurvePoint]
-) -> dict[str, Any]:
+) -> SweptCurve:
     predicted = formula or {}
-    return {
-        "points": [
-            _point(v, points[v], predicted.get(v), beside.get(v)) | {"has_formula": v in predicted}
-            for v in sorted(points)
-        ],
-        "edges": _edges(stable_flags(points)),
-        "formula": [{"value": v, "jct_s": predicted[v]} for v in sorted(predicted)] if formula else None,
-        "formula_edges": _edges(formula_flags(predicted)),
-    }
+    told = tuple(FormulaPoint(value=v, jct_s=predicted[v]) for v in sorted(predicted))
+    return SweptCurve(
+        points=tuple(_point(v, points[v], predicted, beside.get(v)) for v in sorted(points)),
+        edges=_edges(stable_flags(points)),
+        formula=told or None,
+        formula_edges=_edges(formula_flags(predicted)),
+    )
 
 
-def _edges(flags: Sequence[tuple[float, bool]]) -> list[dict[str, float]]:
+def _edges(flags: Sequence[tuple[float, bool]]) -> tuple[SweptEdge, ...]:
     stable = dict(flags)
-    return [
-        {"stable": a, "overloaded": b} if stable[a] else {"stable": b, "overloaded": a}
+    return tuple(
+        SweptEdge(stable=a, overloaded=b) if stable[a] else SweptEdge(stable=b, overloaded=a)
         for a, b in turns(flags)
-    ]
+    )
 
 
-def _point(
-    value: float, point: CurvePoint, predicted_s: float | None, beside: CurvePoint | None
-) -> dict[str, Any]:
-    s = point.summary
-    steady = point.state != "overloaded" and s is not None
-    mean = s.jct.mean if s is not None and steady else None
+def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint | None) -> SweptPoint:
+    s, predicted_s = point.summary, formula.get(value)
+    mean = s.jct.mean if s is not None and point.state != "overloaded" else None
     error = None
     if mean is not None and predicted_s is not None and mean.mean > 0:
         error = predicted_s / mean.mean - 1
-    rate = s.hit_rate if s is not None else None
-    return {
-        "value": value,
-        "state": point.state,
-        "state_reason": point.reason,
-        "replications": len(point.means_s),
-        "jct_s": {
-            "mean": number(mean.mean) if mean else None,
-            "ci95": interval_bounds(mean) if mean else None,
-        },
-        "means_s": [number(m) for m in point.means_s],
-        "slo_hit_rate": {
-            "mean": number(rate.mean) if rate else None,
-            "ci95": interval_bounds(rate) if rate else None,
-        },
-        "utilization": {
-            "compute": number(s.utilization_compute) if s else None,
-            "network": number(s.utilization_network) if s else None,
-        },
-        "predicted_s": predicted_s,
-        "error": error,
-        "ratio": _ratio(point, beside),
-    }
+    return SweptPoint(
+        value=value,
+        state=point.state,
+        state_reason=point.reason,
+        replications=len(point.means_s),
+        jct_s=estimate(mean),
+        means_s=point.means_s,
+        slo_hit_rate=estimate(s.hit_rate if s is not None else None),
+        utilization=SweptUtilization(
+            compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
+        ),
+        predicted_s=predicted_s,
+        error=error,
+        ratio=_ratio(point, beside),
+        has_formula=value in formula,
+    )
 
 
-def _ratio(point: CurvePoint, beside: CurvePoint | None) -> dict[str, Any]:
+def _ratio(point: CurvePoint, beside: CurvePoint | None) -> Estimate:
     """Paired over the replications that both have; none if one of the two has no steady state."""
     if beside is None or "overloaded" in (point.state, beside.state):
-        return {"mean": None, "ci95": None}
+        return UNKNOWN
     both = min(len(point.means_s), len(beside.means_s))
     found = paired_ratio(point.means_s[:both], beside.means_s[:both])
     low, high = number(found.low), number(found.high)
-    return {
-        "mean": number(found.value),
-        "ci95": None if low is None or high is None else [low, high],
-    }
+    return Estimate(mean=found.value, ci95=None if low is None or high is None else (low, high))

@@ -2,66 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nona.report.sweeps.values import value_text
+from nona.results.sweep import SweepReport, SweptCurve
 
-Report = Mapping[str, Any]
+Span = tuple[float | None, float | None]
 NEAR = 0.03  # of the swept span: what lies closer together is told as one
 
 
-def unstable_spans(curve: Report) -> list[tuple[float | None, float | None]]:
-    """Ranges without a steady state: (first, last) value of each, ``None``: to the end.
+def unstable_spans(curve: SweptCurve) -> list[Span]:
+    """Ranges without a steady state: (first, last) value of each, ``None``: to the end."""
+    return spans_of(_flags(curve))
 
-    >>> points = [{"value": v, "state": s} for v, s in [(0, "stable"), (1, "overloaded"), (2, "overloaded")]]
-    >>> unstable_spans({"points": points})
-    [(1, None)]
+
+def merged_spans(curve: SweptCurve) -> list[Span]:
+    """:func:`unstable_spans`, close ones merged: near an edge chance decides from point to point."""
+    return merged(_flags(curve))
+
+
+def stability_text(curve: SweptCurve, unit: str) -> str:
+    """The ranges in which a scheduler has no steady state, in words."""
+    return spans_text(merged_spans(curve), unit)
+
+
+def _flags(curve: SweptCurve) -> list[tuple[float, bool]]:
+    return [(p.value, p.steady) for p in curve.points]
+
+
+def spans_of(flags: Sequence[tuple[float, bool]]) -> list[Span]:
+    """Ranges without a steady state of (value, whether there is one) by ascending value.
+
+    >>> spans_of([(0.0, True), (1.0, False), (2.0, False)])
+    [(1.0, None)]
     """
-    spans: list[tuple[float | None, float | None]] = []
+    spans: list[Span] = []
     first = last = None
-    points = curve["points"]
-    for i, p in enumerate(points):
-        if p["state"] == "overloaded":
-            first, last = (p["value"], p["value"]) if last is None else (first, p["value"])
-        if last is not None and (p["state"] != "overloaded" or i == len(points) - 1):
-            begins, ends = first == points[0]["value"], p["state"] == "overloaded"
-            spans.append((None if begins else first, None if ends else last))
+    for i, (value, steady) in enumerate(flags):
+        if not steady:
+            first, last = (value, value) if last is None else (first, value)
+        if last is not None and (steady or i == len(flags) - 1):
+            begins = first == flags[0][0]
+            spans.append((None if begins else first, last if steady else None))
             first = last = None
     return spans
 
 
-def merged_spans(curve: Report) -> list[tuple[float | None, float | None]]:
-    """:func:`unstable_spans`, close ones merged: near an edge chance decides from point to point.
+def merged(flags: Sequence[tuple[float, bool]]) -> list[Span]:
+    """:func:`spans_of`, close ones merged.
 
-    >>> flags = [(0.0, 1), (0.7, 0), (0.705, 1), (0.71, 0), (1.0, 0)]
-    >>> points = [{"value": v, "state": "stable" if ok else "overloaded"} for v, ok in flags]
-    >>> unstable_spans({"points": points}), merged_spans({"points": points})
+    >>> flags = [(0.0, True), (0.7, False), (0.705, True), (0.71, False), (1.0, False)]
+    >>> spans_of(flags), merged(flags)
     ([(0.7, 0.7), (0.71, None)], [(0.7, None)])
     """
-    spans, points = unstable_spans(curve), curve["points"]
-    close = NEAR * (points[-1]["value"] - points[0]["value"]) if points else 0.0
-    merged = spans[:1]
+    spans = spans_of(flags)
+    close = NEAR * (flags[-1][0] - flags[0][0]) if flags else 0.0
+    found = spans[:1]
     for low, high in spans[1:]:
-        before = merged[-1][1]
+        before = found[-1][1]
         if low is not None and before is not None and low - before <= close:
-            merged[-1] = (merged[-1][0], high)
+            found[-1] = (found[-1][0], high)
         else:
-            merged.append((low, high))
-    return merged
+            found.append((low, high))
+    return found
 
 
-def stability_text(curve: Report, unit: str) -> str:
-    """The ranges in which a scheduler has no steady state, in words.
+def spans_text(spans: Sequence[Span], unit: str) -> str:
+    """Ranges without a steady state in words.
 
-    >>> points = [{"value": v, "state": s} for v, s in [(0.1, "stable"), (0.6, "overloaded")]]
-    >>> stability_text({"points": points}, "fraction")
-    'unstable from 60 %'
+    >>> spans_text([(0.6, None)], "fraction"), spans_text([], "fraction")
+    ('unstable from 60 %', 'stable throughout')
     """
-    spans = merged_spans(curve)
     if not spans:
         return "stable throughout"
-    if spans == [(None, None)]:
+    if list(spans) == [(None, None)]:
         return "unstable everywhere"
     words = []
     for low, high in spans:
@@ -75,9 +89,9 @@ def stability_text(curve: Report, unit: str) -> str:
     return "unstable " + " and ".join(words)
 
 
-def stability_finding(report: Report) -> str:
+def stability_finding(report: SweepReport) -> str:
     """The schedulers that are stable at all values, and the edges of the others: one or two sentences."""
-    curves, unit = report["schedulers"], report["unit"]
+    curves, unit = report.schedulers, report.unit
     by_text: dict[str, list[str]] = {}
     for name, curve in curves.items():
         by_text.setdefault(stability_text(curve, unit), []).append(name)
@@ -90,11 +104,11 @@ def stability_finding(report: Report) -> str:
     return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
 
 
-def _span(report: Report) -> str:
-    values = report["values"]
+def _span(report: SweepReport) -> str:
+    values = report.values
     if len(values) == 1:
-        return f"at {value_text(values[0], report['unit'])}"
-    return f"from {value_text(values[0], report['unit'])} to {value_text(values[-1], report['unit'])}"
+        return f"at {value_text(values[0], report.unit)}"
+    return f"from {value_text(values[0], report.unit)} to {value_text(values[-1], report.unit)}"
 
 
 def verb(names: Sequence[str], one: str, many: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import get_args
 
 from nona.errors import ScenarioError
 from nona.units import (
@@ -14,7 +14,6 @@ from nona.units import (
     parse_quantity,
 )
 
-Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
 MOST_VALUES = 200
 _DIMENSIONS = get_args(Dimension)
 # Unit → what an axis multiplies values by, and how it calls them.

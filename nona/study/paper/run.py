@@ -97,7 +97,7 @@ def paper_study(
             scenario, _sweep(scenario, chosen, name), sources, engine=engine, workers=workers, check=check
         ):
             yield PaperProgress(f"background {name}, {told.stage}", start + span * told.fraction * 0.999)
-        found[name] = sweep_report(told)
+        found[name] = sweep_report(told).to_json()
     beyond = with_value(scenario, LINK, OVERLOAD)
     rows = []
     for share, row in growth(beyond, sources, chosen.lengths, CLAIM, engine, check):

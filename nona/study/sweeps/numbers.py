@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nona.errors import ScenarioError
-from nona.report.sweeps.values import Unit
+from nona.results.sweep import Unit
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 

@@ -6,14 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from nona.graph.dag import Dag
 from nona.graph.structure.blocks import Block, BlockGraph, Cut, Modules, block_graph
 from nona.ui.loaded.layout import Layout
-from nona.ui.widgets.dagview.dagview import SEQUENTIAL, STEPS, Edge, Merge, Mode, Node, view_data
+from nona.ui.widgets.dagview.dagview import SEQUENTIAL, STEPS, Drawing, Edge, Merge, Mode, Node
 from nona.units import format_size, format_time
 
+T = TypeVar("T")
 OTHER = 9
 EXPANDED = 1500  # nodes that a browser still draws and moves without stuttering
 PROVENANCE = ("measured", "calibrated", "modelled", "given")
@@ -55,15 +56,15 @@ def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def graph_data(
+def graph_drawing(
     facts: Facts,
     modules: Modules,
     cut: Cut,
     graph: BlockGraph,
     layouts: tuple[Layout, Layout],
     steps: Sequence[Merge] = (),
-) -> dict[str, Any]:
-    """The view's data for one cut of ``facts``; ``graph`` is the block graph of that cut.
+) -> Drawing:
+    """The drawing of one cut of ``facts``; ``graph`` is the block graph of that cut.
 
     ``steps`` are numbered by nodes of ``facts``, and shown only where every node is by itself.
     """
@@ -73,19 +74,18 @@ def graph_data(
     elif 2 * sum(_common(facts.kinds, b) is None for b in graph.blocks) > len(graph.blocks):
         ways = (_by_time, _by_kind, *ways[2:])  # most boxes hold several kinds: times tell more
     columns = [way(facts, graph) for way in ways]
-    modes = [mode for mode, _ in columns]
     searched = len(facts.ids) <= SEARCHED
     nodes = []
     for number, (block, own) in enumerate(zip(graph.blocks, block_ids(facts, graph), strict=True)):
         tones = tuple(tone[number] for _, tone in columns)
         nodes.append(_node(facts, modules, cut, block, own, tones, searched))
-    return view_data(
+    return Drawing(
         facts.name,
-        nodes,
-        _edges(facts, graph),
+        tuple(nodes),
+        tuple(_edges(facts, graph)),
         layouts,
-        modes,
-        steps,
+        tuple(mode for mode, _ in columns),
+        tuple(steps),
         facts.what,
         blocks=any(modules.paths) and not steps,
         expandable=len(facts.ids) <= EXPANDED,
@@ -173,14 +173,14 @@ def kind_colours(kinds: Sequence[str]) -> dict[str, int]:
     return {kind: min(i, OTHER) for i, (kind, _) in enumerate(ordered)}
 
 
-def _common(values: Sequence[Any], block: Block) -> Any:
+def _common(values: Sequence[T], block: Block) -> T | None:
     """What all members of a block share, or ``None``."""
     found = {values[i] for i in block.members}
     return found.pop() if len(found) == 1 else None
 
 
 def _categories(
-    name: str, graph: BlockGraph, values: Sequence[Any], colours: Mapping[Any, int], texts: Mapping[int, str]
+    name: str, graph: BlockGraph, values: Sequence[T], colours: Mapping[T, int], texts: Mapping[int, str]
 ) -> tuple[Mode, list[int]]:
     shared = [_common(values, b) for b in graph.blocks]
     tones = [OTHER if v is None else colours[v] for v in shared]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import streamlit as st
 
 from nona.graph.structure.blocks import BlockGraph, Cut, Modules
-from nona.ui.graphs.data import EXPANDED, Facts, block_ids, drawn_graph, enclosing, graph_data
+from nona.ui.graphs.data import EXPANDED, Facts, block_ids, drawn_graph, enclosing, graph_drawing
 from nona.ui.graphs.facts import operator_facts, operator_modules, task_facts, task_modules
 from nona.ui.loaded.loading import Loaded, layouts_of
 from nona.ui.loaded.shelf import fetch
 from nona.ui.session.state import AppState
-from nona.ui.widgets.dagview.dagview import Merge, Seen, asked, dag_view
-
-Asked = list[Any]
+from nona.ui.widgets.dagview.dagview import Drawing, Merge, Request, Seen, asked, dag_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Drawings:
     """The session's views by key: their cuts (by key and content), last requests, and picked nodes."""
 
     cuts: Mapping[tuple[str, str], Cut] = field(default_factory=dict)
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, Request] = field(default_factory=dict)
     picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
@@ -45,9 +42,9 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], hei
             cut = wanted
             held = replace(held, cuts={**held.cuts, (key, mark): cut})
         state.choices.keep(held)
-    data = _data(mark, facts, modules, cut)
-    answered = int(held.asked.get(key, ["", "", 0])[2])
-    return dag_view(key, data, height, notice, held.picks.get(key), answered)
+    drawing = _drawing(mark, facts, modules, cut)
+    answered = held.asked[key].when if key in held.asked else 0
+    return dag_view(key, drawing, height, notice, held.picks.get(key), answered)
 
 
 def played(
@@ -56,20 +53,20 @@ def played(
     """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
-    def make() -> Any:
+    def make() -> Drawing:
         graph = drawn_graph(facts, bare, bare.usual)
-        return graph_data(facts, bare, bare.usual, graph, layouts, steps)
+        return graph_drawing(facts, bare, bare.usual, graph, layouts, steps)
 
     layouts = layouts_of(facts.dag)
-    data = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
-    return dag_view(key, data, height, "", state.choices.of(Drawings).picks.get(key))
+    drawing = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
+    return dag_view(key, drawing, height, "", state.choices.of(Drawings).picks.get(key))
 
 
-def _data(mark: str, facts: Facts, modules: Modules, cut: Cut) -> dict[str, Any]:
+def _drawing(mark: str, facts: Facts, modules: Modules, cut: Cut) -> Drawing:
     graph = _blocks(mark, facts, modules, cut)
     layouts = layouts_of(graph.dag)
     key = ("drawn", mark, facts.what, cut)
-    return fetch(key, lambda: graph_data(facts, modules, cut, graph, layouts), "Drawing the graph")
+    return fetch(key, lambda: graph_drawing(facts, modules, cut, graph, layouts), "Drawing the graph")
 
 
 def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
@@ -77,9 +74,9 @@ def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
     return fetch(key, lambda: drawn_graph(facts, modules, cut), "Grouping the graph")
 
 
-def requested(facts: Facts, modules: Modules, cut: Cut, request: Asked) -> Cut:
-    """The cut after a request: ``["open" | "shut" | "all" | "none", id of a node, when]``."""
-    verb, own = request[0], request[1]
+def requested(facts: Facts, modules: Modules, cut: Cut, request: Request) -> Cut:
+    """The cut after a request."""
+    verb, own = request.verb, request.node
     if verb == "all":
         return Cut(1 + max(map(len, modules.paths)))
     if verb == "none":

@@ -35,4 +35,4 @@ def find_capacity(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         simulated=bool(spec.get("simulated")),
         check=tell,
     )
-    return capacity_report([found], cheapest([found]), hit, group, MOST)
+    return capacity_report([found], cheapest([found]), hit, group, MOST).to_json()

@@ -10,6 +10,7 @@ from nona.cost.options import CostOptions
 from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration.counts import configurations_considered
+from nona.results.model import ConfigurationCounts
 from nona.study import PreparedModel, prepare_model
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import scenario_of, sources_of
@@ -51,4 +52,4 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         )
         counts.append(configurations_considered(model.tasks, subgraph))
         done += work[number]
-    return {"configurations": counts}
+    return ConfigurationCounts(configurations=tuple(counts)).to_json()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from nona.report.plain import plain
+from nona.errors import JobError
 from nona.report.sweeps.report import Curves, sweep_report
+from nona.results.sweep import SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.simulation.engines import AUTO, engine_named
 from nona.study.sweeps.curves import curves
@@ -28,7 +28,7 @@ TEXTS = {
 
 
 def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Sweep as ``spec["sweep"]`` says; ``live`` and the result are the report with ``settings`` beside.
+    """Sweep as ``spec["sweep"]`` says; ``live`` and the result are a :class:`SweepOutcome`.
 
     Raises
     ------
@@ -36,7 +36,8 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         For values that the scenario does not allow.
     """
     scenario = study_of(spec, desk).scenario
-    settings = from_plain(scenario, spec["sweep"])
+    request = SweepRequest.from_json(spec["sweep"])
+    settings = settings_from(scenario, request)
     last = 0.0
     told: Curves | None = None
     for told in curves(
@@ -49,24 +50,36 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     ):
         if time.monotonic() - last >= TELL_EVERY_S:
             last = time.monotonic()
-            live = plain(sweep_report(told)) | {"settings": spec["sweep"]}
+            live = _outcome(told, request).to_json()
             desk.emit({"fraction": told.fraction, "text": TEXTS[told.stage], "live": live})
-    report = {} if told is None else sweep_report(told)
-    return report | {"settings": spec["sweep"]}
+    if told is None:
+        raise JobError("Sweep: nothing was swept; choose at least one value.")
+    return _outcome(told, request).to_json()
 
 
-def to_plain(settings: SweepSettings) -> dict[str, Any]:
+def _outcome(told: Curves, request: SweepRequest) -> SweepOutcome:
+    return SweepOutcome(**dict(sweep_report(told)), settings=request)
+
+
+def request_of(settings: SweepSettings) -> SweepRequest:
     """The settings as a job takes them."""
-    return asdict(settings) | {"number": settings.number.key}
+    return SweepRequest(
+        number=settings.number.key,
+        values=settings.values,
+        schedulers=settings.schedulers,
+        jobs=settings.jobs,
+        replications=settings.replications,
+        edges=settings.edges,
+    )
 
 
-def from_plain(scenario: Scenario, data: Mapping[str, Any]) -> SweepSettings:
-    """The settings that :func:`to_plain` wrote; raises when the scenario has no such number."""
+def settings_from(scenario: Scenario, request: SweepRequest) -> SweepSettings:
+    """What :func:`request_of` wrote; raises when the scenario has no such number."""
     return SweepSettings(
-        number_named(scenario, str(data["number"])),
-        tuple(float(v) for v in data["values"]),
-        tuple(str(n) for n in data["schedulers"]),
-        int(data["jobs"]),
-        int(data["replications"]),
-        bool(data["edges"]),
+        number_named(scenario, request.number),
+        request.values,
+        request.schedulers,
+        request.jobs,
+        request.replications,
+        request.edges,
     )

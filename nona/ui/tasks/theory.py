@@ -9,7 +9,7 @@ from typing import Any
 
 from nona.errors import JobError
 from nona.report.checks.theory import comparison_rows
-from nona.report.plain import plain
+from nona.results.checks import ComparedRow, TheoryProgress, TheoryResult
 from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.known import EFFORTS, Effort, KnownSystem, compare, known_systems
 from nona.ui.jobs.desk import Desk
@@ -33,26 +33,26 @@ def simulate_known(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         raise JobError(f"Validation: effort={name!r} must be one of {known}; choose one of these.")
     effort = replace(EFFORTS[name], engine=engine_named(AUTO))
     begin = time.monotonic()
-    rows: list[dict[str, Any]] = []
+    rows: list[ComparedRow] = []
     teller = _Teller(list(known_systems()), effort, desk, rows)
     for system in teller.systems:
         rows += comparison_rows(compare(system, effort, teller.report))
         teller.next_system()
-    return {
-        "rows": plain(rows),
-        "effort": name,
-        "engine": effort.engine,
-        "level": effort.level,
-        "replications": effort.replications,
-        "seconds": time.monotonic() - begin,
-    }
+    return TheoryResult(
+        rows=tuple(rows),
+        effort=name,
+        engine=effort.engine,
+        level=effort.level,
+        replications=effort.replications,
+        seconds=time.monotonic() - begin,
+    ).to_json()
 
 
 class _Teller:
     """Reports now and then the progress of all systems together, by their jobs."""
 
     def __init__(
-        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[Mapping[str, Any]]
+        self, systems: Sequence[KnownSystem], effort: Effort, desk: Desk, rows: Sequence[ComparedRow]
     ) -> None:
         self.systems, self._desk, self._rows = systems, desk, rows
         self._weights = [s.length.jobs * effort.scale + s.length.warmup for s in systems]
@@ -73,6 +73,6 @@ class _Teller:
             {
                 "fraction": done / sum(weights),
                 "text": f"{system.name} at a load of {system.load:.0%}",
-                "live": {"rows": plain(list(self._rows))},
+                "live": TheoryProgress(rows=tuple(self._rows)).to_json(),
             }
         )

@@ -11,7 +11,7 @@ from nona.errors import NonaError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.mig import MigLayout
 from nona.report.inputs.figures import provenance_text
-from nona.report.inputs.slices import layout_name, layout_rows, stranded_text
+from nona.report.inputs.slices import instance_rows, laid_instances, layout_name, stranded_text
 from nona.ui.pages.cluster.mig_edits import (
     edit_layout,
     mig_path,
@@ -95,12 +95,13 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
         device = find_device(
             state.scenario.cluster.servers[group].gpu, user_devices(state.scenario.cluster.devices)
         )
-        rows = layout_rows(device, layout)
-        speeds, origin = _speeds(state, device.name, [r["executor"] for r in rows])
+        instances = laid_instances(device, layout)
+        speeds, origin = _speeds(state, device.name, [i.executor for i in instances])
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    frame = pd.DataFrame([{**r, **s} for r, s in zip(rows, speeds, strict=True)]).drop(columns="executor")
+    rows = instance_rows(instances)
+    frame = pd.DataFrame([{**r, **s} for r, s in zip(rows, speeds, strict=True)])
     formats: dict[str, Any] = {"compute": _PART, "bandwidth": _PART}
     formats["speed, large kernels"] = st.column_config.NumberColumn(
         format=_PERCENT, help=_SPEED + "work that fills the slice, e.g. large batches (f^0.95)."

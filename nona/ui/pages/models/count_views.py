@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from nona.placement.enumeration.idle_spans import IdleSpan
+from nona.results.model import ConfigurationCounts
 from nona.ui.loaded.loading import Loaded
 from nona.ui.pages.models.views import subgraph_table
 from nona.ui.session.state import AppState
@@ -25,10 +26,10 @@ def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
     """The configurations of each sub-graph, if they were counted for this very model."""
     if loaded.configurations is not None:
         return loaded.configurations
-    result = state.results.get("count")
-    if result is None or result.fingerprint != loaded.key:
+    result = state.held("count", ConfigurationCounts)
+    if result is None or state.results["count"].fingerprint != loaded.key:
         return None
-    return tuple(result.data["configurations"])
+    return result.configurations
 
 
 def subgraphs_with_counts(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from nona.report.capacity.figure import capacity_figure
 from nona.report.capacity.report import capacity_finding, capacity_rows
+from nona.results.capacity import CapacityReport
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import job_panel
@@ -31,9 +29,9 @@ def capacity_section(state: AppState) -> None:
     fingerprint = f"{state.fingerprint(KIND)} {hit} {group} {simulated}"
     options = {"hit": HITS[hit], "group": group, "simulated": simulated}
     job_panel(state, KIND, "Find the fewest servers", options=options, fingerprint=fingerprint)
-    held = state.results.get(KIND)
-    if held is not None and held.fingerprint == fingerprint:
-        _answer(held.data)
+    held = state.held(KIND, CapacityReport)
+    if held is not None and state.results[KIND].fingerprint == fingerprint:
+        _answer(held)
     else:
         st.caption(
             "Solves the placement and predicts the missed SLOs for a dozen numbers of servers, all else "
@@ -69,7 +67,7 @@ def _controls(state: AppState) -> tuple[str, int, bool]:
     return str(hit or "99 %"), names.index(chosen) if chosen in names else 0, bool(simulated)
 
 
-def _answer(report: Mapping[str, Any]) -> None:
+def _answer(report: CapacityReport) -> None:
     finding = capacity_finding(report)
     st.markdown(f"**{plain(finding)}**")
     picture(

@@ -10,6 +10,7 @@ from typing import Any
 
 from nona.errors import NonaError
 from nona.report.sweeps.values import parse_value, spaced
+from nona.results.sweep import SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.study import Number, number_named, numbers_of
@@ -17,7 +18,7 @@ from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
 from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweep import from_plain, to_plain
+from nona.ui.tasks.sweep import request_of, settings_from
 from nona.units import quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
@@ -99,15 +100,15 @@ def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
 def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
     """What a sweep's result depends on: not on the present value of the swept number in the scenario."""
     first = swept_scenario(scenario, settings, settings.values[0])
-    named = json.dumps(to_plain(settings), sort_keys=True)
+    named = json.dumps(request_of(settings).to_json(), sort_keys=True)
     whole = scenario_hash(first, *SIMULATION_PARTS) + named
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-def is_stale(state: AppState, fingerprint: str, settings: Mapping[str, Any]) -> bool:
+def is_stale(state: AppState, fingerprint: str, settings: SweepRequest) -> bool:
     """Whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
     try:
-        return sweep_fingerprint(state.scenario, from_plain(state.scenario, settings)) != fingerprint
+        return sweep_fingerprint(state.scenario, settings_from(state.scenario, settings)) != fingerprint
     except NonaError:
         return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from nona.report.sweeps.report import curve_rows
 from nona.report.sweeps.stability import stability_finding
 from nona.report.sweeps.text import headline, value_rows
 from nona.report.sweeps.values import value_text
+from nona.results.sweep import SweepOutcome
 from nona.study.sweeps.settings import SweepSettings
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.pages.sweep.controls import sweep_controls
@@ -25,13 +25,12 @@ from nona.ui.pages.sweep.settings import is_stale, settings_of, shell_arguments,
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel
-from nona.ui.tasks.sweep import to_plain
+from nona.ui.tasks.sweep import request_of
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 KIND = "sweep"
-Report = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def sweep_panel(state: AppState) -> None:
             KIND,
             "Run sweep",
             live_sweep,
-            {"sweep": to_plain(settings)},
+            {"sweep": request_of(settings).to_json()},
             fingerprint,
             done="This sweep has been run: its result is below." if done else "",
         )
@@ -76,24 +75,24 @@ def _settings(state: AppState) -> SweepSettings | None:
 
 
 def _result(state: AppState) -> None:
-    job, held = current_job(state, KIND), state.results.get(KIND)
+    job, held = current_job(state, KIND), state.held(KIND, SweepOutcome)
     if job is not None and job.running:
         return
-    if job is not None and job.status in ("cancelled", "failed") and job.live.get("schedulers"):
+    if job is not None and job.status in ("cancelled", "failed") and job.live:
         st.info(
             "The sweep ended early; below is the result so far: fewer runs, edges only as precise as the "
             "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
-        _show(state, job.live, job.fingerprint)
+        _show(state, SweepOutcome.from_json(job.live), job.fingerprint)
     elif held is not None:
-        _show(state, held.data, held.fingerprint)
+        _show(state, held, state.results[KIND].fingerprint)
     else:
         st.caption("Nothing has been swept yet. The first curves appear after a few seconds.")
 
 
-def _show(state: AppState, report: Report, fingerprint: str) -> None:
-    if is_stale(state, fingerprint, report["settings"]):
+def _show(state: AppState, report: SweepOutcome, fingerprint: str) -> None:
+    if is_stale(state, fingerprint, report.settings):
         st.warning(
             "The scenario has changed since this sweep was made; run it again for the present scenario.",
             icon=":material/history:",
@@ -104,13 +103,13 @@ def _show(state: AppState, report: Report, fingerprint: str) -> None:
         for what, text in explanation(report):
             st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)
-    count = f"{report['replications']} runs of {report['jobs']:,} jobs per point"
-    st.caption(plain(f"{count}. {engine_text(_engine(report))} {report['seconds']:.1f} s on the clock."))
+    count = f"{report.replications} runs of {report.jobs:,} jobs per point"
+    st.caption(plain(f"{count}. {engine_text(_engine(report))} {report.seconds:.1f} s on the clock."))
 
 
-def _reading(state: AppState, report: Report) -> None:
+def _reading(state: AppState, report: SweepOutcome) -> None:
     """The headline, the slider with its table, and the chart: redrawn alone when the slider moves."""
-    values = [v for v in report["values"] if _known(report, v)]
+    values = [v for v in report.values if _known(report, v)]
     if not values:
         st.caption("No value was simulated before the sweep ended.")
         return
@@ -133,25 +132,25 @@ def _reading(state: AppState, report: Report) -> None:
         alt=stability_finding(report),
     )
     rows = pd.DataFrame(value_rows(report, value))
-    where = value_text(value, report["unit"])
+    where = value_text(value, report.unit)
     table(rows, "sweep-at", f"Every scheduler at {where}", name="sweep_at_value")
 
 
-def _slider(state: AppState, report: Report, values: list[float]) -> float:
+def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float:
     here = state.choices.of(Shown).value
     start = min(values, key=lambda v: abs(v - here)) if here is not None else values[len(values) // 2]
     if len(values) == 1:
         return values[0]
-    key = f"sweep-at-{report['key']}-{len(values)}"
+    key = f"sweep-at-{report.key}-{len(values)}"
 
     def moved() -> None:
         state.choices.keep(Shown(st.session_state[key]))
 
     found: float = st.select_slider(
-        report["label"],
+        report.label,
         values,
         start,
-        format_func=lambda v: value_text(v, report["unit"]),
+        format_func=lambda v: value_text(v, report.unit),
         key=key,
         on_change=moved,
         help="Reads the sweep at this value; nothing is computed again.",
@@ -164,15 +163,15 @@ def _prose(text: str) -> str:
     return plain(text.replace(" %", "\u00a0%").replace(" ×", "\u00a0×"))
 
 
-def _known(report: Report, value: float) -> bool:
-    return any(p["value"] == value for c in report["schedulers"].values() for p in c["points"])
+def _known(report: SweepOutcome, value: float) -> bool:
+    return any(p.value == value for c in report.schedulers.values() for p in c.points)
 
 
-def _engine(report: Report) -> dict[str, Any]:
-    return {"engine": report["engine"], "schedulers": {}}
+def _engine(report: SweepOutcome) -> dict[str, Any]:
+    return {"engine": report.engine, "schedulers": {}}
 
 
-def _files(report: Report) -> None:
+def _files(report: SweepOutcome) -> None:
     """All points as a table with its files, and the whole as JSON."""
     with st.expander("All simulated points", icon=":material/table:"):
         table(
@@ -183,7 +182,7 @@ def _files(report: Report) -> None:
         )
     st.download_button(
         "Download sweep (JSON)",
-        data=lambda: json.dumps(dict(report), indent=2),
+        data=lambda: json.dumps(report.to_json(), indent=2),
         file_name="sweep.json",
         mime="application/json",
         icon=":material/download:",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
+from nona.results.checks import SelfCheck, SelfCheckProgress, SelfCheckResult
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, duration, job_panel
 from nona.ui.widgets.fields import plain
@@ -23,12 +23,12 @@ def check_section(state: AppState) -> None:
         state,
         KIND,
         "Check this machine",
-        live=lambda live: _table(live.get("rows") or [], "checks-live"),
+        live=lambda live: _table(SelfCheckProgress.from_json(live).rows, "checks-live"),
         fingerprint="self-checks",
     )
-    result, job = state.results.get(KIND), current_job(state, KIND)
+    result, job = state.held(KIND, SelfCheckResult), current_job(state, KIND)
     if result is not None:
-        _result(result.data)
+        _result(result)
     elif job is None or not job.running:
         st.caption(
             "Not run yet. It simulates a small scenario with every scheduler on both engines, and takes a "
@@ -36,10 +36,10 @@ def check_section(state: AppState) -> None:
         )
 
 
-def _result(data: Mapping[str, Any]) -> None:
-    rows = data["rows"]
-    failed = [r["name"] for r in rows if r["ok"] is False]
-    when = f"version {data['version']}, in {duration(data['seconds'])}"
+def _result(data: SelfCheckResult) -> None:
+    rows = data.rows
+    failed = [r.name for r in rows if r.ok is False]
+    when = f"version {data.version}, in {duration(data.seconds)}"
     if failed:
         text = (
             f"{len(failed)} of {len(rows)} checks fail ({when}): {', '.join(failed)}. Do not trust results "
@@ -47,14 +47,14 @@ def _result(data: Mapping[str, Any]) -> None:
         text += "of this installation; install it again, and report this table."
         st.error(plain(text), icon=":material/error:")
     else:
-        held = sum(r["ok"] is True for r in rows)
+        held = sum(r.ok is True for r in rows)
         st.success(
             plain(f"{held} of {len(rows)} checks hold, none fails ({when})."), icon=":material/verified:"
         )
     _table(rows, "checks")
 
 
-def _table(rows: Sequence[Mapping[str, Any]], key: str) -> None:
+def _table(rows: Sequence[SelfCheck], key: str) -> None:
     if rows:
-        shown = [{"check": r["name"], "verdict": _WORDS[r["ok"]], "found": r["found"]} for r in rows]
+        shown = [{"check": r.name, "verdict": _WORDS[r.ok], "found": r.found} for r in rows]
         table(pd.DataFrame(shown), key, "Self-checks with their verdicts")

@@ -12,6 +12,7 @@ from nona.report.paper.figures import growth_figure
 from nona.report.paper.rows import growth_rows, point_rows, summary_rows
 from nona.report.paper.text import OURS, findings, growth_title, provenance, ratio_title, title
 from nona.report.sweeps.figure import sweep_figure
+from nona.results.sweep import SweepReport
 from nona.study.shipped import shipped
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
@@ -48,7 +49,7 @@ def _ratios(name: str, report: Data) -> None:
     finding = ratio_title(name, report)
     st.markdown(f"**{plain(finding)}**")
     picture(
-        sweep_figure(report, f"Ratio to {report['reference']}"),
+        sweep_figure(SweepReport.from_json(report), f"Ratio to {report['reference']}"),
         key=f"paper-{name}",
         alt=f"Mean JCT over that of nona against background {name}; crosses: edges of stability. {finding}",
     )

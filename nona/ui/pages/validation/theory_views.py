@@ -11,6 +11,7 @@ import streamlit as st
 
 from nona.report.checks.figures import theory_figure
 from nona.report.checks.theory import WIDE, theory_rows, theory_summary
+from nona.results.checks import ComparedRow, TheoryProgress, TheoryResult, TheoryRow, TheorySummary
 from nona.simulation.known import EFFORTS, known_systems
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, duration, job_panel
@@ -63,28 +64,28 @@ def theory_section(state: AppState) -> None:
         options={"effort": effort},
         fingerprint=f"known systems, {effort}",
     )
-    result, job = state.results.get(KIND), current_job(state, KIND)
+    result, job = state.held(KIND, TheoryResult), current_job(state, KIND)
     if result is not None:
-        _result(result.data)
+        _result(result)
     elif job is None or not job.running:
         _table([row for known in known_systems() for row in theory_rows(known)], 420)
 
 
 def _live(live: Mapping[str, Any]) -> None:
     """The rows that are there so far."""
-    rows = live.get("rows") or []
+    rows = TheoryProgress.from_json(live).rows
     if rows:
-        st.caption(f"{theory_summary(rows)['agree']} of {len(rows)} means agree so far.")
+        st.caption(f"{theory_summary(rows).agree} of {len(rows)} means agree so far.")
         _table(rows, 280, "theory-live")
 
 
-def _result(data: Mapping[str, Any]) -> None:
+def _result(data: TheoryResult) -> None:
     """Tiles, what they rest on, the figure, the table."""
-    rows = data["rows"]
+    rows = data.rows
     _tiles(theory_summary(rows))
     st.caption(
-        f"{data['replications']} independent runs each, {plain(data['effort'])} ones, {data['level']:.1%} "
-        f"intervals, on the engine {plain(data['engine'])} in {duration(data['seconds'])}. At this level "
+        f"{data.replications} independent runs each, {plain(data.effort)} ones, {data.level:.1%} "
+        f"intervals, on the engine {plain(data.engine)} in {duration(data.seconds)}. At this level "
         "one row in a thousand of a correct simulator would differ by chance."
     )
     picture(
@@ -95,41 +96,42 @@ def _result(data: Mapping[str, Any]) -> None:
     _table(rows, 480)
 
 
-def _tiles(summary: Mapping[str, Any]) -> None:
+def _tiles(summary: TheorySummary) -> None:
     tiles = st.columns(4)
     tiles[0].metric(
         "Means that agree",
-        f"{summary['agree']} of {summary['rows']}",
+        f"{summary.agree} of {summary.rows}",
         help=f"Unclear: the interval meets theory, but half of it is more than {WIDE:.0%} of the mean; use "
         "longer runs.",
     )
-    tiles[1].metric("Mean error", f"{summary['mean_error']:.1%}", help="Mean of |simulated / theory − 1|.")
+    tiles[1].metric("Mean error", f"{summary.mean_error:.1%}", help="Mean of |simulated / theory − 1|.")
     tiles[2].metric(
-        "Half interval", f"{summary['half_width']:.1%}", help="Median over the rows: smaller errors may hide."
+        "Half interval", f"{summary.half_width:.1%}", help="Median over the rows: smaller errors may hide."
     )
     tiles[3].metric(
         "Worst row",
-        f"{summary['worst']:.2f} half intervals",
+        f"{summary.worst:.2f} half intervals",
         help="The largest error in units of its own half interval; above 1 it does not agree.",
     )
 
 
-def _table(rows: Sequence[Mapping[str, Any]], height: int, key: str = "theory") -> None:
+def _table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
     shown = pd.DataFrame([_shown(r) for r in rows])
     table(shown, key, "Theory against simulation, system by system", column_config=COLUMNS, height=height)
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(row: TheoryRow) -> dict[str, object]:
     """A row as displayed; one that was not simulated yet has theory only."""
-    theory = f"{row['theory ms']:.3f}" + ("" if row["to ms"] is None else f" – {row['to ms']:.3f}")
-    shown = {"system": row["system"], "jobs": row["jobs"] or "all", "load": row["load"], "theory, ms": theory}
-    if "verdict" in row:
+    theory = f"{row.theory_ms:.3f}" + ("" if row.to_ms is None else f" – {row.to_ms:.3f}")
+    shown: dict[str, object] = {"system": row.system, "jobs": row.jobs or "all", "load": row.load}
+    shown["theory, ms"] = theory
+    if isinstance(row, ComparedRow):
         shown |= {
-            "simulated, ms": row["simulated ms"],
-            "± ms": row["± ms"],
-            "error": row["error %"],
-            "±": row["± %"],
-            "verdict": row["verdict"],
-            "told apart from": row["told apart from"],
+            "simulated, ms": row.simulated_ms,
+            "± ms": row.half_width_ms,
+            "error": row.error_percent,
+            "±": row.half_width_percent,
+            "verdict": row.verdict,
+            "told apart from": list(row.told_apart_from),
         }
-    return {**shown, "theory by": row["by"]}
+    return {**shown, "theory by": row.by}

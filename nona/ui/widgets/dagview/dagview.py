@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -75,40 +76,56 @@ class Seen:
     step: int
 
 
-def view_data(
-    name: str,
-    nodes: Sequence[Node],
-    edges: Sequence[Edge],
-    layouts: tuple[Layout, Layout],
-    modes: Sequence[Mode],
-    steps: Sequence[Merge] = (),
-    what: str = "operators",
-    blocks: bool = False,
-    expandable: bool = False,
-) -> dict[str, Any]:
-    """What is sent to the browser; ``sig`` changes when, and only when, the drawing has to.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked of the view: a verb (``open``, ``shut``, ``all``, ``none``), a node's id, when."""
+
+    verb: str
+    node: str
+    when: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A graph as the view draws it.
 
     ``layouts`` are for a wide and for a narrow panel. ``blocks`` says whether there are modules to open
     and shut, ``expandable`` whether all may be open at once.
     """
-    wide, narrow = layouts
-    data: dict[str, Any] = {
-        "name": name,
-        "what": what,
-        "nodes": [[n.id, n.label, n.tip, n.count, list(n.tones)] for n in nodes],
-        "wide": _places(wide),
-        "narrow": _places(narrow),
-        "edges": [[e.source, e.target, e.tip, round(e.level, 3)] for e in edges],
-        "steps": [[s.source, s.target, s.reason] for s in steps],
-        "modes": [{"name": m.name, "legend": [list(x) for x in m.legend], "scale": m.scale} for m in modes],
-        "inside": {str(i): _prefixed(n.inside) for i, n in enumerate(nodes) if n.inside},
-        "around": [n.around for n in nodes],
-        "size": [NODE_WIDTH, NODE_HEIGHT],
-        "blocks": blocks,
-        "all": expandable,
-    }
-    data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    return data
+
+    name: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    layouts: tuple[Layout, Layout]
+    modes: tuple[Mode, ...]
+    steps: tuple[Merge, ...] = ()
+    what: str = "operators"
+    blocks: bool = False
+    expandable: bool = False
+
+    @cached_property
+    def json(self) -> Mapping[str, Any]:
+        """What is sent to the browser, made once; ``sig`` changes when, and only when, the drawing has to."""
+        wide, narrow = self.layouts
+        data: dict[str, Any] = {
+            "name": self.name,
+            "what": self.what,
+            "nodes": [[n.id, n.label, n.tip, n.count, list(n.tones)] for n in self.nodes],
+            "wide": _places(wide),
+            "narrow": _places(narrow),
+            "edges": [[e.source, e.target, e.tip, round(e.level, 3)] for e in self.edges],
+            "steps": [[s.source, s.target, s.reason] for s in self.steps],
+            "modes": [
+                {"name": m.name, "legend": [list(x) for x in m.legend], "scale": m.scale} for m in self.modes
+            ],
+            "inside": {str(i): _prefixed(n.inside) for i, n in enumerate(self.nodes) if n.inside},
+            "around": [n.around for n in self.nodes],
+            "size": [NODE_WIDTH, NODE_HEIGHT],
+            "blocks": self.blocks,
+            "all": self.expandable,
+        }
+        data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+        return data
 
 
 def _places(layout: Layout) -> list[list[int]]:
@@ -128,7 +145,7 @@ def _prefixed(names: Sequence[str]) -> list[str]:
 
 def dag_view(
     key: str,
-    data: Mapping[str, Any],
+    drawing: Drawing,
     height: int = 600,
     notice: str = "",
     pick: tuple[str, int] | None = None,
@@ -141,17 +158,20 @@ def dag_view(
     the last request was made that is answered by now, see :func:`asked`.
     """
     react = on_change or (lambda: None)
-    sent = {**data, "height": height, "notice": notice, "pick": list(pick) if pick else None}
+    sent = {**drawing.json, "height": height, "notice": notice, "pick": list(pick) if pick else None}
     sent["answered"] = answered
     state = _component(
         key=key, data=sent, on_selected_change=react, on_step_change=react, on_ask_change=react
     )
     step = state.get("step")
-    return Seen(state.get("selected"), min(int(step), len(data["steps"])) if step is not None else 0)
+    return Seen(state.get("selected"), min(int(step), len(drawing.steps)) if step is not None else 0)
 
 
-def asked(key: str) -> list[Any] | None:
-    """The user's last request in the view ``key``: a verb, the id of a node, and when."""
+def asked(key: str) -> Request | None:
+    """The user's last request in the view ``key``."""
     held = st.session_state.get(key)
     found = held.get("ask") if held is not None else None
-    return list(found) if found else None
+    if not found or len(found) != 3:
+        return None
+    verb, node, when = found
+    return Request(str(verb), str(node), int(when))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,37 +45,95 @@ def stranded_cells(layout: MigLayout) -> tuple[int, ...]:
     return tuple(c for c, owner in enumerate(layout.memory_map) if owner < 0 and c not in covered)
 
 
-def view_data(layout: MigLayout, name: str) -> dict[str, Any]:
-    """What is sent to the browser: instances, empty slices with what may start there, compute slices."""
-    whole, cells = board(layout.board), layout.memory_map
-    stranded = stranded_cells(layout)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An instance in the picture: its place, its slices, its name, its chart colour, its memory."""
+
+    start: int
+    memory: int
+    compute: int
+    name: str
+    colour: int
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A profile that might start at an empty slice; ``why_not`` is empty where it may."""
+
+    name: str
+    about: str
+    why_not: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """An empty memory slice; ``stranded``: no instance can ever cover it."""
+
+    cell: int
+    stranded: bool
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """One board as the editor draws it: its slices, instances, empty slices, and compute slices.
+
+    ``free`` compute slices can still be used, ``lost`` ones cannot.
+    """
+
+    name: str
+    memory: int
+    compute: int
+    instances: tuple[Shown, ...]
+    empty: tuple[Empty, ...]
+    free: int
+    lost: int
+
+    def to_json(self) -> dict[str, Any]:
+        """What is sent to the browser; ``sig`` changes when, and only when, the drawing has to."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "memory": self.memory,
+            "compute": self.compute,
+            "instances": [list(astuple(i)) for i in self.instances],
+            "empty": [[e.cell, e.stranded, [list(astuple(o)) for o in e.options]] for e in self.empty],
+            "free": self.free,
+            "lost": self.lost,
+        }
+        data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+        return data
+
+
+def board_view(layout: MigLayout, name: str) -> BoardView:
+    """A layout as the editor draws it."""
+    whole, stranded = board(layout.board), stranded_cells(layout)
     used = sum(p.compute_slices for p in layout.profiles)
     lost = layout.stranded_compute if layout.slices else 0
-    data: dict[str, Any] = {
-        "name": name,
-        "memory": whole.memory_slices,
-        "compute": whole.compute_slices,
-        "instances": [
-            [
+    return BoardView(
+        name=name,
+        memory=whole.memory_slices,
+        compute=whole.compute_slices,
+        instances=tuple(
+            Shown(
                 s.start,
                 p.memory_slices,
                 p.compute_slices,
                 p.name,
                 size_colour(p.compute_slices),
                 format_size(p.memory_bytes),
-            ]
+            )
             for s, p in zip(layout.slices, layout.profiles, strict=True)
-        ],
-        "empty": [
-            [cell, cell in stranded, [_option(layout, cell, p) for p in _ordered(layout)]]
-            for cell, owner in enumerate(cells)
+        ),
+        empty=tuple(
+            Empty(cell, cell in stranded, tuple(_option(layout, cell, p) for p in _ordered(layout)))
+            for cell, owner in enumerate(layout.memory_map)
             if owner < 0
-        ],
-        "free": whole.compute_slices - used - lost,
-        "lost": lost,
-    }
-    data["sig"] = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    return data
+        ),
+        free=whole.compute_slices - used - lost,
+        lost=lost,
+    )
 
 
 def _ordered(layout: MigLayout) -> list[Profile]:
@@ -84,10 +143,11 @@ def _ordered(layout: MigLayout) -> list[Profile]:
     )
 
 
-def _option(layout: MigLayout, cell: int, profile: Profile) -> list[object]:
+def _option(layout: MigLayout, cell: int, profile: Profile) -> Option:
     about = f"{profile.compute_slices} of {board(layout.board).compute_slices} compute, "
     about += format_size(profile.memory_bytes)
-    return [profile.name, about, why_not(layout, cell, profile), size_colour(profile.compute_slices)]
+    reason = why_not(layout, cell, profile)
+    return Option(profile.name, about, reason, size_colour(profile.compute_slices))
 
 
 def edited(layout: MigLayout, wish: object) -> MigLayout:
@@ -116,4 +176,4 @@ def mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object],
         state = st.session_state.get(key)
         on_edit(state.get("edit") if state is not None else None)
 
-    _component(key=key, data=view_data(layout, name), on_edit_change=changed)
+    _component(key=key, data=board_view(layout, name).to_json(), on_edit_change=changed)

@@ -1,0 +1,41 @@
+"""What the program offers by name: devices, schedulers, samples (``nona devices | schedulers | models``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nona.results.document import Document
+
+
+class DeviceEntry(Document):
+    """A device: texts with units beside numbers in SI units; ``sources`` are those of its attributes."""
+
+    name: str
+    title: str
+    fp16: str
+    memory: str
+    bandwidth: str
+    mig: str
+    peak_flop_per_s: Mapping[str, float]
+    memory_bytes: float
+    bandwidth_bytes_per_s: float
+    sms: int
+    sources: Mapping[str, str]
+
+
+class SchedulerEntry(Document):
+    """A scheduler, or a configuration policy of serverless workflows, and what it sees of the network."""
+
+    name: str
+    kind: str
+    network_view: str
+    summary: str
+    source: str
+    adaptation: str
+
+
+class SampleEntry(Document):
+    """A sample model or a shipped scenario."""
+
+    name: str
+    description: str

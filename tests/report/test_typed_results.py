@@ -1,0 +1,85 @@
+"""Results as typed objects: what a small run gives survives JSON, and an unknown key is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from nona.hardware.catalogue import devices
+from nona.hardware.executor import executor_class
+from nona.report.capacity.report import capacity_report
+from nona.report.checks.theory import comparison_rows
+from nona.report.inputs.hardware import device_row
+from nona.report.inputs.models import contraction, inspection
+from nona.report.sweeps.report import sweep_report
+from nona.results.capacity import DeviceCapacity, ServerCount
+from nona.results.checks import SelfCheck, SelfCheckResult, TheoryResult
+from nona.results.document import Document
+from nona.results.estimate import Estimate
+from nona.results.model import ConfigurationCounts
+from nona.results.sweep import SweepOutcome
+from nona.scenario.file import load_scenario
+from nona.simulation.known import KNOWN, Effort, compare
+from nona.sources.samples import load_sample, scenario_path
+from nona.study import configuration_counts, number_named, prepare_model
+from nona.study.sweeps.curves import curves
+from nona.study.sweeps.settings import SweepSettings
+from nona.ui.tasks.sweep import request_of, settings_from
+
+
+def sweep() -> SweepOutcome:
+    """Two schedulers at two values."""
+    scenario = load_scenario(scenario_path("slides_example"))
+    settings = SweepSettings(number_named(scenario, "load"), (1.0, 9.0), ("local", "spread"), 30, 2, False)
+    *_, last = curves(scenario, settings, engine="simpy")
+    request = request_of(settings)
+    assert settings_from(scenario, request) == settings
+    return SweepOutcome(**dict(sweep_report(last)), settings=request)
+
+
+def capacity() -> Document:
+    kept = Estimate(mean=0.99, ci95=(0.98, 1.0))
+    found = ServerCount(servers=2, miss=0.01, error=1e-3, simulated_hit_rate=kept)
+    fewer = ServerCount(servers=1, miss=float("inf"), error=0.0)
+    device = DeviceCapacity(
+        gpu="t4", servers=2, predicted=found, one_fewer=fewer, cost=None, tried=(fewer, found)
+    )
+    assert fewer.miss is None
+    return capacity_report([device], device, 0.98, 0, 4096)
+
+
+def models() -> tuple[Document, ...]:
+    made = prepare_model(load_sample("slides_example"), (executor_class("a100-40gb"),))
+    counts = configuration_counts(made)
+    report = contraction(made.contracted, made.costed[0], made.decomposition, counts)
+    return inspection(made.costed[0]), report, ConfigurationCounts(configurations=tuple(counts))
+
+
+def checks() -> tuple[Document, ...]:
+    rows = comparison_rows(compare(KNOWN["M/D/1"](0.3), Effort(replications=3, scale=0.05, engine="simpy")))
+    check = SelfCheck(name="Water is wet", ok=None, found="")
+    return (
+        TheoryResult(
+            rows=tuple(rows), effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0
+        ),
+        SelfCheckResult(rows=(check,), seconds=1.0, version="0"),
+    )
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Document]:
+    return [sweep(), capacity(), *models(), *checks(), device_row(devices()["t4"])]
+
+
+def test_what_is_written_is_read_back_equal(results: list[Document]) -> None:
+    for result in results:
+        sent = json.loads(json.dumps(result.to_json(), allow_nan=False))
+        assert type(result).from_json(sent) == result
+
+
+def test_an_unknown_key_is_refused(results: list[Document]) -> None:
+    for result in results:
+        with pytest.raises(ValidationError):
+            type(result).from_json({**result.to_json(), "more": 1})
