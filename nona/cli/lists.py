@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.cli.serverless import policy_rows
+from nona.cli.options import ListOptions
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.report.inputs.hardware import device_row
 from nona.report.plain import plain
 from nona.report.text import table
-from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.sources import samples
 
 
-def schedulers(arguments: argparse.Namespace) -> None:
+def schedulers(arguments: ListOptions) -> None:
     """List the schedulers, and the configuration policies of serverless workflows."""
+    from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
+    from nona.schedulers.registry import get_scheduler, scheduler_names
+
     rows = []
     for name in scheduler_names():
         s = get_scheduler(name)
@@ -35,14 +35,16 @@ def schedulers(arguments: argparse.Namespace) -> None:
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 
-def devices(arguments: argparse.Namespace) -> None:
+def devices(arguments: ListOptions) -> None:
     """List the devices of the catalogue."""
     rows = [device_row(d) for d in device_catalogue().values()]
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
 
 
-def models(arguments: argparse.Namespace) -> None:
+def models(arguments: ListOptions) -> None:
     """List the sample models, workflows and scenarios."""
+    from nona.sources import samples
+
     rows = [{"name": n, "description": samples.description(n)} for n in samples.sample_names()]
     scenarios = [
         {"name": n, "description": samples.scenario_description(n)} for n in samples.scenario_names()
@@ -56,7 +58,7 @@ def models(arguments: argparse.Namespace) -> None:
 
 
 def _list(
-    arguments: argparse.Namespace, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    arguments: ListOptions, key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
     if arguments.json:
         print(json.dumps({key: plain(rows)}))
