@@ -46,7 +46,7 @@ function textButton(parent, text, hint, onclick) {
   return b;
 }
 const press = (b, on) => b.setAttribute("aria-pressed", on ? "true" : "false");
-const short = (text, most = 16) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
+const short = (text, most = 16) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const show = (e, on) => {
   e.style.display = on ? "" : "none";
 };

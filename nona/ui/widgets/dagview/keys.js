@@ -17,7 +17,7 @@ const PAN = { ArrowUp: [0, 60], ArrowDown: [0, -60], ArrowLeft: [60, 0], ArrowRi
 function pressed(view, ev) {
   const k = ev.key,
     { camera, player, finder, help } = view,
-    chosen = view.chosen && view.chosen.owner;
+    chosen = view.chosen?.owner;
   if (k === "/" || (k.toLowerCase() === "f" && (ev.ctrlKey || ev.metaKey))) finder.focus();
   else if (ev.ctrlKey || ev.metaKey || ev.altKey) return false;
   else if (k === "?") help.toggle();

@@ -91,7 +91,8 @@ class Scene {
       n.x = n.hx = xs[n.i];
       n.y = n.hy = ys[n.i];
       n.column = columns[n.i];
-      const span = this.columns[n.column] || (this.columns[n.column] = [n.x, n.x]);
+      this.columns[n.column] ||= [n.x, n.x];
+      const span = this.columns[n.column];
       span[0] = Math.min(span[0], n.x);
       span[1] = Math.max(span[1], n.x);
     }
@@ -183,7 +184,7 @@ class Scene {
     return rounded([...begin, [right, out], [right, low], [gutter, low], [gutter, into], ...end]);
   }
   mark(chosen) {
-    const c = chosen && chosen.owner;
+    const c = chosen?.owner;
     for (const n of this.nodes) n.g.classList.toggle("chosen", n === c);
     for (const l of this.links) l.p.classList.toggle("near", !!c && (l.a.owner === c || l.b.owner === c));
   }

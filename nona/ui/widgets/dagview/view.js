@@ -96,7 +96,7 @@ class View {
   }
   load(data) {
     const first = !this.data || this.data.name !== data.name,
-      kept = this.chosen && this.chosen.id,
+      kept = this.chosen?.id,
       before = this.scene.byId;
     this.data = data;
     this.chosen = null;
@@ -175,7 +175,7 @@ class View {
     }
   }
   marked() {
-    const c = this.chosen && this.chosen.owner;
+    const c = this.chosen?.owner;
     this.scene.mark(this.chosen);
     this.opener.disabled = !c || c.count < 2;
     this.shutter.disabled = !c || !this.data.around[c.i];

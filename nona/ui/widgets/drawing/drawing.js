@@ -27,7 +27,7 @@ export default function (component) {
   const palette = getComputedStyle(root)
     .getPropertyValue("--st-chart-categorical-colors")
     .split(/,(?![^(]*\))/);
-  palette.slice(0, 10).forEach((c, i) => root.style.setProperty(`--c${i}`, c.trim()));
+  for (const [i, c] of palette.slice(0, 10).entries()) root.style.setProperty(`--c${i}`, c.trim());
   if (drawn.get(root) === data.sig) return;
   drawn.set(root, data.sig);
   const shut = new Map([...root.querySelectorAll("details[data-name]")].map((d) => [d.dataset.name, d.open]));

@@ -59,7 +59,10 @@ function marker(context, style, x, y, r) {
 function line(context, style, points) {
   if (!points.length) return;
   context.beginPath();
-  points.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
+  for (const [k, [x, y]] of points.entries()) {
+    if (k) context.lineTo(x, y);
+    else context.moveTo(x, y);
+  }
   context.strokeStyle = style.colour;
   context.lineWidth = 1.8;
   context.lineJoin = "round";

@@ -75,9 +75,8 @@ function overTime(f, shown) {
   for (const s of drawn) {
     const own = s.t.map((t, k) => [x.at(t / clock.size), y.at(s.jct_s[k] / unit.size)]);
     line(f.context, s.style, own);
-    own.forEach(([px, py], k) =>
-      points.push([px, py, `${s.name}: ${digits(s.jct_s[k] / unit.size)} ${unit.name}`]),
-    );
+    for (const [k, [px, py]] of own.entries())
+      points.push([px, py, `${s.name}: ${digits(s.jct_s[k] / unit.size)} ${unit.name}`]);
   }
   return points;
 }
@@ -171,7 +170,7 @@ function bars(f, shown, parts, title) {
     c.fillStyle = f.ink;
     c.textAlign = "right";
     c.font = `${Math.min(11, Math.max(8, row))}px ${f.font}`;
-    c.fillText(s.name.length > 16 ? s.name.slice(0, 15) + "…" : s.name, left - 6, middle);
+    c.fillText(s.name.length > 16 ? `${s.name.slice(0, 15)}…` : s.name, left - 6, middle);
     own.forEach(([share, opacity, word], n) => {
       const top = middle + (n - own.length / 2) * thick,
         end = x.at(100 * share);

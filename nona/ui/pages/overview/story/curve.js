@@ -79,7 +79,7 @@ class Curve {
         "path",
         {
           class: "formula",
-          d: "M" + known.map((p) => `${x(p.load)},${y(p.runs[name].predicted_ms)}`).join("L"),
+          d: `M${known.map((p) => `${x(p.load)},${y(p.runs[name].predicted_ms)}`).join("L")}`,
         },
         group,
       );

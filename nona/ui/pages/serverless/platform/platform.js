@@ -32,19 +32,18 @@ class Platform {
     this.fill.style.width = `${100 * data.fraction}%`;
     this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
     this.told.textContent = data.told;
-    data.policies.forEach((p, k) => this.policy(this.rows[k], p));
+    for (const [k, p] of data.policies.entries()) this.policy(this.rows[k], p);
     this.now.forEach((e) => {
       e.textContent = data.now;
     });
     const most = Math.max(4, ...data.queues.flatMap((q) => q.jobs));
-    data.queues.forEach((q, a) =>
-      q.jobs.forEach((jobs, s) => {
+    for (const [a, q] of data.queues.entries())
+      for (const [s, jobs] of q.jobs.entries()) {
         const bar = this.bars[a][s];
         bar.fill.style.width = `${(100 * jobs) / most}%`;
         bar.number.textContent = jobs;
-      }),
-    );
-    data.nodes.forEach((n, k) => this.node(this.nodes[k], n));
+      }
+    for (const [k, n] of data.nodes.entries()) this.node(this.nodes[k], n);
     this.policies.setAttribute("aria-label", data.alts[0]);
     this.queues.setAttribute("aria-label", data.alts[1]);
     this.grid.setAttribute("aria-label", data.alts[2]);

@@ -323,9 +323,8 @@ class SearchView {
       ? current.lines
       : ["Nothing is chosen yet. Every step takes the open path with the least possible cost."];
     for (const line of lines) html("p", "", this.said, line);
-    steps.forEach((s, k) =>
-      this.dots[k].setAttribute("class", `dot ${s.best ? "best" : ""} ${k + 1 === now ? "current" : ""}`),
-    );
+    for (const [k, s] of steps.entries())
+      this.dots[k].setAttribute("class", `dot ${s.best ? "best" : ""} ${k + 1 === now ? "current" : ""}`);
     this.dots.forEach((d, k) => {
       d.style.opacity = k < now ? 1 : 0;
     });
