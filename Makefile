@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install app test bench fuzz clean
+.PHONY: install app test lint-js bench fuzz clean
 
 install: $(STAMP)
 
@@ -23,6 +23,9 @@ app: install
 test: install
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder  # browser tests mostly wait
 
+lint-js: install  # the tool comes from `npm install --no-package-lock`
+	$(BIN)/python -m pytest -q tests/test_javascript.py
+
 bench: install
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
@@ -31,4 +34,4 @@ fuzz: install
 	$(BIN)/python -m benchmarks.fuzz_readers
 
 clean:
-	rm -rf $(VENV) build dist test-artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist test-artifacts node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,7 +15,7 @@ MODULE_LINES, FUNCTION_LINES, PAGE_LINES, APP_LINES = 250, 60, 120, 40
 SOURCES = sorted((ROOT / "nona").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("*.py"))
 TEXT_SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".toml", ".txt", ".cff", ".csv", ".sh", ""}
-SKIPPED = {".venv", ".git", "build", "dist", "test-artifacts", "__pycache__"}
+SKIPPED = {".venv", ".git", "build", "dist", "test-artifacts", "__pycache__", "node_modules"}
 # Folders of one machine: a path that starts with one means nothing on another.
 MACHINE = re.compile(
     r"(?<![\w.$~}>-])/(?:" + "|".join(("home", "root", "Users", "work", "mnt", "scratch")) + r")/\w"

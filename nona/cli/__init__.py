@@ -1,5 +1,6 @@
-"""The command line: ``main`` parses the arguments and calls one module for each group of commands.
+"""The command line: ``main`` holds the commands and turns errors into a line and an exit status.
 
-``basic`` holds app, inspect, contract, place, simulate and measure, and gives the others their scenario.
-Those have a module each; ``lists`` holds the registries, ``values`` reads options that several have.
+``commands`` declares them, with ``parameters`` (types of values), ``known`` (names from registries) and
+``options`` (what each command is told). The work: ``basic`` holds app, inspect, contract, place, simulate and
+measure, and gives the others their scenario; these have a module each; ``lists`` holds the registries.
 """

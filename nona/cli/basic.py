@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -16,11 +15,22 @@ from nona.cli import capacity as capacity_command
 from nona.cli import contract as contract_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
+from nona.cli.options import (
+    AppOptions,
+    CapacityOptions,
+    ContractOptions,
+    ListOptions,
+    MeasureOptions,
+    ModelOptions,
+    PlaceOptions,
+    ServerlessOptions,
+    SimulateOptions,
+    SweepOptions,
+)
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
-from nona.errors import NonaError, ScenarioError
+from nona.errors import ScenarioError
 from nona.hardware.executor import executor_class
-from nona.placement.solver.registry import SOLVERS
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.models import inspection
 from nona.report.placements.certificate_text import is_sampled
@@ -45,7 +55,7 @@ from nona.study.response import response_of
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
 
-def app(arguments: argparse.Namespace) -> None:
+def app(arguments: AppOptions) -> None:
     """Serve the browser app until interrupted; new sessions open the given scenario."""
     environment = dict(os.environ)
     if arguments.scenario:
@@ -59,23 +69,22 @@ def app(arguments: argparse.Namespace) -> None:
     subprocess.run(command, check=False, env=environment)
 
 
-def inspect(arguments: argparse.Namespace) -> None:
+def inspect(arguments: ModelOptions) -> None:
     """Figures of one model on one device."""
     prepared = _prepare_model(arguments)
     report = inspection(prepared.costed[0])
     _emit(arguments, report.to_json(), lambda _: inspection_text(report))
 
 
-def contract(arguments: argparse.Namespace) -> None:
+def contract(arguments: ContractOptions) -> None:
     """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
     prepared = _prepare_model(arguments, arguments.rule)
     told = contract_command.contract_report(arguments, prepared)
     _emit(arguments, told.to_json(), lambda _: told.text)
 
 
-def place(arguments: argparse.Namespace) -> None:
+def place(arguments: PlaceOptions) -> None:
     """Solve the placement of a scenario."""
-    SOLVERS.find(arguments.solver)
     check_places(arguments.html)
     scenario, sources = _scenario(arguments.scenario)
     if arguments.objective:
@@ -95,9 +104,8 @@ def _placement_lines(report: Mapping[str, Any]) -> str:
     )
 
 
-def simulate(arguments: argparse.Namespace) -> None:
+def simulate(arguments: SimulateOptions) -> None:
     """Simulate a scenario."""
-    serverless_command.refuse_policies(arguments.scheduler)
     scenario, sources = _scenario(arguments.scenario)
     scenario = _overridden(scenario, arguments)
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
@@ -123,12 +131,12 @@ def simulate(arguments: argparse.Namespace) -> None:
     _emit(arguments, report | {"baseline": arguments.baseline, "differences": found}, simulation_text)
 
 
-def sweep(arguments: argparse.Namespace) -> None:
+def sweep(arguments: SweepOptions) -> None:
     """Sweep one number of a scenario."""
     sweep_command.sweep(arguments, *_scenario(arguments.scenario))
 
 
-def capacity(arguments: argparse.Namespace) -> None:
+def capacity(arguments: CapacityOptions) -> None:
     """The fewest servers that keep the SLOs."""
     scenario, sources = _scenario(arguments.scenario)
     if arguments.objective:
@@ -136,17 +144,17 @@ def capacity(arguments: argparse.Namespace) -> None:
     capacity_command.capacity(arguments, scenario, sources)
 
 
-def serverless(arguments: argparse.Namespace) -> None:
+def serverless(arguments: ServerlessOptions) -> None:
     """Simulate a serverless scenario."""
     serverless_command.serverless(arguments, *_scenario(arguments.scenario))
 
 
-def measure(arguments: argparse.Namespace) -> None:
+def measure(arguments: MeasureOptions) -> None:
     """Time a model's operators on this machine."""
     from nona.cost.measuring.measure import measure_model  # needs the extra `measure`
 
     path = samples.sample_path(arguments.model) or Path(arguments.model)
-    result = measure_model(path, arguments.output, threads=arguments.threads, symbols=_symbols(arguments))
+    result = measure_model(path, arguments.output, threads=arguments.threads, symbols=dict(arguments.symbol))
     print(result, file=sys.stderr)
 
 
@@ -163,20 +171,10 @@ class _Progress:
             print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
 
 
-def _prepare_model(arguments: argparse.Namespace, rule: str = DEFAULT_RULE) -> study.PreparedModel:
-    graph = Sources(Path()).model(arguments.model, _symbols(arguments))
+def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.PreparedModel:
+    graph = Sources(Path()).model(arguments.model, dict(arguments.symbol))
     options = CostOptions(arguments.stack, arguments.precision, arguments.batch)
     return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
-
-
-def _symbols(arguments: argparse.Namespace) -> dict[str, int]:
-    symbols = {}
-    for entry in arguments.symbol:
-        name, _, size = entry.partition("=")
-        if not (name and size.isdigit() and int(size) > 0):
-            raise NonaError(f"--symbol {entry!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8.")
-        symbols[name] = int(size)
-    return symbols
 
 
 def _scenario(name: str) -> tuple[Scenario, Sources]:
@@ -198,13 +196,18 @@ def _scenario_path(name: str) -> Path:
     return path
 
 
-def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
+def _overridden(scenario: Scenario, arguments: SimulateOptions) -> Scenario:
     """The scenario with the values set on the command line, validated again."""
     data = scenario_to_mapping(scenario)
     simulation = dict(data.get("simulation", {}))
-    for key in ("jobs", "replications", "warmup", "precision", "max_replications"):
-        if getattr(arguments, key) is not None:
-            simulation[key] = getattr(arguments, key)
+    given = {
+        "jobs": arguments.jobs,
+        "replications": arguments.replications,
+        "warmup": arguments.warmup,
+        "precision": arguments.precision,
+        "max_replications": arguments.max_replications,
+    }
+    simulation |= {key: value for key, value in given.items() if value is not None}
     data["simulation"] = simulation
     if arguments.seed is not None:
         data["seed"] = arguments.seed
@@ -214,5 +217,5 @@ def _overridden(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
     return scenario_from_mapping(data)
 
 
-def _emit(arguments: argparse.Namespace, report: Mapping[str, Any], text: Any) -> None:
+def _emit(arguments: ListOptions, report: Mapping[str, Any], text: Any) -> None:
     print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from nona.cli.serverless import policy_rows
+from nona.cli.options import ListOptions
 from nona.hardware.catalogue import devices as device_catalogue
 from nona.report.inputs.hardware import device_row
 from nona.report.text import table
 from nona.results.catalogue import SampleEntry, SchedulerEntry
 from nona.results.document import Document
-from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.sources import samples
 
 
-def schedulers(arguments: argparse.Namespace) -> None:
+def schedulers(arguments: ListOptions) -> None:
     """List the schedulers, and the configuration policies of serverless workflows."""
+    from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
+    from nona.schedulers.registry import get_scheduler, scheduler_names
+
     rows = [
         SchedulerEntry(
             name=name,
@@ -35,14 +35,16 @@ def schedulers(arguments: argparse.Namespace) -> None:
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 
-def devices(arguments: argparse.Namespace) -> None:
+def devices(arguments: ListOptions) -> None:
     """List the devices of the catalogue."""
     rows = [device_row(d) for d in device_catalogue().values()]
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
 
 
-def models(arguments: argparse.Namespace) -> None:
+def models(arguments: ListOptions) -> None:
     """List the sample models, workflows and scenarios."""
+    from nona.sources import samples
+
     models = [SampleEntry(name=n, description=samples.description(n)) for n in samples.sample_names()]
     scenarios = [
         SampleEntry(name=n, description=samples.scenario_description(n)) for n in samples.scenario_names()
@@ -55,9 +57,7 @@ def models(arguments: argparse.Namespace) -> None:
     print(table(_plain(scenarios), ("name", "description")))
 
 
-def _list(
-    arguments: argparse.Namespace, key: str, entries: Sequence[Document], columns: Sequence[str]
-) -> None:
+def _list(arguments: ListOptions, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
     rows = _plain(entries)
     print(json.dumps({key: rows}) if arguments.json else table(rows, columns))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
-from nona.cli.values import share
+from nona.cli.options import ServerlessOptions
 from nona.errors import NonaError
-from nona.gpu_sharing.registry import WAYS
 from nona.report.plain import plain
 from nona.report.serverless.nodes import nodes_report, nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
@@ -17,7 +16,7 @@ from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
-from nona.study.serverless.capacity import MOST, CapacitySize, nodes_for
+from nona.study.serverless.capacity import CapacitySize, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.run import (
     ServerlessResult,
@@ -30,54 +29,16 @@ from nona.study.serverless.sharing import compare_sharing
 from nona.study.sweeps.numbers import with_value
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``nona serverless``."""
-    parser.add_argument("scenario", help="scenario file with a part 'serverless', or a shipped scenario")
-    parser.add_argument(
-        "--policy", action="append", metavar="P", help="overrides the scenario's policies; repeat for several"
-    )
-    parser.add_argument("--calls", type=int, help="calls measured per run (default: simulation.jobs)")
-    parser.add_argument("--replications", type=int, help="independent runs")
-    parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
-    parser.add_argument(
-        "--workers", type=int, default=1, help="number of processes; results do not depend on it"
-    )
-    parser.add_argument(
-        "--sharing",
-        action="append",
-        metavar="MODE",
-        help=f"{', '.join(WAYS)}; repeat to compare several",
-    )
-    parser.add_argument(
-        "--nodes-for",
-        metavar="SHARE",
-        help="find the fewest nodes with which each policy keeps this share of the SLOs, e.g. 99%%",
-    )
-    parser.add_argument(
-        "--dag-schedulers",
-        action="store_true",
-        help="run the scenario's schedulers instead of policies, with one vGPU and one job per task",
-    )
-    parser.add_argument(
-        "--most", type=int, default=MOST, help=f"largest number of nodes to try (default {MOST})"
-    )
-
-
-def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
+def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
     """Simulate, compare ways of sharing, or find the fewest nodes; print a table or JSON."""
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
-    for name in ("calls", "replications", "workers", "most"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise NonaError(f"--{name} {value} must be at least 1; give a larger number.")
-    modes = list(dict.fromkeys(arguments.sharing or ()))
-    for name in arguments.policy or ():
-        get_policy(name)
+    modes = list(dict.fromkeys(arguments.sharing))
     if arguments.nodes_for is not None:
         if len(modes) > 1:
             raise NonaError("--nodes-for supports one way of sharing; give --sharing once.")
-        _nodes(arguments, with_sharing(scenario, modes[0]) if modes else scenario, sources)
+        chosen = with_sharing(scenario, modes[0]) if modes else scenario
+        _nodes(arguments, chosen, sources, arguments.nodes_for)
     elif arguments.dag_schedulers:
         _schedulers(arguments, scenario, sources)
     elif len(modes) > 1:
@@ -87,7 +48,7 @@ def serverless(arguments: argparse.Namespace, scenario: Scenario, sources: Sourc
         _print(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
 
 
-def refuse_policies(schedulers: list[str] | None) -> None:
+def refuse_policies(schedulers: Iterable[str]) -> None:
     """Reject a policy's name given to ``nona simulate``, naming the command that runs it.
 
     Raises
@@ -95,7 +56,7 @@ def refuse_policies(schedulers: list[str] | None) -> None:
     NonaError
         When a name is that of a policy.
     """
-    for name in schedulers or ():
+    for name in schedulers:
         if name in policy_names():
             raise NonaError(
                 f"--scheduler {name!r} is a configuration policy for serverless workflows; run it with "
@@ -118,16 +79,16 @@ def policy_rows() -> list[dict[str, str]]:
     ]
 
 
-def _how(arguments: argparse.Namespace) -> dict[str, Any]:
+def _how(arguments: ServerlessOptions) -> dict[str, Any]:
     return {
-        "policies": tuple(arguments.policy or ()),
+        "policies": arguments.policy,
         "calls": arguments.calls,
         "replications": arguments.replications,
         "workers": arguments.workers,
     }
 
 
-def _run(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> ServerlessResult:
+def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> ServerlessResult:
     def told(progress: ServerlessProgress) -> None:
         _tell(progress.fraction, progress.policy)
 
@@ -135,17 +96,22 @@ def _run(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) ->
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
 
 
-def _schedulers(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
+def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
     if arguments.policy or arguments.sharing:
         raise NonaError(
             "--dag-schedulers runs the scenario's schedulers, not policies; leave out --policy and --sharing."
         )
-    sizes = {"calls": arguments.calls, "replications": arguments.replications}
-    rows = simulate_dag_schedulers(scenario, sources, workers=arguments.workers, **sizes)
+    rows = simulate_dag_schedulers(
+        scenario,
+        sources,
+        workers=arguments.workers,
+        calls=arguments.calls,
+        replications=arguments.replications,
+    )
     _print(arguments, {"schedulers": rows}, schedulers_text)
 
 
-def _compare(arguments: argparse.Namespace, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
+def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
     def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
         _tell(fraction, f"{mode}, {progress.policy}")
 
@@ -158,8 +124,8 @@ def _compare(arguments: argparse.Namespace, scenario: Scenario, sources: Sources
         print(sharing_text(reports))
 
 
-def _nodes(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) -> None:
-    target, usual = share("--nodes-for", arguments.nodes_for), CapacitySize()
+def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, target: float) -> None:
+    usual = CapacitySize()
     size = CapacitySize(
         calls=usual.calls if arguments.calls is None else arguments.calls,
         first=min(usual.first, arguments.replications or usual.first),
@@ -167,7 +133,7 @@ def _nodes(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) 
         most=arguments.most,
     )
     found = []
-    for policy, _ in chosen_policies(scenario, tuple(arguments.policy or ())):
+    for policy, _ in chosen_policies(scenario, arguments.policy):
 
         def tried(row: Any, name: str = policy.name) -> None:
             _tell(0.0, f"{name}, {row.nodes} nodes: {row.verdict}")
@@ -187,7 +153,7 @@ def _nodes(arguments: argparse.Namespace, scenario: Scenario, sources: Sources) 
     _print(arguments, report, nodes_text)
 
 
-def _print(arguments: argparse.Namespace, report: dict[str, Any], text: Any) -> None:
+def _print(arguments: ServerlessOptions, report: dict[str, Any], text: Any) -> None:
     print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))
 
 

@@ -1,21 +1,21 @@
-"""``nona study NAME``: the studies that ship with the program, each one command.
-
-A study is a row of :data:`STUDIES`: what it is for, its options, and what it does.
-"""
+"""``nona study NAME``: the studies that ship with the program; each runs, or shows its shipped results."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from nona.errors import NonaError
+from nona.cli.options import (
+    DecisionOptions,
+    MapOptions,
+    PaperOptions,
+    ServerlessStudyOptions,
+    StudyOptions,
+)
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
 from nona.report.html.paper import paper_html
@@ -31,41 +31,11 @@ from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
 from nona.study.shipped import shipped
 
-
-@dataclass(frozen=True, slots=True)
-class ShippedStudy:
-    """A study's name, its question, its options and its command."""
-
-    name: str
-    summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], None]
+Options = TypeVar("Options", bound=StudyOptions)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A sub-command for each study."""
-    add = parser.add_subparsers(title="studies", required=True, metavar="STUDY").add_parser
-    for study in STUDIES.values():
-        own = add(study.name, help=study.summary, description=study.summary)
-        study.add_arguments(own)
-        own.add_argument(
-            "--workers",
-            type=int,
-            default=1,
-            metavar="N",
-            help="number of processes; results do not depend on it",
-        )
-        own.add_argument("--shipped", action="store_true", help="show the shipped results without simulating")
-        own.add_argument("--json", action="store_true", help="write one JSON object to standard output")
-        own.set_defaults(run=study.run)
-
-
-def _data(
-    arguments: argparse.Namespace, name: str, run: Callable[[argparse.Namespace], Mapping[str, Any]]
-) -> Mapping[str, Any]:
+def _data(arguments: Options, name: str, run: Callable[[Options], Mapping[str, Any]]) -> Mapping[str, Any]:
     """The shipped results of a study, or those of a run now."""
-    if arguments.workers < 1:
-        raise NonaError(f"--workers {arguments.workers} must be at least 1; give a larger number.")
     if arguments.shipped:
         return shipped(name)
     data = run(arguments)
@@ -80,19 +50,7 @@ def tell(fraction: float, text: str) -> None:
         print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
 
 
-def _paper_arguments(parser: argparse.ArgumentParser) -> None:
-    usual = PaperSettings()
-    parser.add_argument("--jobs", type=int, default=usual.jobs, help="jobs measured per run")
-    parser.add_argument(
-        "--replications", type=int, default=usual.replications, help="independent runs of each point"
-    )
-    parser.add_argument("--seed", type=int, help="overrides the scenario's seed")
-    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="also write one row per simulated point")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML file")
-
-
-def _paper(arguments: argparse.Namespace) -> None:
+def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
     data = _data(arguments, "paper", _run_paper)
@@ -103,7 +61,7 @@ def _paper(arguments: argparse.Namespace) -> None:
     print(json.dumps(data, allow_nan=False) if arguments.json else paper_text(data))
 
 
-def _run_paper(arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _run_paper(arguments: PaperOptions) -> Mapping[str, Any]:
     settings = PaperSettings(arguments.jobs, arguments.replications, arguments.seed)
     data = None
     for told in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
@@ -112,49 +70,25 @@ def _run_paper(arguments: argparse.Namespace) -> Mapping[str, Any]:
     return data or {}
 
 
-def _map_arguments(parser: argparse.ArgumentParser) -> None:
-    usual = MapSettings()
-    parser.add_argument("--tasks", type=int, default=usual.tasks, help="approximate number of tasks per run")
-    parser.add_argument(
-        "--replications", type=int, default=usual.replications, help="independent runs of each point"
-    )
-    parser.add_argument("--seed", type=int, help="overrides the scenarios' seeds")
-    parser.add_argument(
-        "--scenario", action="append", metavar="NAME", help="only this one; repeat for several"
-    )
-    parser.add_argument("--engine", default="auto", help="compiled, simpy, or auto (default)")
-
-
-def _map(arguments: argparse.Namespace) -> None:
+def prediction(arguments: MapOptions) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
     data = _data(arguments, "prediction_map", _run_map)
     print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
 
 
-def _run_map(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    chosen = tuple(arguments.scenario or MapSettings().scenarios)
+def _run_map(arguments: MapOptions) -> Mapping[str, Any]:
+    chosen = arguments.scenario or MapSettings().scenarios
     settings = MapSettings(arguments.tasks, arguments.replications, arguments.seed, chosen)
     return map_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
 
 
-def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
-    usual = StudySettings()
-    parser.add_argument("--calls", type=int, default=usual.calls, help="calls measured per run")
-    parser.add_argument(
-        "--replications", type=int, default=usual.replications, help="independent runs of each point"
-    )
-    parser.add_argument("--small", type=int, default=usual.small, help="calls per run of an alternative")
-    parser.add_argument("--few", type=int, default=usual.few, help="independent runs of each alternative")
-    parser.add_argument("--seed", type=int, help="overrides the scenarios' seeds")
-
-
-def _serverless(arguments: argparse.Namespace) -> None:
+def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
     data = _data(arguments, "serverless", _run_serverless)
     print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
 
 
-def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _run_serverless(arguments: ServerlessStudyOptions) -> Mapping[str, Any]:
     def told(progress: StudyProgress) -> None:
         tell(progress.fraction, progress.text)
 
@@ -168,29 +102,7 @@ def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, Any]:
     return serverless_study(settings, workers=arguments.workers, on_progress=told)
 
 
-def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
-    usual = DecisionSettings()
-    add = parser.add_argument
-    add("--network", action="append", default=[], metavar="NAME", help="only this one; repeat for several")
-    add("--link", action="append", type=float, metavar="GBIT", help="only this speed; repeat for several")
-    add("--full", action="store_true", help="all 48 combinations for each network, instead of 12")
-    add("--jobs", type=int, metavar="N", help="jobs measured per run, instead of a fixed number of events")
-    add(
-        "--replications", type=int, default=usual.replications, metavar="R", help="independent runs per round"
-    )
-    add(
-        "--most",
-        type=int,
-        default=usual.most,
-        metavar="N",
-        help="maximum of runs, where schedulers are close",
-    )
-    add("--seed", type=int, default=usual.seed, help="seed of all runs")
-    add("--engine", default="compiled", help="compiled (default), simpy, or auto")
-    add("--csv", type=Path, metavar="FILE", help="also write one row per cell and scheduler")
-
-
-def _decisions(arguments: argparse.Namespace) -> None:
+def decisions(arguments: DecisionOptions) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
     data = _data(arguments, "decisions", _run_decisions)
@@ -199,14 +111,14 @@ def _decisions(arguments: argparse.Namespace) -> None:
     print(json.dumps(data, allow_nan=False) if arguments.json else decisions_text(data))
 
 
-def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _run_decisions(arguments: DecisionOptions) -> Mapping[str, Any]:
     def told(progress: DecisionProgress) -> None:
         tell(progress.fraction, progress.text)
 
     usual = DecisionSettings()
     settings = DecisionSettings(
-        networks=tuple(arguments.network),
-        links=tuple(arguments.link or usual.links),
+        networks=arguments.network,
+        links=arguments.link or usual.links,
         full=arguments.full,
         jobs=arguments.jobs,
         replications=arguments.replications,
@@ -214,34 +126,3 @@ def _run_decisions(arguments: argparse.Namespace) -> Mapping[str, Any]:
         seed=arguments.seed,
     )
     return decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)
-
-
-STUDIES: Mapping[str, ShippedStudy] = {
-    s.name: s
-    for s in (
-        ShippedStudy(
-            "paper",
-            "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
-            _paper_arguments,
-            _paper,
-        ),
-        ShippedStudy(
-            "prediction",
-            "the prediction against the simulation, over load, background, locality and models",
-            _map_arguments,
-            _map,
-        ),
-        ShippedStudy(
-            "decisions",
-            "the placement simulated against the other schedulers: all samples and generated networks",
-            _decisions_arguments,
-            _decisions,
-        ),
-        ShippedStudy(
-            "serverless",
-            "ESG and four other policies in the slides' three settings, and what the result depends on",
-            _serverless_arguments,
-            _serverless,
-        ),
-    )
-}

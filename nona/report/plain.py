@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nona.results.estimate import UNKNOWN, Estimate
-from nona.simulation.statistics.intervals import Interval
+
+if TYPE_CHECKING:  # takes SciPy along, which a list of devices should not wait for
+    from nona.simulation.statistics.intervals import Interval
 
 
 def plain(value: Any) -> Any:
@@ -37,6 +39,7 @@ def number(value: float) -> float | None:
 def interval_bounds(interval: Interval) -> list[float] | None:
     """``[low, high]``, or ``None`` without an interval.
 
+    >>> from nona.simulation.statistics.intervals import Interval
     >>> interval_bounds(Interval(1.0, 0.5, 3))
     [0.5, 1.5]
     """

@@ -3,29 +3,67 @@ const READABLE = { narrow: 0.68, wide: 0.4 };
 
 class Camera {
   constructor(stage, canvas, world, box) {
-    Object.assign(this, { stage, canvas, world, box, k: 1, x: 0, y: 0, w: 0, h: 0, touched: false, pointers: new Map() });
+    Object.assign(this, {
+      stage,
+      canvas,
+      world,
+      box,
+      k: 1,
+      x: 0,
+      y: 0,
+      w: 0,
+      h: 0,
+      touched: false,
+      pointers: new Map(),
+    });
     this.clicked = () => {};
     this.listen();
   }
-  measure() { const r = this.stage.getBoundingClientRect(); this.w = r.width; this.h = r.height; }
-  get narrow() { return this.w < 620; }
-  at(ev) { const r = this.canvas.getBoundingClientRect(); return [ev.clientX - r.left, ev.clientY - r.top]; }
+  measure() {
+    const r = this.stage.getBoundingClientRect();
+    this.w = r.width;
+    this.h = r.height;
+  }
+  get narrow() {
+    return this.w < 620;
+  }
+  at(ev) {
+    const r = this.canvas.getBoundingClientRect();
+    return [ev.clientX - r.left, ev.clientY - r.top];
+  }
   listen() {
-    const c = this.canvas, up = (ev) => this.pointers.delete(ev.pointerId);
-    c.addEventListener("wheel", (ev) => { ev.preventDefault(); this.zoom(...this.at(ev), Math.exp(-ev.deltaY * 0.0015)); }, { passive: false });
-    c.addEventListener("pointerdown", (ev) => { this.pointers.set(ev.pointerId, this.at(ev)); this.dragged = 0; });
+    const c = this.canvas,
+      up = (ev) => this.pointers.delete(ev.pointerId);
+    c.addEventListener(
+      "wheel",
+      (ev) => {
+        ev.preventDefault();
+        this.zoom(...this.at(ev), Math.exp(-ev.deltaY * 0.0015));
+      },
+      { passive: false },
+    );
+    c.addEventListener("pointerdown", (ev) => {
+      this.pointers.set(ev.pointerId, this.at(ev));
+      this.dragged = 0;
+    });
     c.addEventListener("pointermove", (ev) => this.drag(ev));
-    c.addEventListener("pointerup", up); c.addEventListener("pointercancel", up);
-    c.addEventListener("click", (ev) => { if (!(this.dragged >= 4)) this.clicked(ev); });
+    c.addEventListener("pointerup", up);
+    c.addEventListener("pointercancel", up);
+    c.addEventListener("click", (ev) => {
+      if (!(this.dragged >= 4)) this.clicked(ev);
+    });
   }
   drag(ev) {
-    const old = this.pointers.get(ev.pointerId); if (!old) return;
-    const now = this.at(ev), others = [...this.pointers].filter(([id]) => id !== ev.pointerId);
+    const old = this.pointers.get(ev.pointerId);
+    if (!old) return;
+    const now = this.at(ev),
+      others = [...this.pointers].filter(([id]) => id !== ev.pointerId);
     this.dragged += Math.hypot(now[0] - old[0], now[1] - old[1]);
     if (this.dragged < 4) return;
     if (!this.canvas.hasPointerCapture(ev.pointerId)) this.canvas.setPointerCapture(ev.pointerId);
     if (others.length) {
-      const o = others[0][1], f = Math.hypot(now[0] - o[0], now[1] - o[1]) / Math.max(1, Math.hypot(old[0] - o[0], old[1] - o[1]));
+      const o = others[0][1],
+        f = Math.hypot(now[0] - o[0], now[1] - o[1]) / Math.max(1, Math.hypot(old[0] - o[0], old[1] - o[1]));
       this.zoom(o[0], o[1], f);
     } else this.pan(now[0] - old[0], now[1] - old[1]);
     this.pointers.set(ev.pointerId, now);
@@ -34,35 +72,60 @@ class Camera {
     this.world.setAttribute("transform", `translate(${this.x},${this.y}) scale(${this.k})`);
     this.canvas.classList.toggle("far", this.k < 0.3);
   }
-  pan(dx, dy) { this.touched = true; this.x += dx; this.y += dy; this.place(); }
+  pan(dx, dy) {
+    this.touched = true;
+    this.x += dx;
+    this.y += dy;
+    this.place();
+  }
   zoom(px, py, f) {
     const k = Math.max(0.02, Math.min(4, this.k * f));
-    this.touched = true; this.x = px - ((px - this.x) * k) / this.k; this.y = py - ((py - this.y) * k) / this.k; this.k = k; this.place();
+    this.touched = true;
+    this.x = px - ((px - this.x) * k) / this.k;
+    this.y = py - ((py - this.y) * k) / this.k;
+    this.k = k;
+    this.place();
   }
-  zoomMiddle(f) { this.zoom(this.w / 2, this.h / 2, f); }
-  fitting() { const [x0, y0, x1, y1] = this.box(); return Math.min(this.w / (x1 - x0 + 90), this.h / (y1 - y0 + 70), 1.4); }
+  zoomMiddle(f) {
+    this.zoom(this.w / 2, this.h / 2, f);
+  }
+  fitting() {
+    const [x0, y0, x1, y1] = this.box();
+    return Math.min(this.w / (x1 - x0 + 90), this.h / (y1 - y0 + 70), 1.4);
+  }
   fit() {
     const [x0, y0, x1, y1] = this.box();
     this.k = this.fitting();
-    this.x = (this.w - (x0 + x1) * this.k) / 2; this.y = (this.h - (y0 + y1) * this.k) / 2;
-    this.touched = false; this.place();
+    this.x = (this.w - (x0 + x1) * this.k) / 2;
+    this.y = (this.h - (y0 + y1) * this.k) / 2;
+    this.touched = false;
+    this.place();
   }
   // The first look: all of it where that can be read, else its beginning.
   begin(first) {
-    const least = READABLE[this.narrow ? "narrow" : "wide"], [x0, y0, x1] = this.box();
-    if (this.fitting() >= least) { this.fit(); return; }
+    const least = READABLE[this.narrow ? "narrow" : "wide"],
+      [x0, y0, x1] = this.box();
+    if (this.fitting() >= least) {
+      this.fit();
+      return;
+    }
     this.k = this.narrow ? Math.max(least, Math.min(1, this.w / (x1 - x0 + 60))) : least;
     this.x = this.narrow && first ? this.w / 2 - first.hx * this.k : 24 - x0 * this.k;
     this.y = 24 - y0 * this.k;
-    this.touched = false; this.place();
+    this.touched = false;
+    this.place();
   }
   // Bring a place into the middle, and close enough to read it.
   centre(x, y) {
-    this.touched = true; this.k = Math.max(this.k, 0.7);
-    this.x = this.w / 2 - x * this.k; this.y = this.h / 2 - y * this.k; this.place();
+    this.touched = true;
+    this.k = Math.max(this.k, 0.7);
+    this.x = this.w / 2 - x * this.k;
+    this.y = this.h / 2 - y * this.k;
+    this.place();
   }
   sees(x, y) {
-    const px = this.x + x * this.k, py = this.y + y * this.k;
+    const px = this.x + x * this.k,
+      py = this.y + y * this.k;
     return px > 50 && py > 24 && px < this.w - 50 && py < this.h - 24 && this.k >= 0.3;
   }
 }

@@ -1,5 +1,11 @@
 // Scales, ticks and numbers for people.
-const UNITS = [[1e-6, "µs"], [1e-3, "ms"], [1, "s"], [60, "min"], [3600, "h"]];
+const UNITS = [
+  [1e-6, "µs"],
+  [1e-3, "ms"],
+  [1, "s"],
+  [60, "min"],
+  [3600, "h"],
+];
 
 // The unit in which a time of `most` seconds reads best.
 function unitFor(most) {
@@ -16,7 +22,8 @@ function digits(value) {
 }
 
 function linearTicks(low, high, wanted) {
-  const rough = (high - low) / Math.max(wanted, 1), power = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low) / Math.max(wanted, 1),
+    power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999) || 10 * power;
   const ticks = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) ticks.push(k * step);
@@ -41,7 +48,8 @@ function logTicks(low, high, wanted) {
 // A scale from [low, high] to pixels [from, to]; `log` where the values lie far apart.
 function scale(low, high, from, to, log) {
   const f = log ? Math.log : (v) => v;
-  const a = f(low), b = f(high) > f(low) ? f(high) : f(low) + 1;
+  const a = f(low),
+    b = f(high) > f(low) ? f(high) : f(low) + 1;
   const at = (v) => from + ((f(v) - a) / (b - a)) * (to - from);
   return { at, low, high, log, ticks: (n) => (log ? logTicks(low, high, n) : linearTicks(low, high, n)) };
 }

@@ -5,14 +5,23 @@ const DRAW = [overTime, distribution, hits, loads];
 export default function (component) {
   const parent = component.parentElement;
   let view = views.get(parent);
-  if (!view) { view = new LiveCharts(parent.querySelector(".livechart")); views.set(parent, view); }
+  if (!view) {
+    view = new LiveCharts(parent.querySelector(".livechart"));
+    views.set(parent, view);
+  }
   view.show(component.data);
-  return () => { view.close(); views.delete(parent); };
+  return () => {
+    view.close();
+    views.delete(parent);
+  };
 }
 
 class LiveCharts {
   constructor(root) {
-    this.root = root; this.off = new Set(); this.updates = 0; this.legendOf = "";
+    this.root = root;
+    this.off = new Set();
+    this.updates = 0;
+    this.legendOf = "";
     root.textContent = "";
     this.progress = html("div", "progress", root);
     this.track = html("div", "track", this.progress);
@@ -31,22 +40,31 @@ class LiveCharts {
   }
 
   panel(grid, draw) {
-    const figure = html("figure", "", grid), title = html("figcaption", "", figure);
-    const frame = html("div", "frame", figure), canvas = html("canvas", "", frame);
+    const figure = html("figure", "", grid),
+      title = html("figcaption", "", figure);
+    const frame = html("div", "frame", figure),
+      canvas = html("canvas", "", frame);
     canvas.setAttribute("role", "img");
-    const tip = html("div", "tip", frame), made = { figure, title, canvas, tip, draw, points: [] };
+    const tip = html("div", "tip", frame),
+      made = { figure, title, canvas, tip, draw, points: [] };
     canvas.addEventListener("pointermove", (event) => this.point(made, event));
-    canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+    canvas.addEventListener("pointerleave", () => {
+      tip.hidden = true;
+    });
     tip.hidden = true;
     return made;
   }
 
-  close() { this.observer.disconnect(); }
+  close() {
+    this.observer.disconnect();
+  }
 
   show(data) {
     const key = JSON.stringify(data);
     this.data = data;
-    this.series = data.schedulers.filter((n) => data.series[n]).map((n) => ({ name: n, style: data.styles[n], ...data.series[n] }));
+    this.series = data.schedulers
+      .filter((n) => data.series[n])
+      .map((n) => ({ name: n, style: data.styles[n], ...data.series[n] }));
     this.progress.hidden = !data.running;
     this.fill.style.width = `${100 * data.fraction}%`;
     this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
@@ -58,7 +76,10 @@ class LiveCharts {
     });
     this.list();
     this.draw();
-    if (key !== this.key) { this.key = key; this.root.dataset.updates = ++this.updates; }
+    if (key !== this.key) {
+      this.key = key;
+      this.root.dataset.updates = ++this.updates;
+    }
   }
 
   list() {
@@ -69,7 +90,8 @@ class LiveCharts {
       this.buttons = this.data.schedulers.map((name) => this.entry(name));
     }
     for (const { name, button, swatch, number } of this.buttons) {
-      const shown = !this.off.has(name), own = this.data.series[name];
+      const shown = !this.off.has(name),
+        own = this.data.series[name];
       button.setAttribute("aria-pressed", shown);
       number.textContent = !this.data.running ? "" : own ? own.jobs.toLocaleString("en") : "–";
       this.swatch(swatch, this.data.styles[name]);
@@ -77,72 +99,100 @@ class LiveCharts {
   }
 
   entry(name) {
-    const button = html("button", "", this.legend), swatch = html("canvas", "", button);
+    const button = html("button", "", this.legend),
+      swatch = html("canvas", "", button);
     button.type = "button";
     button.title = "Click: hide or show. Double-click, or the key s: show only this one.";
     html("span", "", button).textContent = name;
     const number = html("small", "", button);
     button.addEventListener("click", () => this.toggle(name));
     button.addEventListener("dblclick", () => this.solo(name));
-    button.addEventListener("keydown", (event) => { if (event.key === "s") this.solo(name); });
+    button.addEventListener("keydown", (event) => {
+      if (event.key === "s") this.solo(name);
+    });
     return { name, button, swatch, number };
   }
 
   toggle(name) {
-    if (this.off.has(name)) this.off.delete(name); else this.off.add(name);
-    this.list(); this.draw();
+    if (this.off.has(name)) this.off.delete(name);
+    else this.off.add(name);
+    this.list();
+    this.draw();
   }
 
   solo(name) {
     const others = this.data.schedulers.filter((n) => n !== name);
     const alone = !this.off.has(name) && others.every((n) => this.off.has(n));
     this.off = new Set(alone ? [] : others);
-    this.list(); this.draw();
+    this.list();
+    this.draw();
   }
 
   swatch(canvas, style) {
     const frame = this.frame(canvas, 26, 12);
-    line(frame.context, style, [[1, 6], [25, 6]]);
+    line(frame.context, style, [
+      [1, 6],
+      [25, 6],
+    ]);
     frame.context.clearRect(19, 0, 7, 12);
     marker(frame.context, style, 13, 6, 3.6);
   }
 
   // A canvas cleared and sized for the screen's pixels.
   frame(canvas, w, h) {
-    const ratio = window.devicePixelRatio || 1, style = getComputedStyle(this.root);
+    const ratio = window.devicePixelRatio || 1,
+      style = getComputedStyle(this.root);
     if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
-      canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio);
-      canvas.style.width = `${w}px`; canvas.style.height = `${h}px`;
+      canvas.width = Math.round(w * ratio);
+      canvas.height = Math.round(h * ratio);
+      canvas.style.width = `${w}px`;
+      canvas.style.height = `${h}px`;
     }
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, w, h);
     const colour = (name) => style.getPropertyValue(name).trim();
-    return { context, w, h, ink: colour("--ink"), faint: colour("--faint"), grid: colour("--grid"), font: style.fontFamily };
+    return {
+      context,
+      w,
+      h,
+      ink: colour("--ink"),
+      faint: colour("--faint"),
+      grid: colour("--grid"),
+      font: style.fontFamily,
+    };
   }
 
   draw() {
     if (!this.data) return;
     const shown = this.series.filter((s) => !this.off.has(s.name));
     for (const panel of this.panels) {
-      const w = panel.canvas.parentElement.clientWidth, h = panel.canvas.parentElement.clientHeight;
+      const w = panel.canvas.parentElement.clientWidth,
+        h = panel.canvas.parentElement.clientHeight;
       if (!w) continue;
       const frame = this.frame(panel.canvas, w, h);
-      panel.points = shown.length ? panel.draw(frame, shown, this.data) : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job is complete yet.");
+      panel.points = shown.length
+        ? panel.draw(frame, shown, this.data)
+        : waiting(frame, this.series.length ? "All schedulers are hidden." : "No job is complete yet.");
     }
   }
 
   point(panel, event) {
-    let best = null, least = 30 ** 2;
+    let best = null,
+      least = 30 ** 2;
     for (const [x, y, text] of panel.points) {
       const distance = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
-      if (distance < least) { least = distance; best = [x, y, text]; }
+      if (distance < least) {
+        least = distance;
+        best = [x, y, text];
+      }
     }
     panel.tip.hidden = !best;
     if (!best) return;
     panel.tip.textContent = best[2];
     const left = best[0] > panel.canvas.clientWidth / 2;
     panel.tip.style.transform = `translate(${left ? "calc(-100% - 10px)" : "10px"}, -50%)`;
-    panel.tip.style.left = `${best[0]}px`; panel.tip.style.top = `${best[1]}px`;
+    panel.tip.style.left = `${best[0]}px`;
+    panel.tip.style.top = `${best[1]}px`;
   }
 }

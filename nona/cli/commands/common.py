@@ -1,0 +1,47 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nona.cli.known import DEVICE, ENGINE, MODEL, PRECISION, SCENARIO, SCHEDULER, STACK
+from nona.cli.parameters import Symbol, Whole
+
+FILE = click.Path(path_type=Path)
+COUNT = Whole(min=1)
+
+json = click.option("--json", is_flag=True, help="write one JSON object to standard output")
+scenario = click.argument("scenario", type=SCENARIO)
+model = click.argument("model", type=MODEL)
+device = click.option("--device", type=DEVICE, default="a100-40gb", metavar="D", help="see `nona devices`")
+stack = click.option(
+    "--stack", type=STACK, default="tensorrt", help="software that runs it (default tensorrt)"
+)
+precision = click.option(
+    "--precision", type=PRECISION, default="model", help="model (default): as in the file"
+)
+batch = click.option("--batch", type=Whole(), default=1, help="queries per batch")
+symbol = click.option(
+    "--symbol", type=Symbol(), multiple=True, metavar="NAME=SIZE", help="size of a symbolic dimension"
+)
+scheduler = click.option(
+    "--scheduler",
+    type=SCHEDULER,
+    multiple=True,
+    metavar="S",
+    help="scheduler to run, see `nona schedulers`; repeat for several",
+)
+seed = click.option("--seed", type=Whole(), help="overrides the scenario's seed")
+engine = click.option(
+    "--engine",
+    type=ENGINE,
+    default="auto",
+    help="auto (default): compiled once its machine code is available",
+)
+workers = click.option(
+    "--workers", type=COUNT, default=1, help="number of processes; results do not depend on it"
+)
+csv = click.option("--csv", type=FILE, metavar="FILE", help="also write one row per simulated point")
+html = click.option("--html", type=FILE, metavar="FILE", help="also write the report as one HTML file")

@@ -1,0 +1,96 @@
+"""Commands and groups of commands as this program has them, and how one gets its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from nona.cli.parameters import flag
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+P = ParamSpec("P")
+Options = TypeVar("Options")
+
+
+class Command(click.Command):
+    """A command that never takes the name of an option for another option's value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and refuse ``--html --json``: the file's name was left out."""
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # an option without its value is not told whose it is
+            raise
+        names = {name for parameter in self.params for name in parameter.opts if name.startswith("-")}
+        for parameter in self.params:
+            given = ctx.params.get(parameter.name or "")
+            for value in given if isinstance(given, tuple) else (given,):
+                if str(value) in names and not ctx.resilient_parsing:
+                    ctx.fail(f"{flag(parameter)} needs a value before {value}")
+        return rest
+
+
+class Usual(click.Option):
+    """An option whose default is computed when a command needs it; help shows it."""
+
+    def get_default(self, ctx: click.Context, call: bool = True) -> Any:
+        """The default; nothing while a shell completes, which must not wait for it."""
+        return None if ctx.resilient_parsing else super().get_default(ctx, call)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option, and its help with the default."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], f"{record[1]} (default {super().get_default(ctx)})")
+
+
+class Commands(click.Group):
+    """A group that lists its commands in the order of their declaration, with whole summaries."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, as declared."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named first; a usage error with the known ones if there is none such."""
+        if (
+            args
+            and args[0] not in self.commands
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+        ):
+            ctx.fail(f"no such command {args[0]!r}; choose one of {', '.join(self.commands)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The names with their summaries, in full."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.short_help or "") for name, command in self.commands.items()])
+
+
+def command(name: str, summary: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Declare a command with its one-line summary."""
+    return click.command(name, Command, help=summary, short_help=summary, context_settings=SETTINGS)
+
+
+def takes(
+    kind: Callable[P, Options],
+) -> Callable[[Callable[[Options], None]], Callable[P, None]]:
+    """Give a command its values as one object of ``kind``, whose fields are its options."""
+
+    def wrap(run: Callable[[Options], None]) -> Callable[P, None]:
+        @wraps(run)
+        def call(*args: P.args, **values: P.kwargs) -> None:
+            run(kind(*args, **values))
+
+        return call
+
+    return wrap

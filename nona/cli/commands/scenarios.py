@@ -1,0 +1,231 @@
+"""The commands that take a scenario: app, place, simulate, sweep, capacity, serverless."""
+
+from __future__ import annotations
+
+import click
+
+from nona.cli.commands import common
+from nona.cli.commands.group import Usual, command, takes
+from nona.cli.known import DEVICE, OBJECTIVE, POLICY, SCENARIO, SCHEDULER, SOLVER, WAY
+from nona.cli.options import (
+    AppOptions,
+    CapacityOptions,
+    PlaceOptions,
+    ServerlessOptions,
+    SimulateOptions,
+    SweepOptions,
+)
+from nona.cli.parameters import Price, Share, Whole
+
+EXAMPLE = "background.network.utilization"
+
+
+def _most_servers() -> int:
+    from nona.study.capacity import MOST
+
+    return MOST
+
+
+def _most_nodes() -> int:
+    from nona.study.serverless.capacity import MOST
+
+    return MOST
+
+
+def _warmup(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
+
+
+@command("app", "serve the browser app on this machine, and open a scenario in it")
+@click.argument("scenario", type=SCENARIO, required=False)
+@click.option("--port", type=Whole(min=0, max=65535), default=8501, help="port to serve on (default 8501)")
+@click.option("--no-browser", is_flag=True, help="do not open a browser window")
+@takes(AppOptions)
+def app(options: AppOptions) -> None:
+    """Serve the browser app until interrupted."""
+    from nona.cli import basic
+
+    basic.app(options)
+
+
+@command("place", "solve the placement of a scenario")
+@common.scenario
+@click.option("--solver", type=SOLVER, default="parametric", help="(default: parametric)")
+@click.option(
+    "--objective",
+    type=OBJECTIVE,
+    help="mean-jct (by sampled jobs), slo (missed SLOs) or formula (the paper's problem alone); "
+    "overrides the scenario's objective (default: mean-jct)",
+)
+@common.html
+@common.json
+@takes(PlaceOptions)
+def place(options: PlaceOptions) -> None:
+    """Solve the placement of a scenario."""
+    from nona.cli import basic
+
+    basic.place(options)
+
+
+@command("simulate", "simulate a scenario under one or several schedulers")
+@common.scenario
+@common.scheduler
+@click.option("--jobs", type=Whole(), help="jobs measured per run")
+@click.option("--replications", type=Whole(), help="independent runs; the minimum with --precision")
+@click.option(
+    "--precision",
+    metavar="REL",
+    help="add runs until every mean JCT has this relative half-width, e.g. 0.02 or 2%",
+)
+@click.option("--max-replications", type=Whole(), metavar="R", help="maximum of runs with --precision")
+@click.option("--warmup", type=_warmup, metavar="W", help="warm-up: number of jobs, auto or mser")
+@click.option(
+    "--baseline",
+    metavar="S",
+    shell_complete=SCHEDULER.shell_complete,
+    help="also print paired differences from this scheduler",
+)
+@common.seed
+@common.engine
+@common.workers
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="address of a Dask scheduler to run on, e.g. tcp://host:8786 (needs nona-planner[dask])",
+)
+@click.option(
+    "--records",
+    type=common.FILE,
+    metavar="FILE",
+    help="also write one row per measured job: .csv or .parquet",
+)
+@common.html
+@click.option(
+    "--trace",
+    type=common.FILE,
+    metavar="FILE",
+    help="also write the first jobs as a Chrome trace, for Perfetto",
+)
+@common.json
+@takes(SimulateOptions)
+def simulate(options: SimulateOptions) -> None:
+    """Simulate a scenario."""
+    from nona.cli import basic
+
+    basic.simulate(options)
+
+
+@command("sweep", "simulate every scheduler over values of one number, with edges of stability")
+@common.scenario
+@click.option(
+    "--key",
+    required=True,
+    metavar="KEY",
+    help=f"the number to vary, e.g. {EXAMPLE}, cluster.servers[0].count or workload[0].rate; "
+    "load: a factor on all rates",
+)
+@click.option(
+    "--values",
+    required=True,
+    metavar="V",
+    help="FIRST:LAST:STEP, or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
+)
+@common.scheduler
+@click.option("--jobs", type=common.COUNT, help="jobs measured per run")
+@click.option("--replications", type=common.COUNT, help="independent runs of each point")
+@common.seed
+@common.engine
+@common.workers
+@click.option(
+    "--values-only",
+    is_flag=True,
+    help="simulate at the values only, without a search for edges of stability between them",
+)
+@common.csv
+@common.json
+@takes(SweepOptions)
+def sweep(options: SweepOptions) -> None:
+    """Sweep one number of a scenario."""
+    from nona.cli import basic
+
+    basic.sweep(options)
+
+
+@command("capacity", "find the fewest or cheapest servers that keep the SLOs by prediction")
+@common.scenario
+@click.option(
+    "--hit", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
+)
+@click.option(
+    "--group", type=Whole(), default=0, help="index of the entry of cluster.servers to size (default 0)"
+)
+@click.option(
+    "--gpu",
+    type=DEVICE,
+    multiple=True,
+    metavar="D",
+    help="device to try in that entry; repeat for several",
+)
+@click.option(
+    "--price",
+    type=Price(),
+    multiple=True,
+    metavar="D=NUMBER",
+    help="price of one GPU, to find the cheapest",
+)
+@click.option(
+    "--most",
+    cls=Usual,
+    type=common.COUNT,
+    default=_most_servers,
+    help="largest number of servers to try",
+)
+@click.option("--objective", type=OBJECTIVE, help="overrides the scenario's objective, see nona place")
+@click.option("--simulate", is_flag=True, help="also simulate the answer, and one server fewer")
+@common.json
+@takes(CapacityOptions)
+def capacity(options: CapacityOptions) -> None:
+    """The fewest servers that keep the SLOs."""
+    from nona.cli import basic
+
+    basic.capacity(options)
+
+
+@command("serverless", "simulate serverless workflows under configuration policies: SLOs and costs")
+@common.scenario
+@click.option(
+    "--policy",
+    type=POLICY,
+    multiple=True,
+    help="overrides the scenario's policies; repeat for several",
+)
+@click.option("--calls", type=common.COUNT, help="calls measured per run (default: simulation.jobs)")
+@click.option("--replications", type=common.COUNT, help="independent runs")
+@common.seed
+@common.workers
+@click.option("--sharing", type=WAY, multiple=True, help="repeat to compare several")
+@click.option(
+    "--nodes-for",
+    type=Share(),
+    metavar="SHARE",
+    help="find the fewest nodes with which each policy keeps this share of the SLOs, e.g. 99%",
+)
+@click.option(
+    "--dag-schedulers",
+    is_flag=True,
+    help="run the scenario's schedulers instead of policies, with one vGPU and one job per task",
+)
+@click.option(
+    "--most",
+    cls=Usual,
+    type=common.COUNT,
+    default=_most_nodes,
+    help="largest number of nodes to try",
+)
+@common.json
+@takes(ServerlessOptions)
+def serverless(options: ServerlessOptions) -> None:
+    """Simulate a serverless scenario."""
+    from nona.cli import basic
+
+    basic.serverless(options)

@@ -1,0 +1,131 @@
+"""The names that options take, from their registries; each registry is imported when it is asked for.
+
+The command line must start, show help and complete words without the modules that do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+from nona.cli.parameters import Name, unchecked
+
+
+def _scenarios() -> Iterable[str]:
+    from nona.sources.samples import scenario_names
+
+    return scenario_names()
+
+
+def _models() -> Iterable[str]:
+    from nona.sources.samples import sample_names
+
+    return sample_names()
+
+
+def _devices() -> Iterable[str]:
+    from nona.hardware.catalogue import devices
+
+    return devices()
+
+
+def _schedulers() -> Iterable[str]:
+    from nona.schedulers.registry import scheduler_names
+
+    return scheduler_names()
+
+
+def _check_scheduler(name: str) -> object:
+    from nona.cli.serverless import refuse_policies
+    from nona.schedulers.registry import get_scheduler
+
+    refuse_policies([name])
+    return get_scheduler(name)
+
+
+def _policies() -> Iterable[str]:
+    from nona.serverless.policies.registry import policy_names
+
+    return policy_names()
+
+
+def _check_policy(name: str) -> object:
+    from nona.serverless.policies.registry import get_policy
+
+    return get_policy(name)
+
+
+def _solvers() -> Iterable[str]:
+    from nona.placement.solver.registry import SOLVERS
+
+    return SOLVERS
+
+
+def _check_solver(name: str) -> object:
+    from nona.placement.solver.registry import SOLVERS
+
+    return SOLVERS.find(name)
+
+
+def _rules() -> Iterable[str]:
+    from nona.contraction.rules import rule_choices
+
+    return rule_choices()
+
+
+def _ways() -> Iterable[str]:
+    from nona.gpu_sharing.registry import WAYS
+
+    return WAYS
+
+
+def _engines() -> Iterable[str]:
+    from nona.simulation.engines import AUTO, ENGINES
+
+    return (AUTO, *sorted(ENGINES))
+
+
+def _stacks() -> Iterable[str]:
+    from nona.cost.stack import stacks
+
+    return stacks()
+
+
+def _precisions() -> Iterable[str]:
+    from nona.cost.options import CostPrecision
+
+    return get_args(CostPrecision)
+
+
+def _objectives() -> Iterable[str]:
+    from nona.scenario.schema import Scenario
+
+    return get_args(Scenario.model_fields["objective"].annotation)
+
+
+def _mapped() -> Iterable[str]:
+    from nona.study.prediction_map.systems import SYSTEMS
+
+    return SYSTEMS
+
+
+def _networks() -> Iterable[str]:
+    from nona.study.decisions.workloads import workload_table
+
+    return workload_table()
+
+
+SCENARIO = Name("scenario", _scenarios, unchecked, files=True)
+MODEL = Name("model", _models, unchecked, files=True)
+DEVICE = Name("device", _devices, unchecked)
+SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
+POLICY = Name("policy", _policies, _check_policy, listed=True)
+SOLVER = Name("solver", _solvers, _check_solver, listed=True)
+RULE = Name("Contraction rule", _rules, listed=True)
+WAY = Name("way of sharing", _ways, unchecked, listed=True)
+ENGINE = Name("Engine", _engines, listed=True)
+STACK = Name("stack", _stacks, unchecked, listed=True)
+PRECISION = Name("precision", _precisions, unchecked, listed=True)
+OBJECTIVE = Name("objective", _objectives, unchecked, listed=True)
+MAPPED = Name("scenario", _mapped, unchecked)
+NETWORK = Name("network", _networks, unchecked)

@@ -1,0 +1,195 @@
+"""Types of the command line's values: each checks a text, says in one line what it must be, and completes it.
+
+The names of registries are read when they are needed, so that what a program registered later counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from nona.cli.values import share
+from nona.errors import NonaError
+from nona.units import Dimension, parse_quantity
+
+Names = Callable[[], Iterable[str]]
+
+
+def flag(parameter: click.Parameter | None) -> str:
+    """An option as people type it, ``--workers``; an argument in capitals.
+
+    >>> flag(click.Option(["-w", "--workers"])), flag(click.Argument(["model"]))
+    ('--workers', 'MODEL')
+    """
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.human_readable_name if parameter else "value"
+
+
+class Whole(click.IntRange):
+    """A whole number, within bounds if they are given."""
+
+    name = "n"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """``N``; the help text says the rest."""
+        return "N"
+
+    def _describe_range(self) -> str:
+        return ""  # not in help: the bounds are those that anyone expects
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; a usage error that names the option, the value and the bound for anything else."""
+        try:
+            number = int(value)
+        except ValueError:
+            raise click.UsageError(
+                f"{flag(param)} {value!r} must be a whole number; write digits only", ctx
+            ) from None
+        if self.min is not None and number < self.min:
+            raise click.UsageError(
+                f"{flag(param)} {number} must be at least {self.min}; give a larger number", ctx
+            )
+        if self.max is not None and number > self.max:
+            raise click.UsageError(
+                f"{flag(param)} {number} must be at most {self.max}; give a smaller number", ctx
+            )
+        return number
+
+
+class Decimal(click.ParamType[float]):
+    """A number, which may have a fraction."""
+
+    name = "number"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a usage error that names the option and the value for anything else."""
+        try:
+            return float(value)
+        except ValueError:
+            raise click.UsageError(
+                f"{flag(param)} {value!r} must be a number; write it as 25 or 2.5", ctx
+            ) from None
+
+
+class Name(click.ParamType[str]):
+    """A name of a registry.
+
+    Parameters
+    ----------
+    kind
+        What it names, as errors begin: ``Engine``.
+    names
+        Gives the names that are known now.
+    check
+        Raises :class:`NonaError` for a name that cannot be taken; by default, for one that ``names`` lacks.
+    listed
+        Whether help lists the names.
+    files
+        Whether a file may be named instead; it is completed where no name fits.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        names: Names,
+        check: Callable[[str], object] | None = None,
+        *,
+        listed: bool = False,
+        files: bool = False,
+    ) -> None:
+        self.name, self.names, self.listed, self.files = kind.lower(), names, listed, files
+        self.check = check or (lambda value: _one_of(kind, value, names()))
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """The names, divided by bars, where help lists them."""
+        return f"[{'|'.join(self.names())}]" if self.listed else None
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if it is known; while a shell completes, any."""
+        if ctx is None or not ctx.resilient_parsing:
+            self.check(value)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[str]]:
+        """The names that begin so; else files, where one may be named."""
+        found = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        return found if found or not self.files else [CompletionItem(incomplete, type="file")]
+
+
+def unchecked(value: str) -> None:
+    """Take any name: the command itself says what is wrong with it, and where."""
+
+
+def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
+    known = tuple(names)
+    if value not in known:
+        raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(known)}.")
+
+
+class Share(click.ParamType[float]):
+    """A share strictly between 0 and 1: 0.99 or 99%."""
+
+    name = "share"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The share; :class:`NonaError` for anything else."""
+        return value if isinstance(value, float) else share(flag(param), value)
+
+
+class Quantity(click.ParamType[float]):
+    """A number with a unit of one dimension, in SI units."""
+
+    def __init__(self, dimension: Dimension) -> None:
+        self.name, self.dimension = str(dimension), dimension
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The quantity in SI units; :class:`NonaError` for a text that is none."""
+        try:
+            return parse_quantity(value, self.dimension)
+        except ValueError as error:
+            raise NonaError(f"{flag(param)}: {error}.") from error
+
+
+class Symbol(click.ParamType[tuple[str, int]]):
+    """NAME=SIZE: the size of a symbolic dimension."""
+
+    name = "name=size"
+
+    def convert(
+        self, value: str | tuple[str, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        """Name and size; :class:`NonaError` for anything else."""
+        if isinstance(value, tuple):
+            return value
+        name, _, size = value.partition("=")
+        if not (name and size.isdigit() and int(size) > 0):
+            raise NonaError(
+                f"{flag(param)} {value!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8."
+            )
+        return name, int(size)
+
+
+class Price(click.ParamType[tuple[str, float]]):
+    """DEVICE=NUMBER: the price of one device, at least 0."""
+
+    name = "device=number"
+
+    def convert(
+        self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Device and price; :class:`NonaError` for anything else."""
+        if isinstance(value, tuple):
+            return value
+        name, _, text = value.partition("=")
+        try:
+            price = float(text)
+        except ValueError:
+            price = -1.0
+        if not (name and price >= 0):
+            raise NonaError(f"{flag(param)} {value!r} must be DEVICE=NUMBER, at least 0, e.g. t4=0.35.")
+        return name, price

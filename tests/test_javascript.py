@@ -1,0 +1,71 @@
+"""The scripts of the drawn components: format and lint of each file, and the names in what the browser gets.
+
+Skipped where Node is missing, or Biome, which ``npm install --no-package-lock`` brings.
+"""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parent.parent
+NODE = shutil.which("node")
+BIOME = ROOT / "node_modules" / ".bin" / "biome"
+SCRIPTS = sorted((ROOT / "nona").rglob("*.js"))
+NAMES = ("noUndeclaredVariables", "noUnusedVariables", "noInvalidUseBeforeDeclaration", "noRedeclare")
+USED = "void [svg, html];"  # of elements.js, which every component gets, though it may need one only
+
+needs_node = pytest.mark.skipif(NODE is None, reason="needs Node")
+needs_biome = pytest.mark.skipif(
+    NODE is None or not BIOME.exists(), reason="needs Node and Biome (npm install --no-package-lock)"
+)
+
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """A file for each component: its scripts joined to one module, as they are declared to Streamlit."""
+    files = []
+
+    def written(name: str, *, js: str, **rest: object) -> None:
+        path = tmp_path / f"{name}.mjs"
+        path.write_text(f"{js}\n{USED}\n", encoding="utf-8")
+        files.append(path)
+
+    monkeypatch.setattr(st.components.v2, "component", written)
+    for module in sorted((ROOT / "nona" / "ui").rglob("*.py")):
+        if "\n_component = declare(" in module.read_text(encoding="utf-8"):
+            runpy.run_path(str(module))
+    return files
+
+
+def told(*command: object, folder: Path = ROOT) -> str:
+    """What a program says if it finds something wrong; nothing if all is well."""
+    words = [str(c) for c in command]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_every_script_belongs_to_a_component(joined: list[Path]) -> None:
+    text = "\n".join(file.read_text(encoding="utf-8") for file in joined)
+    assert [s.name for s in SCRIPTS if s.read_text(encoding="utf-8") not in text] == []
+
+
+@needs_node
+def test_node_can_read_every_module(joined: list[Path]) -> None:
+    assert "".join(told(NODE, "--check", file) for file in joined) == ""
+
+
+@needs_biome
+def test_biome_finds_nothing_in_a_file() -> None:
+    assert told(BIOME, "ci", "--error-on-warnings", "--colors=off", "nona") == ""
+
+
+@needs_biome
+def test_no_name_is_unknown_unused_or_taken_twice_in_a_module(joined: list[Path]) -> None:
+    only = [option for rule in NAMES for option in ("--only", rule)]
+    assert told(BIOME, "lint", "--error-on-warnings", "--colors=off", *only, folder=joined[0].parent) == ""
