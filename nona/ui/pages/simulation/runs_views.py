@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from nona.scenario.file import scenario_from_mapping
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
 
@@ -30,7 +29,7 @@ def restore_scenario(state: AppState, number: int) -> None:
     """Make a kept run's scenario the scenario."""
     run = state.runs.find(number)
     if run is not None:
-        state.adopt(scenario_from_mapping(dict(run.data["scenario"])))
+        state.adopt(run.data.scenario)
 
 
 def pin_run(state: AppState, number: int | None) -> None:

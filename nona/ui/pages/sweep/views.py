@@ -105,7 +105,7 @@ def _show(state: AppState, report: Report, fingerprint: str) -> None:
             st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)
     count = f"{report['replications']} runs of {report['jobs']:,} jobs per point"
-    st.caption(plain(f"{count}. {engine_text(_engine(report))} {report['seconds']:.1f} s on the clock."))
+    st.caption(plain(f"{count}. {engine_text(report['engine'])} {report['seconds']:.1f} s on the clock."))
 
 
 def _reading(state: AppState, report: Report) -> None:
@@ -166,10 +166,6 @@ def _prose(text: str) -> str:
 
 def _known(report: Report, value: float) -> bool:
     return any(p["value"] == value for c in report["schedulers"].values() for p in c["points"])
-
-
-def _engine(report: Report) -> dict[str, Any]:
-    return {"engine": report["engine"], "schedulers": {}}
 
 
 def _files(report: Report) -> None:

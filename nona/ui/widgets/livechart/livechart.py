@@ -9,6 +9,7 @@ from typing import Any
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.simulations.live.series import LOWEST_S, PER_OCTAVE
 from nona.report.simulations.live.text import live_alts, live_titles
+from nona.results.simulation.live import LiveRun
 from nona.ui.widgets.component import declare
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
@@ -16,7 +17,7 @@ _component = declare(Path(__file__).parent, "livechart", *_PIECES)
 
 
 def chart_data(
-    live: Mapping[str, Any],
+    live: LiveRun,
     running: bool,
     fraction: float = 1.0,
     told: str = "",
@@ -26,20 +27,19 @@ def chart_data(
 
     ``titles`` of the four charts; by default those that follow from ``live``.
     """
-    series = live.get("series", {})
-    names = live.get("schedulers", [])
+    told_so_far = live.to_json()
     return {
-        "series": series,
-        "schedulers": names,
-        "slo": live.get("slo", []),
-        "styles": {name: _look(name) for name in names},
+        "series": told_so_far["series"],
+        "schedulers": told_so_far["schedulers"],
+        "slo": told_so_far["slo"],
+        "styles": {name: _look(name) for name in live.schedulers},
         "low_s": LOWEST_S,
         "per_octave": PER_OCTAVE,
         "running": running,
         "fraction": fraction,
         "told": told,
-        "titles": list(titles) or live_titles(series, running),
-        "alts": live_alts(series),
+        "titles": list(titles) or live_titles(live.series, running),
+        "alts": live_alts(live.series),
         "note": "Lines over time: the first replication. All else: all measured jobs so far."
         if running
         else "",

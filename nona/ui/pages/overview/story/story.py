@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import streamlit as st
 
 from nona.errors import JobError
 from nona.report.figures.scheduler_styles import scheduler_style
+from nona.results.simulation.story import Story
 from nona.study.network_story import STRATEGIES
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.workspace import jobs
@@ -33,7 +33,7 @@ TOLD = {
 class Kept:
     """The story so far, for all sessions of this server; ``job`` computes the rest."""
 
-    told: Mapping[str, Any] = field(default_factory=dict)
+    told: Story | None = None
     complete: bool = False
     job: str | None = None
     error: str = ""
@@ -49,7 +49,8 @@ class Kept:
                 self._start(registry)
                 return
             job.touch()
-            self.told = job.result or (job.live if job.live.get("points") else self.told)
+            so_far = job.result or job.live
+            self.told = Story.from_json(so_far) if so_far else self.told
             self.complete, self.error = job.result is not None, job.error
             if self.complete:
                 registry.discard(job.id)
@@ -90,14 +91,14 @@ def chosen_load() -> float:
     return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
 
 
-def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
+def story_data(told: Story | None) -> dict[str, Any]:
     """What is sent to the browser: the points so far, looks and titles, the range of the axes."""
-    if not told:
+    if told is None or not told.points:
         return {"points": []}
-    first = told["points"][0]["runs"]
+    first = told.points[0].runs
     return {
-        "points": told["points"],
-        "limit": told["limit"],
+        "points": [point.to_json() for point in told.points],
+        "limit": told.limit,
         "order": list(STRATEGIES),
         "looks": {
             name: {
@@ -109,10 +110,10 @@ def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
             for name in STRATEGIES
         },
         "load": 0.0,
-        "longest_ms": max(first[name]["jct_ms"] for name in STRATEGIES),
+        "longest_ms": max(first[name].jct_ms for name in STRATEGIES),
         "most_ms": HIGHEST_MS,
-        "finding": finding(told["limit"]),
-        "alt": f"Mean completion time over the load of the link. {finding(told['limit'])}",
+        "finding": finding(told.limit),
+        "alt": f"Mean completion time over the load of the link. {finding(told.limit)}",
     }
 
 
