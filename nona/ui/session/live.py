@@ -9,8 +9,8 @@ machine has room, so that these simulate while the placement is solved.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nona.errors import JobError
@@ -36,7 +36,8 @@ class Live:
     """A session's request, and its latest answer.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
-    ``before`` is the last answer for another scenario than that of ``answer``.
+    ``before`` is the last answer for another scenario than that of ``answer``; ``seen`` is what the jobs
+    had told when ``answer`` was read.
     """
 
     on: bool = False
@@ -44,7 +45,8 @@ class Live:
     parts: tuple[str, ...] = ()
     answer: Shown | None = None
     before: Shown | None = None
-    errors: tuple[str, ...] = field(default=())
+    errors: tuple[str, ...] = ()
+    seen: tuple[Mapping[str, Any], ...] = ()
 
     def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
         """Ask for ``fingerprint`` if that has not been done yet, and take in what there is."""
@@ -56,11 +58,12 @@ class Live:
             job.touch()
         if not self.asked:
             return
-        told = [QuickAnswer.from_json(job.live) for job in jobs if job.live]
+        told = tuple(job.live for job in jobs if job.live)
         self.errors = tuple(job.error for job in jobs if job.status == "failed")
         waiting = any(job.running and not job.live for job in jobs)
-        if told and not waiting:
-            self._take(Shown(self.asked, merged(told, [s.name for s in scenario.schedulers])))
+        if told and not waiting and not self._has_seen(told):
+            order, self.seen = [s.name for s in scenario.schedulers], told
+            self._take(Shown(self.asked, merged([QuickAnswer.from_json(t) for t in told], order)))
 
     def busy(self, registry: JobRegistry) -> bool:
         """Whether the answer is pending, or is being refined."""
@@ -70,7 +73,11 @@ class Live:
         """Cancel the request; the answer so far stays."""
         for job_id in self.parts:
             registry.supersede(job_id)
-        self.asked, self.parts, self.errors = "", (), ()
+        self.asked, self.parts, self.errors, self.seen = "", (), (), ()
+
+    def _has_seen(self, told: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether no job has told anything new: to look often must cost little."""
+        return len(told) == len(self.seen) and all(t is s for t, s in zip(told, self.seen, strict=True))
 
     def _jobs(self, registry: JobRegistry) -> list[Job]:
         return [job for job in map(registry.get, self.parts) if job is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,13 @@ TOLD = {
 
 @dataclass
 class Kept:
-    """The story so far, for all sessions of this server; ``job`` computes the rest."""
+    """The story so far, for all sessions of this server.
+
+    ``job`` computes the rest; ``seen`` is what it told last.
+    """
 
     told: Story | None = None
+    seen: Mapping[str, Any] | None = None
     complete: bool = False
     job: str | None = None
     error: str = ""
@@ -50,7 +55,8 @@ class Kept:
                 return
             job.touch()
             so_far = job.result or job.live
-            self.told = Story.from_json(so_far) if so_far else self.told
+            if so_far and so_far is not self.seen:
+                self.told, self.seen = Story.from_json(so_far), so_far
             self.complete, self.error = job.result is not None, job.error
             if self.complete:
                 registry.discard(job.id)
