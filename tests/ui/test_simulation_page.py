@@ -165,7 +165,7 @@ def test_the_oldest_run_is_forgotten_but_never_the_baseline() -> None:
 
 def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None:
     data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True, fraction=0.0)
-    assert data["series"] == {}
-    assert data["styles"]["nona"]["colour"].startswith("#")
-    assert set(data["styles"]) == {"nona", "<b>"}
-    assert len(data["titles"]) == len(data["alts"]) == 4
+    assert data.series == {}
+    assert data.styles["nona"].colour.startswith("#")
+    assert set(data.styles) == {"nona", "<b>"}
+    assert len(data.titles) == len(data.alts) == 4

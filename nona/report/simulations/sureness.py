@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
 from nona.results.mean import Mean
 from nona.results.simulation.report import Resources, SchedulerResult, SimulationReport
-from nona.results.simulation.sureness import Sureness
+from nona.results.simulation.sureness import Bottleneck, Sureness
 from nona.simulation.workload.arrivals import effective_rate
 from nona.system import System
-
-Bottleneck = Literal["executors", "link"]
 
 
 def idle_bound_s(system: System) -> float:

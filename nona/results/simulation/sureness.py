@@ -8,6 +8,8 @@ from nona.results.document import Document, Figure
 from nona.results.mean import Mean
 from nona.results.simulation.report import State
 
+Bottleneck = Literal["executors", "link"]
+
 
 class Sureness(Document):
     """One scheduler's figures, seconds and shares; ``None`` where there is none.
@@ -31,5 +33,5 @@ class Sureness(Document):
     idle_s: Figure
     over_idle: Figure
     load: Figure
-    bottleneck: Literal["executors", "link"]
+    bottleneck: Bottleneck
     replications: int

@@ -21,6 +21,7 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Live:
     errors: tuple[str, ...] = ()
     seen: tuple[Mapping[str, Any], ...] = ()
 
-    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
         """Ask for ``fingerprint`` if that has not been done yet, and take in what there is."""
         if self._lost(registry) or self.asked != fingerprint:
             self.stop(registry)
@@ -89,7 +90,7 @@ class Live:
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
         started: list[str] = []
         base = scenario_to_mapping(scenario)
         own = {s.name: s.options for s in scenario.schedulers}

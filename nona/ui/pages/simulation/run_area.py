@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from nona.report.simulations.headline import headline, live_headline
@@ -15,7 +12,7 @@ from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.livechart.livechart import chart_data, live_charts
+from nona.ui.widgets.livechart.livechart import LiveCharts, chart_data, live_charts
 
 KIND = "simulate"
 POLL_S = 0.12
@@ -61,9 +58,9 @@ def _area(state: AppState, was_running: bool) -> None:
         )
 
 
-def _draw(finding: str, data: Mapping[str, Any]) -> None:
+def _draw(finding: str, charts: LiveCharts) -> None:
     st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
-    live_charts("live-charts", data)
+    live_charts("live-charts", charts)
 
 
 def _live(job: Job) -> LiveRun | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from nona.ui.session.runs import Kept
@@ -70,7 +68,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
     numbers = list(runs)
     key = f"run-shown-{numbers[0]}-{shown.number}"  # a new key with every run, so that it says what is shown
 
-    def title(number: Any) -> str:
+    def title(number: int) -> str:
         mark = " (baseline)" if number == state.runs.pinned else ""
         return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
 
