@@ -22,11 +22,11 @@ elif view == "Sweep":
 else:
     data = run_area(state)
     if data is not None:
-        overload_warnings(data["report"]["schedulers"], state)
-        result_tiles(data["report"])
+        overload_warnings(data.report.schedulers, state)
+        result_tiles(data.report)
         runs_bar(state)
         baseline_panel(state)
-        found = results_table(data["report"]["schedulers"], data["predicted"])
+        found = results_table(data.report.schedulers, data.predicted)
         table(found, "results", "Every scheduler with its state, times, SLO hits and loads", "simulation")
         notes(data)
         result_tabs(state, data)

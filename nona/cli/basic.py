@@ -39,8 +39,8 @@ from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
-from nona.report.simulations.report import simulation_report
-from nona.report.simulations.text import simulation_text
+from nona.report.simulations.report import compared, simulation_report
+from nona.report.simulations.text import compared_text
 from nona.report.text import inspection_text
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
@@ -128,7 +128,8 @@ def simulate(arguments: SimulateOptions) -> None:
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
     found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
-    _emit(arguments, report | {"baseline": arguments.baseline, "differences": found}, simulation_text)
+    told = compared(report, arguments.baseline, found)
+    _emit(arguments, told.to_json(), lambda _: compared_text(told))
 
 
 def sweep(arguments: SweepOptions) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -13,6 +12,7 @@ from nona.errors import ReportError
 from nona.report.simulations.report import job_table
 from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
 from nona.report.table_files import safe_cell
+from nona.results.simulation.outcome import SimulationOutcome
 from nona.simulation.records.run import Records
 from nona.study.preparation import Study
 from nona.study.simulating.run import SimulationResult
@@ -23,7 +23,7 @@ Runs = Mapping[str, Sequence[Records]]
 
 
 def write_simulation(
-    folder: Path, study: Study, result: SimulationResult, outcome: Mapping[str, Any]
+    folder: Path, study: Study, result: SimulationResult, outcome: SimulationOutcome
 ) -> None:
     """Job tables, report and trace of a simulation in ``folder``, under the names above.
 
@@ -33,7 +33,7 @@ def write_simulation(
     table = job_table((r for records in result.records.values() for r in records), study.scenario.labels)
     for name in (JOBS_CSV, JOBS_PARQUET):
         write_job_table(folder / name, table)
-    write_text(folder / REPORT, json.dumps(outcome["report"], indent=2))
+    write_text(folder / REPORT, json.dumps(outcome.report.to_json(), indent=2))
     write_trace(folder / TRACE, study, result.records)
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.report.simulations.network_story import StoryRun
 from nona.scenario.schema import Scenario, SchedulerSpec
 from nona.simulation.records.run import MessageInterval, Records, TaskInterval
-from nona.simulation.statistics.intervals import Interval
 from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare
 from nona.study.simulating.run import SimulationResult, place, predictions, simulate
@@ -26,21 +26,6 @@ LINK_LOAD = "background.network.utilization"
 _TOLERANCE = 1e-3  # of the link load, to which the edge is found
 _SAME = 1e-9  # placements whose predicted times differ by less, relatively, are the same
 _NO_SOURCES = Sources()
-
-
-@dataclass(frozen=True, eq=False)
-class StoryRun:
-    """One strategy at one load: predicted and simulated mean JCT (s), and one job near the mean.
-
-    ``predicted_s`` is ``None`` without a steady state; ``jct_s`` is that of the typical job, and times
-    of its intervals count from its arrival.
-    """
-
-    predicted_s: float | None
-    mean: Interval
-    jct_s: float
-    tasks: tuple[TaskInterval, ...]
-    messages: tuple[MessageInterval, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
-"""The outcome of a run or a placement as plain data, for pages and exports."""
+"""The outcome of a run or a placement, for pages and exports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from nona import __version__
@@ -18,6 +17,7 @@ from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
 from nona.results.about import About, ModelFacts
+from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.named import file_names, is_file
@@ -61,27 +61,25 @@ def with_models(study: Study) -> Scenario:
     return scenario.model_copy(update={"models": models})
 
 
-def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dict[str, Any]:
-    """All displayed data of a simulation, JSON-compatible."""
+def simulation_outcome(study: Study, result: SimulationResult, made: str) -> SimulationOutcome:
+    """All displayed data of a simulation."""
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
-    data: Mapping[str, Any] = {
-        "about": about(study, made).to_json(),
-        "report": simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
-        "differences": all_differences(result.records, slo_s),
-        "warmup": warmup_series(result.warmup),
-        "ecdf": ecdf_series(result.records, names),
-        "over_time": jct_over_time(result.records),
-        "load": executor_load(result.records),
-        "gantt": gantt_rows(result.records, study.system),
-        "slo_s": dict(zip(names, slo_s, strict=True)),
-        "predicted": predicted_means(study, placement),
-        "models": {n: f.to_json() for n, f in model_facts(study).items()},
-        "placement": None if placement is None else placement_report(study.system, placement, names),
-    }
-    outcome: dict[str, Any] = plain(data)
-    return outcome
+    return SimulationOutcome(
+        about=about(study, made),
+        report=simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
+        differences=all_differences(result.records, slo_s),
+        warmup=warmup_series(result.warmup),
+        ecdf=ecdf_series(result.records, names),
+        over_time=jct_over_time(result.records),
+        load=executor_load(result.records),
+        gantt=gantt_rows(result.records, study.system),
+        slo_s=dict(zip(names, slo_s, strict=True)),
+        predicted=predicted_means(study, placement),
+        models=model_facts(study),
+        placement=None if placement is None else plain(placement_report(study.system, placement, names)),
+    )
 
 
 def placement_outcome(

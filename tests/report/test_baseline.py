@@ -12,27 +12,30 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nona.report.simulations.compared.baseline import (
-    MEASURES,
     changes,
     pairing,
     replication_means,
     welch_interval,
 )
 from nona.report.simulations.compared.text import baseline_headline, baseline_rows
+from nona.results.mean import Mean
+from nona.results.simulation.compared import ReplicationMeans
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
 from nona.study import prepare, simulate
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12).filter(lambda v: np.ptp(v) > 1e-3)
 
 
-def plain_scenario(**parts: Any) -> dict[str, Any]:
+def scenario(**parts: Any) -> Scenario:
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    return scenario_from_mapping({**data, **parts}).model_dump(mode="json")
+    return scenario_from_mapping({**data, **parts})
 
 
-def means(jct: list[float | None], hits: float = 0.9) -> dict[str, list[float | None]]:
-    return dict.fromkeys(MEASURES, [hits] * len(jct)) | {"jct_s": jct}
+def means(jct: list[float | None], hits: float = 0.9) -> ReplicationMeans:
+    alike = (hits,) * len(jct)
+    return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=alike, compute=alike, network=alike)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -62,26 +65,26 @@ def test_welch_s_interval_without_enough_values() -> None:
 def test_pairing_by_replication_sees_a_change_that_the_noise_of_the_runs_hides() -> None:
     noise = np.random.default_rng(1).normal(0.1, 0.03, 6)
     old, new = {"a": means(noise.tolist())}, {"a": means((noise + 0.001).tolist())}
-    paired, welch = (changes(old, new, together)["a"]["jct_s"] for together in (True, False))
-    assert paired["change"]["mean"] == pytest.approx(0.001) == pytest.approx(welch["change"]["mean"])
-    assert (paired["clear"], welch["clear"]) == (True, False)
-    assert paired["old"]["mean"] == pytest.approx(noise.mean())
+    paired, welch = (changes(old, new, together)["a"].jct_s for together in (True, False))
+    assert paired.change.mean == pytest.approx(0.001) == pytest.approx(welch.change.mean)
+    assert (paired.clear, welch.clear) == (True, False)
+    assert paired.old.mean == pytest.approx(noise.mean())
 
 
 def test_only_common_replications_are_paired_and_only_common_schedulers_compared() -> None:
     found = changes({"a": means([1.0, 2.0]), "b": means([1.0])}, {"a": means([2.0, 3.0, 9.0])}, True)
     assert list(found) == ["a"]
-    assert found["a"]["jct_s"]["change"]["mean"] == pytest.approx(1.0)
-    assert found["a"]["jct_s"]["new"]["mean"] == pytest.approx(14 / 3)
+    assert found["a"].jct_s.change.mean == pytest.approx(1.0)
+    assert found["a"].jct_s.new.mean == pytest.approx(14 / 3)
 
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_run_that_was_overloaded_has_no_mean_and_no_change(paired: bool) -> None:
     found = changes({"a": means([None, 2.0])}, {"a": means([2.0, 3.0])}, paired)["a"]
-    assert found["jct_s"]["old"] == {"mean": None, "ci95": None}
-    assert found["jct_s"]["change"]["mean"] is None
-    assert not found["jct_s"]["clear"]
-    assert found["slo_hit_rate"]["change"]["mean"] == 0
+    assert found.jct_s.old == Mean(mean=None, ci95=None)
+    assert found.jct_s.change.mean is None
+    assert not found.jct_s.clear
+    assert found.slo_hit_rate.change.mean == 0
 
 
 @pytest.mark.parametrize(
@@ -96,15 +99,16 @@ def test_a_run_that_was_overloaded_has_no_mean_and_no_change(paired: bool) -> No
     ],
 )
 def test_runs_are_paired_where_they_measured_the_same_jobs(parts: dict[str, Any], why: str) -> None:
-    found = pairing(plain_scenario(), plain_scenario(**parts), (0, 0))
+    found = pairing(scenario(), scenario(**parts), (0, 0))
     assert found.paired == (not why)
     assert why in found.why
+    assert (f"another {why}" in found.text) == bool(why)
 
 
 def test_another_slo_or_warm_up_found_on_pilots() -> None:
     row = scenario_to_mapping(load_scenario(scenario_path("slides_example")))["workload"][0]
-    assert pairing(plain_scenario(), plain_scenario(workload=[row | {"slo": "1 s"}]), (3, 3)).paired
-    assert not pairing(plain_scenario(), plain_scenario(), (3, 4)).paired
+    assert pairing(scenario(), scenario(workload=[row | {"slo": "1 s"}]), (3, 3)).paired
+    assert not pairing(scenario(), scenario(), (3, 4)).paired
 
 
 def test_means_of_replications_are_those_of_the_summary() -> None:
@@ -113,12 +117,12 @@ def test_means_of_replications_are_those_of_the_summary() -> None:
     result = simulate(prepare(scenario_from_mapping(data)), engine="simpy")
     found = replication_means(result.records, [0.02])
     for name, summary in result.summaries.items():
-        assert np.mean(found[name]["jct_s"]) == pytest.approx(summary.jct.mean.mean)
-        assert np.mean(found[name]["compute"]) == pytest.approx(summary.utilization_compute)
-        assert np.mean(found[name]["network"]) == pytest.approx(summary.utilization_network)
+        assert np.mean(found[name].jct_s) == pytest.approx(summary.jct.mean.mean)
+        assert np.mean(found[name].compute) == pytest.approx(summary.utilization_compute)
+        assert np.mean(found[name].network) == pytest.approx(summary.utilization_network)
         assert summary.hit_rate is not None
-        assert np.mean(found[name]["slo_hit_rate"]) == pytest.approx(summary.hit_rate.mean)
-    assert replication_means(result.records, [None])["local"]["slo_hit_rate"] == [None] * 3
+        assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.hit_rate.mean)
+    assert replication_means(result.records, [None])["local"].slo_hit_rate == (None,) * 3
 
 
 def test_the_headline_says_what_the_table_says() -> None:

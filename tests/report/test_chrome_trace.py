@@ -12,6 +12,7 @@ import pytest
 
 from nona import study
 from nona.report.simulations.timeline.chrome_trace import chrome_trace, trace_text
+from nona.results.simulation.trace import Trace
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.records.run import Records
 from nona.sources.samples import scenario_path
@@ -40,6 +41,12 @@ def shared() -> tuple[Runs, System]:
     return simulated("rag_pipeline", "spread", discipline="processor-sharing")
 
 
+def written(*run: Any, **options: Any) -> dict[str, Any]:
+    """The trace as its file has it."""
+    trace: dict[str, Any] = json.loads(trace_text(chrome_trace(*run, **options)))
+    return trace
+
+
 def of(trace: dict[str, Any], phase: str) -> list[dict[str, Any]]:
     return [e for e in trace["traceEvents"] if e["ph"] == phase]
 
@@ -47,9 +54,9 @@ def of(trace: dict[str, Any], phase: str) -> list[dict[str, Any]]:
 def test_the_file_is_json_with_one_event_per_line(run: tuple[Runs, System]) -> None:
     trace = chrome_trace(*run, "the <slides>")
     text = trace_text(trace)
-    assert json.loads(text) == trace
-    assert len(text.splitlines()) == len(trace["traceEvents"]) + 2
-    assert trace["otherData"]["scenario"] == "the <slides>"
+    assert Trace.from_json(json.loads(text)) == trace
+    assert len(text.splitlines()) == len(trace.events) + 2
+    assert trace.about.scenario == "the <slides>"
     assert trace_text(chrome_trace(*run, "the <slides>")) == text
 
 
@@ -61,7 +68,7 @@ def test_every_event_has_what_its_phase_needs(run: tuple[Runs, System]) -> None:
         "s": {"name", "cat", "id", "pid", "tid", "ts"},
         "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
     }
-    trace = chrome_trace(*run)
+    trace = written(*run)
     assert {e["ph"] for e in trace["traceEvents"]} == set(needs)
     for event in trace["traceEvents"]:
         assert event.keys() - {"ph"} == needs[event["ph"]]
@@ -75,7 +82,7 @@ def test_every_event_has_what_its_phase_needs(run: tuple[Runs, System]) -> None:
 
 @pytest.mark.parametrize("which", ["run", "shared"])
 def test_slices_of_a_thread_do_not_overlap(which: str, request: pytest.FixtureRequest) -> None:
-    trace = chrome_trace(*request.getfixturevalue(which))
+    trace = written(*request.getfixturevalue(which))
     lanes = defaultdict(list)
     for e in of(trace, "X"):
         start = round(e["ts"] * 1000)
@@ -89,7 +96,7 @@ def test_slices_of_a_thread_do_not_overlap(which: str, request: pytest.FixtureRe
 
 def test_busy_time_and_instants_come_back(run: tuple[Runs, System]) -> None:
     runs, system = run
-    trace = chrome_trace(runs, system)
+    trace = written(runs, system)
     titles = {e["pid"]: e["args"]["name"] for e in of(trace, "M") if e["name"] == "process_name"}
     for name, records in runs.items():
         timeline = records[0].timeline
@@ -119,7 +126,7 @@ def test_busy_time_and_instants_come_back(run: tuple[Runs, System]) -> None:
 
 
 def test_arrows_leave_and_reach_slices(run: tuple[Runs, System]) -> None:
-    trace = chrome_trace(*run)
+    trace = written(*run)
     begins, ends = {e["id"]: e for e in of(trace, "s")}, {e["id"]: e for e in of(trace, "f")}
     assert begins.keys() == ends.keys()
     messages = [e for e in of(trace, "X") if e["cat"] == "message"]
@@ -140,7 +147,7 @@ def _kind(trace: dict[str, Any], end: dict[str, Any]) -> str:
 
 def test_counters_start_above_zero_and_end_at_zero(run: tuple[Runs, System]) -> None:
     runs, system = run
-    trace = chrome_trace(runs, system)
+    trace = written(runs, system)
     levels = defaultdict(list)
     for e in of(trace, "C"):
         levels[e["pid"], e["name"]].append((e["ts"], next(iter(e["args"].values()))))
@@ -163,7 +170,7 @@ def _area(steps: list[tuple[float, float]]) -> float:
 
 
 def test_too_many_events_leave_out_whole_jobs_from_the_end(run: tuple[Runs, System]) -> None:
-    whole, cut = chrome_trace(*run), chrome_trace(*run, most=200)
+    whole, cut = written(*run), written(*run, most=200)
     assert len(cut["traceEvents"]) <= 200 < len(whole["traceEvents"])
     for name in ("spread", "local"):
         told, full = cut["otherData"]["jobs"][name], whole["otherData"]["jobs"][name]
@@ -172,10 +179,10 @@ def test_too_many_events_leave_out_whole_jobs_from_the_end(run: tuple[Runs, Syst
     assert cut["otherData"]["jobs"]["spread"]["shown"] < 12
     jobs = sorted({e["args"]["job"] for e in of(cut, "X")})
     assert jobs == sorted({e["args"]["job"] for e in of(whole, "X")})[: len(jobs)]
-    assert chrome_trace(*run, most=1)["otherData"]["jobs"]["spread"]["shown"] == 1
+    assert written(*run, most=1)["otherData"]["jobs"]["spread"]["shown"] == 1
 
 
 def test_without_a_timeline_there_is_nothing(run: tuple[Runs, System]) -> None:
     runs, system = run
     bare = {n: (replace(r[0], timeline=None),) for n, r in runs.items()}
-    assert chrome_trace(bare, system)["traceEvents"] == []
+    assert written(bare, system)["traceEvents"] == []

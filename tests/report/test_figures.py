@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation_rows import model, parts, scheduler
 
 from nona.report.figures.style import text
 from nona.report.inputs.figures import time_by_kind_figure
@@ -27,17 +27,10 @@ from nona.report.simulations.figures.simulation import (
     utilisation_figure,
 )
 from nona.report.simulations.series import _binned, _ecdf
+from nona.results.simulation.report import Resources
+from nona.results.simulation.series import Distribution, OverTime, ResourceLoad
 
 NASTY = "<b>x</b><a href='http://e'>"
-
-
-def scheduler(state: str = "stable", mean: float | None = 0.01, rate: float | None = 0.9) -> dict[str, Any]:
-    return {
-        "state": state,
-        "jct_s": {"mean": mean, "ci95": None if mean is None else [mean - 0.002, mean + 0.002]},
-        "slo_hit_rate": {"mean": rate, "ci95": None if rate is None else [rate - 0.2, rate + 0.2]},
-        "utilization": {"compute": 0.5, "network": None},
-    }
 
 
 def drawn(figure: go.Figure) -> str:
@@ -65,11 +58,10 @@ def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
 
 
 def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() -> None:
-    parts = {"compute": 0.01, "transfer": 0.002, "link_wait": 0.003, "server_wait": 0.005}
-    of_m = {"models": {"m": {"parts_s": {**parts, "compute": 0.03}}}}
-    stable = {**scheduler(), "parts_s": parts, **of_m}
-    none = dict.fromkeys(parts)
-    over = {**scheduler("overloaded", None), "parts_s": none, "models": {"m": {"parts_s": none}}}
+    waits = (0.002, 0.003, 0.005)
+    of_m = {"m": model(0.04, parts(0.03, *waits))}
+    stable = scheduler(0.02, parts_s=parts(0.01, *waits), models=of_m)
+    over = scheduler(None, "overloaded", parts_s=parts(None, None, None, None))
     made = parts_figure({NASTY: stable, "b": over})
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(20.0)
     assert [bar.x[1] for bar in made.data] == [None] * 4
@@ -93,13 +85,17 @@ def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
 
 
 def test_utilisation_without_a_value_has_no_bar() -> None:
-    made = utilisation_figure({"a": scheduler()})
+    half = Resources(compute=0.5, network=None)
+    made = utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]
-    assert list(executor_figure({"executors": [0.25, 1.0]}).data[0].y) == [25.0, 100.0]
+    assert list(executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=())).data[0].y) == [
+        25.0,
+        100.0,
+    ]
 
 
 def test_ecdf_shows_the_slo_and_marks_overload() -> None:
-    curve = {"all": {"x": [0.01, 0.02], "y": [0.5, 1.0]}}
+    curve = {"all": Distribution(x=(0.01, 0.02), y=(0.5, 1.0))}
     slos = {"m": 0.015, "n": 0.03, "o": None}
     made = ecdf_figure({"a": curve, "b": curve}, "all", slos, {"b": "overloaded"})
     assert [s.x0 for s in made.layout.shapes] == [15.0, 30.0]
@@ -109,8 +105,8 @@ def test_ecdf_shows_the_slo_and_marks_overload() -> None:
 
 
 def test_over_time_turns_logarithmic_only_where_lines_lie_far_apart() -> None:
-    near = {"a": {"t": [1, 2], "jct_s": [0.01, 0.02]}, "b": {"t": [1, 2], "jct_s": [0.03, 0.02]}}
-    far = {**near, "b": {"t": [1, 2], "jct_s": [3.0, 9.0]}}
+    near = {"a": OverTime(t=(1, 2), jct_s=(0.01, 0.02)), "b": OverTime(t=(1, 2), jct_s=(0.03, 0.02))}
+    far = {**near, "b": OverTime(t=(1, 2), jct_s=(3.0, 9.0))}
     assert jct_over_time_figure(near).layout.yaxis.type == "linear"
     assert jct_over_time_figure(far).layout.yaxis.type == "log"
     assert jct_over_time_figure({}).layout.yaxis.type == "linear"
@@ -148,9 +144,9 @@ def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int
     values = np.array(times + [np.nan] * unfinished)
     curve = _ecdf(values)
     ordered = np.sort(np.array(times))
-    assert len(curve["x"]) <= 240
-    assert curve["x"][-1] == ordered[-1]
-    for x, y in zip(curve["x"], curve["y"], strict=True):
+    assert len(curve.x) <= 240
+    assert curve.x[-1] == ordered[-1]
+    for x, y in zip(curve.x, curve.y, strict=True):
         below, upto = (
             np.searchsorted(ordered, [x, x], side="left")[0],
             np.searchsorted(ordered, x, side="right"),
@@ -165,7 +161,7 @@ def test_condensed_ecdf_lies_on_the_true_one(times: list[float], unfinished: int
 def test_stretches_of_time_lie_between_the_extremes(jobs: list[tuple[float, float]], bins: int) -> None:
     at, jct = np.array([a for a, _ in jobs]), np.array([v for _, v in jobs])
     series = _binned(at, jct, bins)
-    assert 0 < len(series["t"]) <= bins
-    assert jct.min() - 1e-9 <= min(series["jct_s"])
-    assert max(series["jct_s"]) <= jct.max() + 1e-9
-    assert series["t"] == sorted(series["t"])
+    assert 0 < len(series.t) <= bins
+    assert jct.min() - 1e-9 <= min(series.jct_s)
+    assert max(series.jct_s) <= jct.max() + 1e-9
+    assert list(series.t) == sorted(series.t)

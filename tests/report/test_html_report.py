@@ -5,21 +5,20 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from copy import deepcopy
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 
 from nona import study
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.html.svg_axes import log_ticks, ticks
+from nona.report.means import mean_text
 from nona.report.placements.certificate_text import bound_text
 from nona.report.placements.links import link_finding
 from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
-from nona.report.text import interval_text
+from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.outcome import placement_outcome, simulation_outcome
@@ -67,7 +66,7 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def outcome(name: str = HOSTILE) -> dict[str, Any]:
+def outcome(name: str = HOSTILE) -> SimulationOutcome:
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"name": name[:200], "description": name, "schedulers": ["nona", "local", "spread", "jsq-d"]}
     data["simulation"] = {"jobs": 200, "replications": 3, "warmup": 100}
@@ -81,12 +80,12 @@ def outcome(name: str = HOSTILE) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def data() -> dict[str, Any]:
+def data() -> SimulationOutcome:
     return outcome()
 
 
 @pytest.fixture(scope="module")
-def page(data: dict[str, Any]) -> Page:
+def page(data: SimulationOutcome) -> Page:
     return Page(simulation_html(data))
 
 
@@ -103,7 +102,7 @@ def test_it_is_balanced_html_with_headings_in_order(page: Page) -> None:
     assert all(a.get("scope") in ("col", "row") for tag, a in page.tags if tag == "th")
 
 
-def test_it_asks_for_nothing_and_runs_nothing(data: dict[str, Any], page: Page) -> None:
+def test_it_asks_for_nothing_and_runs_nothing(data: SimulationOutcome, page: Page) -> None:
     text = simulation_html(data)
     assert not {tag for tag, _ in page.tags} & {"script", "img", "link", "iframe", "object", "embed", "form"}
     loading = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "style"}
@@ -114,77 +113,81 @@ def test_it_asks_for_nothing_and_runs_nothing(data: dict[str, Any], page: Page) 
     assert "default-src 'none'" in text
 
 
-def test_hostile_names_are_text(data: dict[str, Any], page: Page) -> None:
+def test_hostile_names_are_text(data: SimulationOutcome, page: Page) -> None:
     assert HOSTILE in "".join(page.text)
     assert "<img src=x" not in simulation_html(data)
     assert any(HOSTILE in row for rows in page.rows for row in rows)
 
 
-def test_equal_data_give_equal_bytes(data: dict[str, Any]) -> None:
-    again = json.loads(json.dumps(data))
+def test_equal_data_give_equal_bytes(data: SimulationOutcome) -> None:
+    again = SimulationOutcome.from_json(json.loads(json.dumps(data.to_json())))
     assert simulation_html(again) == simulation_html(data)
     assert MADE in simulation_html(data)
 
 
-def test_its_numbers_are_those_of_the_report(data: dict[str, Any], page: Page) -> None:
-    found = data["report"]["schedulers"]
+def test_its_numbers_are_those_of_the_report(data: SimulationOutcome, page: Page) -> None:
+    found = data.report.schedulers
     head = next(r for r in page.rows if r[:3] == ["scheduler", "state", "mean JCT"])
     results = page.rows[page.rows.index(head) + 1 :][: len(found)]
     for row, (name, s) in zip(results, found.items(), strict=True):
         cells = dict(zip(head, row, strict=True))
         assert cells["scheduler"] == name
-        assert cells["mean JCT"] == interval_text(s["jct_s"], format_time)
-        assert cells["SLO hits"] == interval_text(s["slo_hit_rate"], "{:.2%}".format)
-        assert cells["completed"] == f"{s['jobs']['completed']:,}"
+        assert cells["mean JCT"] == mean_text(s.jct_s, format_time)
+        assert cells["SLO hits"] == mean_text(s.slo_hit_rate, "{:.2%}".format)
+        assert cells["completed"] == f"{s.jobs.completed:,}"
     text = "".join(page.text)
-    baseline = next(iter(data["differences"]))
-    for name, d in data["differences"][baseline].items():
-        assert [name, interval_text(d["jct_s"], format_time)] in [r[:2] for r in page.rows], text[:99]
+    baseline = next(iter(data.differences))
+    for name, d in data.differences[baseline].items():
+        assert [name, mean_text(d.jct_s, format_time)] in [r[:2] for r in page.rows], text[:99]
 
 
-def test_bars_are_as_long_as_their_means(data: dict[str, Any]) -> None:
+def test_bars_are_as_long_as_their_means(data: SimulationOutcome) -> None:
     text = simulation_html(data)
     first = text[text.index("<svg") : text.index("</svg>")]
     widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', first)]
-    means = [s["jct_s"]["mean"] for s in data["report"]["schedulers"].values()]
+    means = [s.jct_s.mean for s in data.report.schedulers.values()]
     assert len(widths) == len(means)
     ratios = [w / m for w, m in zip(widths, means, strict=True)]
     assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
 
 
-def test_the_scenario_and_the_command_are_in_it(data: dict[str, Any], page: Page) -> None:
+def test_the_scenario_and_the_command_are_in_it(data: SimulationOutcome, page: Page) -> None:
     codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
     assert "nona simulate scenario.yaml --html report.html" in codes
     scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
     assert scenario.simulation.jobs == 200
-    assert data["about"]["seed"] == scenario.seed
+    assert data.about.seed == scenario.seed
 
 
-def test_findings_name_the_shortest_and_what_is_overloaded(data: dict[str, Any]) -> None:
-    data = deepcopy(data)
-    data["report"]["schedulers"]["spread"] |= {"state": "overloaded", "state_reason": "the link is full"}
-    data["report"]["schedulers"]["spread"]["jct_s"] |= {"mean": None, "ci95": None}
-    told = findings(data)
-    means = {n: s["jct_s"]["mean"] for n, s in data["report"]["schedulers"].items() if n != "spread"}
+def test_findings_name_the_shortest_and_what_is_overloaded(data: SimulationOutcome) -> None:
+    changed = data.to_json()
+    schedulers = changed["report"]["schedulers"]
+    schedulers["spread"] |= {"state": "overloaded", "state_reason": "the link is full"}
+    schedulers["spread"]["jct_s"] |= {"mean": None, "ci95": None}
+    full = SimulationOutcome.from_json(changed)
+    told = findings(full)
+    means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if n != "spread"}
     assert told[0].text.startswith(min(means, key=lambda n: means[n]))
     (bad,) = [f.text for f in told if f.kind == "bad"]
     assert bad.startswith("Overloaded")
     assert bad.endswith(": spread.")
-    text = simulation_html(data)
+    text = simulation_html(full)
     assert Page(text).wrong == []
     assert "spread: the link is full" in text
-    for s in data["report"]["schedulers"].values():
+    for s in schedulers.values():
         s["state"] = "overloaded"
-    assert findings(data)[0].text.startswith("Every scheduler is overloaded")
-    assert Page(simulation_html(data)).wrong == []
+    none = SimulationOutcome.from_json(changed)
+    assert findings(none)[0].text.startswith("Every scheduler is overloaded")
+    assert Page(simulation_html(none)).wrong == []
 
 
-def test_pairs_that_cannot_be_told_apart_are_named_once(data: dict[str, Any]) -> None:
-    data = deepcopy(data)
-    for baseline, rows in data["differences"].items():
+def test_pairs_that_cannot_be_told_apart_are_named_once(data: SimulationOutcome) -> None:
+    changed = data.to_json()
+    for baseline, rows in changed["differences"].items():
         for name, row in rows.items():
             row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
-    lines = [f.text for f in findings(data) if f.text.startswith("No clear difference")]
+    told = findings(SimulationOutcome.from_json(changed))
+    lines = [f.text for f in told if f.text.startswith("No clear difference")]
     assert len(lines) == 1
     assert ": nona and local." in lines[0]
 

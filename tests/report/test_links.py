@@ -18,11 +18,11 @@ def test_stages_count_every_link_once(network: Network) -> None:
     stages = link_stages(network, 8)
     racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
     topology = make_topology(8, network.capacity, network.nic, *racks)
-    assert sum(r["links"] for r in stages) == topology.links
-    assert sum(r["together"] for r in stages) == pytest.approx(topology.link_capacity.sum())
+    assert sum(r.links for r in stages) == topology.links
+    assert sum(r.together for r in stages) == pytest.approx(topology.link_capacity.sum())
     longest = [topology.link_names[k] for k in topology.path(0, 7)]
     kinds = [" ".join(w for w in name.split() if not w.isdigit()) for name in longest]
-    assert kinds == [r["stage"] for r in stages]
+    assert kinds == [r.stage for r in stages]
 
 
 def test_the_narrowest_stage_is_marked() -> None:
@@ -49,8 +49,8 @@ def run(busy: list[float], names: tuple[str, ...], length: float) -> Any:
 def test_the_busiest_links_come_first_averaged_over_replications() -> None:
     names = ("core", "a", "b")
     found = busiest_links([run([1, 4, 2], names, 10), run([2, 12, 4], names, 20)])
-    assert [r["link"] for r in found] == ["a", "b", "core"]
-    assert [r["utilization"] for r in found] == pytest.approx([0.5, 0.2, 0.1])
+    assert [r.link for r in found] == ["a", "b", "core"]
+    assert [r.utilization for r in found] == pytest.approx([0.5, 0.2, 0.1])
     assert list(links_figure(found).data[0].x) == pytest.approx([50, 20, 10])
 
 
@@ -61,4 +61,4 @@ def test_one_link_needs_no_list() -> None:
 def test_of_many_links_the_busiest_dozen_is_shown() -> None:
     names = tuple(f"l{i}" for i in range(100))
     found = busiest_links([run(list(range(100)), names, 100)])
-    assert [r["link"] for r in found] == [f"l{i}" for i in range(99, 87, -1)]
+    assert [r.link for r in found] == [f"l{i}" for i in range(99, 87, -1)]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.report.simulations.live.series import BINS, LiveSeries, Stretches, bin_edge_s
+from nona.results.simulation.live import LiveLine
 from nona.simulation.run import Progress
 
 
@@ -49,10 +50,10 @@ def test_the_same_jobs_give_the_same_sums_in_one_piece_and_in_many() -> None:
         s = slice(k, k + 37)
         parts.add("a", 1, progress(arrival[s].tolist(), jct[s].tolist(), query[s].tolist()))
     one, many = whole.snapshot()["a"], parts.snapshot()["a"]
-    assert one.pop("mean_s") == pytest.approx(many.pop("mean_s"))
-    assert one == many
-    assert one["hit_rate"] == np.mean(jct[query == 0] <= 0.02)
-    assert whole.jobs == sum(one["counts"]) == 400
+    assert one.mean_s == pytest.approx(many.mean_s)
+    assert one == many.model_copy(update={"mean_s": one.mean_s})
+    assert one.hit_rate == np.mean(jct[query == 0] <= 0.02)
+    assert whole.jobs == sum(one.counts) == 400
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
@@ -62,10 +63,10 @@ def test_every_completion_time_lies_in_its_bin(times: list[float]) -> None:
     live.add("a", 0, progress([0.0] * len(times), times))
     found = live.snapshot()["a"]
     below = 0
-    for k, number in enumerate(found["counts"]):
-        right = bin_edge_s(found["first"] + k + 1)
+    for k, number in enumerate(found.counts):
+        right = bin_edge_s(found.first + k + 1)
         below += number
-        if found["first"] + k + 1 < BINS:
+        if found.first + k + 1 < BINS:
             exact = sum(t < right * (1 + 1e-9) for t in times), sum(t < right * (1 - 1e-9) for t in times)
             assert exact[1] <= below <= exact[0]
     assert below == len(times)
@@ -76,10 +77,10 @@ def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged() -> N
     live.add("a", 0, progress([5.0, 6.0, 7.0], [0.25] * 3, busy=(0.2, 0.1)))
     live.add("a", 1, progress([5.0, 9.0], [2.0] * 2, busy=(0.4, 0.3)))
     found = live.snapshot()["a"]
-    assert found["jct_s"] == [0.25] * len(found["t"])
-    assert found["busy"] == pytest.approx([0.3, 0.2])
-    assert (found["jobs"], found["hit_rate"]) == (5, 0.6)
-    assert live.snapshot() == json.loads(json.dumps(live.snapshot()))
+    assert found.jct_s == (0.25,) * len(found.t)
+    assert found.busy == pytest.approx([0.3, 0.2])
+    assert (found.jobs, found.hit_rate) == (5, 0.6)
+    assert LiveLine.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_without_an_slo_or_a_load_there_is_none() -> None:
@@ -87,5 +88,5 @@ def test_without_an_slo_or_a_load_there_is_none() -> None:
     live.add("a", 0, progress([1.0], [0.1], busy=(float("nan"), float("nan"))))
     live.add("b", 0, progress([], []))
     assert list(live.snapshot()) == ["a"]
-    assert live.snapshot()["a"]["hit_rate"] is None
-    assert live.snapshot()["a"]["busy"] is None
+    assert live.snapshot()["a"].hit_rate is None
+    assert live.snapshot()["a"].busy is None

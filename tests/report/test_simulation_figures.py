@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import plotly.graph_objects as go
 import pytest
+from simulation_rows import NO_MEAN, around
 
 from nona.report.figures.compare import Dot, dots_figure
-from nona.report.simulations.compared.baseline import MEASURES, changes
+from nona.report.simulations.compared.baseline import changes
 from nona.report.simulations.figures.baseline import dumbbell_figure
-from nona.report.simulations.figures.gantt import gantt_figure, gantt_title
+from nona.report.simulations.figures.gantt import are_rare, gantt_figure, gantt_title
 from nona.report.simulations.figures.sureness import forest_figure
+from nona.results.simulation.compared import ReplicationMeans
+from nona.results.simulation.series import GanttBar
+from nona.results.simulation.sureness import Sureness
 
 NASTY = "<b>x</b>"
 
@@ -45,8 +48,9 @@ def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axi
 
 
 def test_a_dumbbell_joins_the_old_value_and_the_new_one() -> None:
-    def of(jct: list[float | None]) -> dict[str, list[float | None]]:
-        return dict.fromkeys(MEASURES, [0.5] * len(jct)) | {"jct_s": jct}
+    def of(jct: list[float | None]) -> ReplicationMeans:
+        half = (0.5,) * len(jct)
+        return ReplicationMeans(jct_s=tuple(jct), slo_hit_rate=half, compute=half, network=half)
 
     found = changes(
         {"a": of([0.01, 0.03]), "b": of([None, None])}, {"a": of([0.01, 0.01]), "b": of([0.02, 0.02])}, True
@@ -62,17 +66,26 @@ def test_a_dumbbell_joins_the_old_value_and_the_new_one() -> None:
 
 
 def test_the_forest_has_prediction_simulation_and_bound() -> None:
-    row: dict[str, Any] = {
-        "scheduler": "nona",
-        "state": "stable",
-        "mean_s": 0.02,
-        "ci95": [0.018, 0.022],
-        "predicted_s": 0.019,
-        "little_s": 0.0201,
-        "idle_s": 0.01,
-        "error": -0.05,
-    }
-    over = {**row, "scheduler": "spread", "state": "overloaded", "mean_s": None, "ci95": None, "error": None}
+    row = Sureness(
+        scheduler="nona",
+        state="stable",
+        reason="",
+        prediction="formula",
+        predicted_s=0.019,
+        jct_s=around(0.02, 0.002),
+        relative_half_width=0.1,
+        error=-0.05,
+        explained=True,
+        little_s=0.0201,
+        little_error=0.005,
+        idle_s=0.01,
+        over_idle=2.0,
+        load=0.5,
+        bottleneck="link",
+        replications=5,
+    )
+    changes = {"scheduler": "spread", "state": "overloaded", "jct_s": NO_MEAN, "error": None}
+    over = row.model_copy(update=changes)
     made = forest_figure([row, over])
     simulated, predicted, little, idle = made.data
     assert list(simulated.x) == [20.0, None]
@@ -84,16 +97,16 @@ def test_the_forest_has_prediction_simulation_and_bound() -> None:
     assert "overloaded" in made.layout.yaxis.ticktext[1]
 
 
-def interval(row: str, job: int, start: float, length: float = 0.002) -> dict[str, Any]:
-    return {
-        "row": row,
-        "job": job,
-        "model": NASTY,
-        "what": "w",
-        "start_s": start,
-        "end_s": start + length,
-        "wait_s": 0.001,
-    }
+def interval(row: str, job: int, start: float, length: float = 0.002) -> GanttBar:
+    return GanttBar(
+        row=row, job=job, model=NASTY, what="w", start_s=start, end_s=start + length, wait_s=0.001
+    )
+
+
+def test_jobs_are_rare_where_most_of_the_time_none_is_there() -> None:
+    assert not are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 2.0, 1.0)])
+    assert are_rare([interval("link", 7, 0.0, 1.0), interval("link", 8, 1e6, 1.0)])
+    assert not are_rare([interval("link", 7, 0.0)])
 
 
 def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:

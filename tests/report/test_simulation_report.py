@@ -9,12 +9,12 @@ import pytest
 
 from nona import study
 from nona.errors import SimulationError
-from nona.report.plain import plain
 from nona.report.simulations.differences import all_differences, differences
 from nona.report.simulations.figures.warmup import warmup_figure
-from nona.report.simulations.report import MOST_LINKS, simulation_report
-from nona.report.simulations.text import difference_text, simulation_text
+from nona.report.simulations.report import MOST_LINKS, compared, simulation_report
+from nona.report.simulations.text import compared_text, difference_text, simulation_text
 from nona.report.simulations.warmup import warmup_series
+from nona.results.simulation.report import WarmupReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.simulation.experiments.precision import FEWEST
 from nona.sources.lookup import Sources
@@ -47,22 +47,22 @@ def test_differences_agree_with_the_means(fixed):
         assert set(rows) == set(result.records) - {baseline}
         for name, row in rows.items():
             mean = result.summaries[name].jct.mean.mean - result.summaries[baseline].jct.mean.mean
-            assert row["jct_s"]["mean"] == pytest.approx(mean)
-            assert row["relative"] == pytest.approx(mean / result.summaries[baseline].jct.mean.mean)
-            assert row["jct_s"]["mean"] == pytest.approx(-found[name][baseline]["jct_s"]["mean"])
-            assert row["variance_reduction"] == pytest.approx(found[name][baseline]["variance_reduction"])
-            low, high = row["jct_s"]["ci95"]
+            assert row.jct_s.mean == pytest.approx(mean)
+            assert row.relative == pytest.approx(mean / result.summaries[baseline].jct.mean.mean)
+            assert row.jct_s.mean == pytest.approx(-found[name][baseline].jct_s.mean)
+            assert row.variance_reduction == pytest.approx(found[name][baseline].variance_reduction)
+            low, high = row.jct_s.ci95
             verdict = "faster" if high < 0 else "slower" if low > 0 else "not told apart"
-            assert row["verdict"] == verdict
+            assert row.verdict == verdict
             hits = result.summaries[name].hit_rate.mean - result.summaries[baseline].hit_rate.mean
-            assert row["slo_hit_rate"]["mean"] == pytest.approx(hits)
+            assert row.slo_hit_rate.mean == pytest.approx(hits)
 
 
 def test_the_same_random_numbers_pay(fixed):
     prepared, result = fixed
     row = differences(result.records, slos(prepared), "random")["local"]
-    assert row["correlation"] > 0
-    assert row["variance_reduction"] > 1
+    assert row.correlation > 0
+    assert row.variance_reduction > 1
 
 
 def test_an_unknown_baseline_is_refused(fixed):
@@ -74,50 +74,51 @@ def test_an_unknown_baseline_is_refused(fixed):
 def test_the_text_says_why_something_is_missing(fixed):
     prepared, result = fixed
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
-    assert report["warmup"] == {"rule": "auto", "jobs": 250, "schedulers": {}, "too_short": []}
-    assert report["precision"] is None
+    assert report.warmup == WarmupReport(rule="auto", jobs=250, schedulers={}, too_short=())
+    assert report.precision is None
     text = simulation_text(report)
     assert "withheld: p99 needs 1,000 completed jobs per replication; there are 250" in text
     assert "withheld: the interval of p95 needs 2,000" in text
     rows = differences(result.records, slos(prepared), "local")
-    compared = simulation_text(report | {"baseline": "local", "differences": rows})
-    assert compared.startswith(text)
-    assert difference_text("local", rows) in compared
+    told = compared_text(compared(report, "local", rows))
+    assert told.startswith(text)
+    assert difference_text("local", rows) in told
+    assert compared_text(compared(report, None, {})) == text
     assert len(difference_text("local", rows).splitlines()) == 4
     assert "no other" in difference_text("local", {})
 
 
 def test_precision_and_warmup_are_told():
     _, result = simulated(precision="30 %", max_replications=FEWEST + 2, warmup="mser", jobs=200)
-    report = plain(simulation_report(result.summaries, result.seconds, result.warmup, result.precision))
-    json.dumps(report, allow_nan=False)
-    warmup, precision = report["warmup"], report["precision"]
-    assert warmup["rule"] == "mser"
-    assert warmup["jobs"] >= max(c["jobs"] for c in warmup["schedulers"].values() if not c["too_short"])
-    assert precision["target"] == 0.3
-    assert FEWEST <= precision["replications"] <= FEWEST + 2
-    assert precision["reached"] == (not precision["not_reached"])
-    for name, relative in precision["relative_half_width"].items():
-        assert (relative > precision["bound"]) == (name in precision["not_reached"])
-        assert len(result.records[name]) == precision["replications"]
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    json.dumps(report.to_json(), allow_nan=False)
+    warmup, precision = report.warmup, report.precision
+    assert warmup.rule == "mser"
+    assert warmup.jobs >= max(c.jobs for c in warmup.schedulers.values() if not c.too_short)
+    assert precision.target == 0.3
+    assert FEWEST <= precision.replications <= FEWEST + 2
+    assert precision.reached == (not precision.not_reached)
+    for name, relative in precision.relative_half_width.items():
+        assert (relative > precision.bound) == (name in precision.not_reached)
+        assert len(result.records[name]) == precision.replications
     text = simulation_text(report)
-    assert f"warm-up: {warmup['jobs']:,} jobs, by MSER-5" in text
-    assert f"after {precision['replications']} replications" in text
+    assert f"warm-up: {warmup.jobs:,} jobs, by MSER-5" in text
+    assert f"after {precision.replications} replications" in text
     series = warmup_series(result.warmup)
     made = warmup_figure(series)
-    assert made.layout.shapes[0].x0 == warmup["jobs"]
-    for name, curve in series["schedulers"].items():
-        assert min(curve["statistic"]) == pytest.approx(1.0) or len(curve["statistic"]) == 240
-        assert len(curve["at"]) == len(curve["jct_s"]) <= 240
-        assert sum(trace.legendgroup == name for trace in made.data) == (2 if curve["too_short"] else 3)
+    assert made.layout.shapes[0].x0 == warmup.jobs
+    for name, curve in series.schedulers.items():
+        assert min(curve.statistic) == pytest.approx(1.0) or len(curve.statistic) == 240
+        assert len(curve.at) == len(curve.jct_s) <= 240
+        assert sum(trace.legendgroup == name for trace in made.data) == (2 if curve.too_short else 3)
 
 
 def test_a_precision_that_was_not_reached_is_said():
     _, result = simulated(precision=0.001, max_replications=FEWEST, jobs=60)
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
-    found = report["precision"]
-    assert found["not_reached"][0] == "local"
-    assert {*found["not_reached"], *found["overloaded"]} == set(result.records)
+    found = report.precision
+    assert found.not_reached[0] == "local"
+    assert {*found.not_reached, *found.overloaded} == set(result.records)
     assert "NOT reached after 10 replications by local (±" in simulation_text(report)
 
 
@@ -128,24 +129,24 @@ def test_decisions_in_python_are_told_where_they_cost_time(fixed):
     for engine, told in (("compiled", True), ("simpy", False)):
         summaries = {name: replace(s, engine=engine) for name, s in mixed.items()}
         report = simulation_report(summaries, result.seconds)
-        assert report["schedulers"]["spread"]["decisions"] == "python"
+        assert report.schedulers["spread"].decisions == "python"
         assert ("decisions: spread " in simulation_text(report)) == told
 
 
 def test_the_busiest_of_several_links_are_told(fixed):
-    assert simulation_report(fixed[1].summaries, 1.0)["schedulers"]["random"]["links"] == {}
+    assert simulation_report(fixed[1].summaries, 1.0).schedulers["random"].links == {}
     path = scenario_path("vision_language_8_servers")
     data = scenario_to_mapping(load_scenario(path))
     data["simulation"] = {"jobs": 100, "replications": 2}
     data["schedulers"] = ["random"]
     data["cluster"]["network"]["nic"] = "5 Gbit/s"
     result = study.simulate(study.prepare(scenario_from_mapping(data), Sources(path.parent)))
-    found = simulation_report(result.summaries, 1.0)["schedulers"]["random"]
-    assert len(found["links"]) == MOST_LINKS
-    assert list(found["links"].values()) == sorted(found["links"].values(), reverse=True)
+    found = simulation_report(result.summaries, 1.0).schedulers["random"]
+    assert len(found.links) == MOST_LINKS
+    assert list(found.links.values()) == sorted(found.links.values(), reverse=True)
     busiest = [max(r.link_busy_s) / (r.window_s[1] - r.window_s[0]) for r in result.records["random"]]
-    assert max(found["links"].values()) <= sum(busiest) / 2 + 1e-12
-    assert found["utilization"]["network"] == pytest.approx(sum(busiest) / 2)
+    assert max(found.links.values()) <= sum(busiest) / 2 + 1e-12
+    assert found.utilization.network == pytest.approx(sum(busiest) / 2)
 
 
 def test_without_a_pilot_there_is_no_plot(fixed):

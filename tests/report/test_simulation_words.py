@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulation_rows import difference, report, scheduler
 
 from nona.report.simulations.compared.scenario_diff import change_text, scenario_changes
+from nona.report.simulations.findings import shortest
 from nona.report.simulations.headline import headline, live_headline
 from nona.report.simulations.live.series import LiveSeries, bin_edge_s
 from nona.report.simulations.live.text import live_alts, live_titles, quantile_s
 from nona.report.simulations.remedies import TARGET, advice, remedies
+from nona.report.simulations.report import python_decisions
 from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import provenance_lines, sureness_table
 from nona.report.simulations.titles import (
@@ -26,40 +29,17 @@ from nona.report.simulations.titles import (
     percentile_rows,
     utilisation_title,
 )
+from nona.results.about import ModelFacts
+from nona.results.simulation.live import LiveLine, LiveRun
+from nona.results.simulation.report import Resources
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.schema import Scenario
 from nona.simulation.run import Progress
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
 from nona.study import prepare
 from nona.study.outcome import simulation_outcome
 from nona.study.simulating.run import simulate
-
-
-def scheduler(mean: float | None, state: str = "stable") -> dict[str, Any]:
-    percentiles = {"p95": {"value_s": None if mean is None else 2 * mean, "ci95": None, "withheld": None}}
-    return {
-        "state": state,
-        "state_reason": "" if state == "stable" else "Because.",
-        "jct_s": {
-            "mean": mean,
-            "ci95": None if mean is None else [0.9 * mean, 1.1 * mean],
-            "percentiles": percentiles,
-        },
-        "parts_s": {"compute": None if mean is None else 0.75 * mean, "transfer": 0.0},
-        "slo_hit_rate": {"mean": 0.5 if mean is None else 0.9, "ci95": None},
-        "utilization": {"compute": 0.25, "network": 0.5},
-        "offered": {"compute": 0.25, "network": 1.25 if mean is None else 0.5},
-        "little_s": mean,
-        "replications": 5,
-    }
-
-
-def difference(mean: float, relative: float, verdict: str) -> dict[str, Any]:
-    return {
-        "jct_s": {"mean": mean, "ci95": [mean - 0.001, mean + 0.001]},
-        "relative": relative,
-        "verdict": verdict,
-    }
 
 
 def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() -> None:
@@ -92,12 +72,15 @@ def test_titles_say_what_the_rows_hold() -> None:
         "1 clearly slower, 0 not clearly different"
     )
     assert jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
+    one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
+    told = "Against local: 1 clearly faster, 0 clearly slower, 0 not clearly different"
+    assert differences_title("local", one) == told
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.floats(1.0, 5.0), st.floats(0.0, 0.9))
 def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) -> None:
-    (found,) = remedies({"compute": load, "network": 0.3}, {"compute": background, "network": 0.0})
+    (found,) = remedies(Resources(compute=load, network=0.3), Resources(compute=background, network=0.0))
     assert found.resource == "executors"
     assert found.rate is not None
     assert found.size is not None
@@ -107,34 +90,36 @@ def test_a_remedy_brings_the_load_to_its_target(load: float, background: float) 
 
 
 def test_advice_where_background_alone_is_too_much_and_where_nothing_is() -> None:
-    row = {"offered": {"compute": 1.2, "network": 0.1}}
-    assert "Background alone" in advice("a", row, {"compute": 0.96, "network": 0.0}, 4)
-    assert "6 servers instead of 4" in advice("a", row, {"compute": 0.2, "network": 0.0}, 4)
-    assert "On average" in advice("a", {"offered": {"compute": 0.9, "network": None}}, {}, 4)
+    offered = Resources(compute=1.2, network=0.1)
+    assert "Background alone" in advice("a", offered, Resources(compute=0.96, network=0.0), 4)
+    assert "6 servers instead of 4" in advice("a", offered, Resources(compute=0.2, network=0.0), 4)
+    idle = Resources(compute=0.0, network=0.0)
+    assert "On average" in advice("a", Resources(compute=0.9, network=None), idle, 4)
 
 
-def dumped(**parts: Any) -> dict[str, Any]:
+def changed(**parts: Any) -> Scenario:
     data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
-    return scenario_from_mapping({**data, **parts}).model_dump(mode="json")
+    return scenario_from_mapping({**data, **parts})
 
 
 def test_what_changed_is_said_in_words() -> None:
-    before = dumped()
-    group = before["cluster"]["servers"][0] | {"count": 12, "gpu": "h100-sxm"}
-    after = {**before, "cluster": {**before["cluster"], "servers": [group]}}
+    before = changed()
+    plain = before.model_dump(mode="json")
+    group = plain["cluster"]["servers"][0] | {"count": 12, "gpu": "h100-sxm"}
+    after = changed(cluster={**plain["cluster"], "servers": [group]})
     assert scenario_changes(before, after) == ["servers 8 → 12", "GPU a100-40gb → h100-sxm"]
-    assert change_text(before, dumped(schedulers=["nona", "local", "random"])) == (
+    assert change_text(before, changed(schedulers=["nona", "local", "random"])) == (
         "scheduler + random, schedulers − spread, opportunistic, spark-fair, expert"
     )
-    background = {**before["background"], "network": before["background"]["network"] | {"utilization": 0.5}}
-    assert change_text(before, {**before, "background": background}) == "link background 20 % → 50 %"
-    rows = [dict(r) for r in before["workload"]]
+    background = {**plain["background"], "network": plain["background"]["network"] | {"utilization": 0.5}}
+    assert change_text(before, changed(background=background)) == "link background 20 % → 50 %"
+    rows = [dict(r) for r in plain["workload"]]
     rows[0]["rate"] = "400/s"
-    assert change_text(before, {**before, "workload": rows}) == "resnet18 rate 300/s → 400/s"
-    assert change_text(before, {**before, "workload": rows[1:]}) == "query − resnet18"
-    assert change_text(before, {**before, "name": "other"}) == ""
-    many = {**before, "seed": 9, "simulation": {"jobs": 1, "replications": 1, "warmup": 1, "precision": 1}}
-    assert change_text(before, many).endswith("more")
+    assert change_text(before, changed(workload=rows)) == "resnet18 rate 300/s → 400/s"
+    assert change_text(before, changed(workload=rows[1:])) == "query − resnet18"
+    assert change_text(before, changed(name="other")) == ""
+    size = {"jobs": 1, "replications": 1, "warmup": 1, "precision": 0.1}
+    assert change_text(before, changed(seed=9, simulation=size)).endswith("more")
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -153,26 +138,24 @@ def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
     data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 100, "replications": 3}}
     study = prepare(scenario_from_mapping(data))
     outcome = simulation_outcome(study, simulate(study, engine="simpy"), "now")
-    rows = sureness_rows(outcome["report"], outcome["predicted"], idle_bound_s(study.system))
+    rows = sureness_rows(outcome.report, outcome.predicted, idle_bound_s(study.system))
     local, spread = rows
-    assert (local["idle_s"], local["mean_s"]) == (pytest.approx(0.014), pytest.approx(0.022))
-    assert local["over_idle"] == pytest.approx(22 / 14)
-    assert abs(local["error"]) < 1e-3
-    assert local["little_s"] == pytest.approx(0.022, rel=0.02)
-    assert spread["mean_s"] == pytest.approx(0.032)
+    assert (local.idle_s, local.jct_s.mean) == (pytest.approx(0.014), pytest.approx(0.022))
+    assert local.over_idle == pytest.approx(22 / 14)
+    assert abs(local.error) < 1e-3
+    assert local.little_s == pytest.approx(0.022, rel=0.02)
+    assert spread.jct_s.mean == pytest.approx(0.032)
     assert "within 0.0 %" in sureness_headline(rows)
     table = sureness_table(rows)
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
-    assert provenance_lines(outcome["models"]) == [
-        "slides_example on a100-40gb: 100 % given (taken as stated)."
-    ]
+    assert provenance_lines(outcome.models) == ["slides_example on a100-40gb: 100 % given (taken as stated)."]
 
 
 def test_how_sure_without_formula_or_steady_state() -> None:
-    report = {"schedulers": {"a": scheduler(0.01), "b": scheduler(None, "overloaded")}}
-    rows = sureness_rows(report, {"b": None}, 0.005)
-    assert [r["prediction"] for r in rows] == ["none", "overloaded"]
-    assert (rows[1]["load"], rows[1]["bottleneck"]) == (1.25, "link")
+    found = report({"a": scheduler(0.01), "b": scheduler(None, "overloaded")})
+    rows = sureness_rows(found, {"b": None}, 0.005)
+    assert [r.prediction for r in rows] == ["none", "overloaded"]
+    assert (rows[1].load, rows[1].bottleneck) == (1.25, "link")
     assert sureness_table(rows)[0]["predicted"] == "no prediction"
     assert sureness_headline(rows).startswith("These schedulers have no prediction")
     assert sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
@@ -189,11 +172,13 @@ def test_a_live_quantile_is_right_to_a_bin(times: list[float], share: float) -> 
     assert exact / width <= quantile_s(live.snapshot()["a"], share) <= exact * width
 
 
+def line(mean_s: float, first: int, **changes: Any) -> LiveLine:
+    made = LiveLine(t=(), jct_s=(), first=first, counts=(4,), jobs=4, mean_s=mean_s, hit_rate=None, busy=None)
+    return made.model_copy(update=changes)
+
+
 def test_live_words() -> None:
-    series = {
-        "a": {"mean_s": 0.01, "first": 100, "counts": [4], "jobs": 4, "hit_rate": 0.5, "busy": [0.4, 0.8]},
-        "b": {"mean_s": 0.02, "first": 120, "counts": [4], "jobs": 4, "hit_rate": None, "busy": None},
-    }
+    series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
     titles = live_titles(series, True)
     assert titles[0] == "a has the lowest mean so far: 10 ms"
     assert titles[2] == "a keeps most SLOs so far: 50.0 %"
@@ -201,5 +186,31 @@ def test_live_words() -> None:
     assert "80 %" in titles[3]
     assert "a 40 % and 80 %" in live_alts(series)[3]
     assert live_titles({}, False)[2] == "SLO hits"
-    assert "b is at 20 ms" in live_headline({"series": series})
-    assert live_headline({}) == "No job is complete yet."
+    assert live_headline(LiveRun(series=series)) == "So far a is shortest: 10 ms; b is at 20 ms."
+    assert live_headline(LiveRun()) == "No job is complete yet."
+    two = line(0.01, 0, counts=(1, 1), jobs=2)
+    assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
+
+
+def test_only_policies_that_slow_the_compiled_engine_down_are_named() -> None:
+    found = report({"nona": scheduler(0.01), "mine": scheduler(0.02, decisions="python")})
+    assert python_decisions(found) == ["mine"]
+    assert python_decisions(found.model_copy(update={"engine": "simpy"})) == []
+
+
+def test_where_times_come_from() -> None:
+    facts = ModelFacts(
+        parallelism=1.0,
+        total_compute_s=1.0,
+        critical_path_s=1.0,
+        device="t4",
+        provenance={"given": 1.0},
+        sigma={"given": 0.0},
+    )
+    assert provenance_lines({"m": facts}) == ["m on t4: 100 % given (taken as stated)."]
+
+
+def test_the_shortest_is_among_those_that_have_a_mean() -> None:
+    found = {"a": scheduler(2.0), "b": scheduler(1.0), "c": scheduler(None, "overloaded")}
+    assert shortest(found) == "b"
+    assert shortest({"c": found["c"]}) is None

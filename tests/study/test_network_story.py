@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from nona.report.simulations.network_story import LINK, story_headline, story_point
+from nona.report.simulations.network_story import LINK, story_load
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
@@ -68,18 +68,18 @@ def test_there_is_no_edge_where_splitting_always_or_never_pays(scenario: Scenari
 
 
 def test_the_blocks_are_the_intervals_in_milliseconds(points: list[StoryPoint]) -> None:
-    row = story_point(points[0].load, points[0].runs, points[0].system)
-    spread = row["runs"]["spread"]
-    assert spread["servers"] == 3
-    assert {b["lane"] for b in spread["blocks"]} == {"A", "B", "C", LINK}
-    on_link = sorted((b for b in spread["blocks"] if b["lane"] == LINK), key=lambda b: float(b["start_ms"]))
-    assert [b["end_ms"] - b["start_ms"] for b in on_link] == pytest.approx([9, 1, 1, 9])
-    assert all(b["asked_ms"] <= b["start_ms"] < b["end_ms"] for b in spread["blocks"])
-    assert row["runs"]["local"]["servers"] == 1
+    row = story_load(points[0].load, points[0].runs, points[0].system)
+    spread = row.runs["spread"]
+    assert spread.servers == 3
+    assert {b.lane for b in spread.blocks} == {"A", "B", "C", LINK}
+    on_link = sorted((b for b in spread.blocks if b.lane == LINK), key=lambda b: b.start_ms)
+    assert [b.end_ms - b.start_ms for b in on_link] == pytest.approx([9, 1, 1, 9])
+    assert all(b.asked_ms <= b.start_ms < b.end_ms for b in spread.blocks)
+    assert row.runs["local"].servers == 1
 
 
 def test_the_headline_says_when_it_stopped_paying(points: list[StoryPoint]) -> None:
-    said = [story_headline(story_point(p.load, p.runs, p.system)) for p in points]
+    said = [story_load(p.load, p.runs, p.system).headline for p in points]
     assert "22 ms" in said[0]
     assert "60 %" in said[1]
     assert "no longer pays" not in said[1]

@@ -130,10 +130,10 @@ def test_nothing_is_offered_before_there_is_a_result(monkeypatch: pytest.MonkeyP
 
 
 def test_a_summary_has_a_row_for_every_scheduler_and_model(simulated: AppState) -> None:
-    report = simulated.results["simulate"].data["report"]
+    report = simulated.results["simulate"].data.report
     table = summary_table(report)
-    assert len(table) == sum(1 + len(s["models"]) for s in report["schedulers"].values())
+    assert len(table) == sum(1 + len(s.models) for s in report.schedulers.values())
     row = table[(table["scheduler"] == "local") & (table["model"] != "all")].iloc[0]
-    model = report["schedulers"]["local"]["models"][row["model"]]
-    assert (row["jct_s"], row["jct_low_s"]) == (model["jct_s"], model["jct_ci95"][0])
+    model = report.schedulers["local"].models[row["model"]]
+    assert (row["jct_s"], row["jct_low_s"]) == (model.jct_s, model.jct_ci95[0])
     assert table["jct_s"].dtype == "float64"

@@ -72,9 +72,9 @@ def test_own_parts_are_simulated_as_typed(open_page: Open) -> None:
     at.button(key="run-simulate").click().run()
     finish(at, "simulate")
     study = simulate(prepare(state_of(at).scenario))
-    wanted = simulation_report(study.summaries, 0.0)["schedulers"]["expert"]["jct_s"]["mean"]
-    found = state_of(at).results["simulate"].data["report"]["schedulers"]["expert"]
-    assert found["jct_s"]["mean"] == wanted
+    wanted = simulation_report(study.summaries, 0.0).schedulers["expert"].jct_s.mean
+    found = state_of(at).results["simulate"].data.report.schedulers["expert"]
+    assert found.jct_s.mean == wanted
 
 
 def test_parts_that_the_model_does_not_have_stay_as_a_draft(open_page: Open) -> None:

@@ -12,14 +12,14 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.pages.overview.demos import QUESTIONS
-from nona.ui.pages.overview.story.story import Kept, finding, kept, story_data
+from nona.ui.pages.overview.story.story import Kept, finding, kept, story_view
 from nona.ui.tasks.story import LOADS
 
 
 def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:
     at = open_page("1_overview")
     shown = json.loads(at.get("bidi_component")[0].proto.json)
-    assert shown == json.loads(json.dumps(story_data(kept().told)))
+    assert shown == json.loads(json.dumps(story_view(kept().told).to_json()))
     assert [p["load"] for p in shown["points"]] == list(LOADS)
     first = shown["points"][0]["runs"]
     assert {n: r["mean_ms"] for n, r in first.items()} == pytest.approx(
@@ -36,7 +36,7 @@ def test_the_story_is_told_by_a_worker_and_kept() -> None:
             story.refresh(registry)
             time.sleep(0.1)
         assert story.complete
-        assert story.told["points"] == json.loads(json.dumps(kept().told["points"]))
+        assert story.told == kept().told
         assert registry.free == 1
     finally:
         registry.shut_down()

@@ -156,10 +156,10 @@ def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) ->
     next(n for n in at.number_input if n.label == "Replications").set_value(2).run()
     at.button(key="run-simulate").click().run()
     finish(at, "simulate")
-    found = state_of(at).results["simulate"].data["report"]["schedulers"]
+    found = state_of(at).results["simulate"].data.report.schedulers
     assert list(found) == ["nona", "local"]
-    assert found["nona"]["jct_s"]["mean"] == pytest.approx(0.014, rel=0.02)
-    assert found["local"]["jct_s"]["mean"] == pytest.approx(0.022, rel=0.02)
+    assert found["nona"].jct_s.mean == pytest.approx(0.014, rel=0.02)
+    assert found["local"].jct_s.mean == pytest.approx(0.022, rel=0.02)
     table = next(d.value for d in at.dataframe if "mean JCT" in d.value)
     assert list(table["scheduler"]) == ["nona", "local"]
     assert "±" in table["mean JCT"][0]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 from app_driver import Open, finish, metrics
 
 from nona.report.simulations.compared.baseline import changes
 from nona.report.simulations.headline import headline
+from nona.results.simulation.live import LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.runs import Runs
 from nona.ui.widgets.livechart.livechart import chart_data
 
@@ -34,10 +37,10 @@ def small(at: Any, **changes: Any) -> None:
     at.run()
 
 
-def run(at: Any) -> dict[str, Any]:
+def run(at: Any) -> SimulatedRun:
     at.button(key="run-simulate").click().run()
     finish(at, "simulate")
-    found: dict[str, Any] = state_of(at).results["simulate"].data
+    found: SimulatedRun = state_of(at).results["simulate"].data
     return found
 
 
@@ -50,13 +53,13 @@ def test_the_finding_and_the_tiles_are_those_of_the_report(open_page: Open) -> N
     at = open_page(PAGE)
     small(at)
     data = run(at)
-    found = data["report"]["schedulers"]
-    assert headline(found, data["differences"]) in said(at.subheader)
+    found = data.report.schedulers
+    assert headline(found, data.differences) in said(at.subheader)
     assert said(at.subheader)[0].startswith("nona is shortest: 14 ms")
     assert metrics(at)["Mean JCT"] == "14 ms"
     assert metrics(at)["Self-checks"] == "passed"
     drawn = live_data(at)
-    assert drawn["series"] == data["live"]["series"]
+    assert drawn["series"] == data.live.to_json()["series"]
     assert [drawn["series"][n]["jobs"] for n in drawn["schedulers"]] == [180] * 3
     assert drawn["running"] is False
     assert "nona" in drawn["alts"][0]
@@ -87,14 +90,14 @@ def test_a_pinned_run_stands_beside_the_next_one(open_page: Open) -> None:
     at.run()
     new = run(at)
     assert [k.name for k in state.runs.kept] == ["The slides' example", "link background 0 % → 50 %"]
-    found = changes(old["means"], new["means"], paired=True)
+    found = changes(old.means, new.means, paired=True)
     told = next(m for m in said(at.markdown) if m.startswith("##### Link background 0 % → 50 %"))
     assert "link" in told
     table = next(d.value for d in at.dataframe if "mean JCT, change" in d.value)
     assert list(table["scheduler"]) == list(found) == ["nona", "local", "spread"]
     assert table["mean JCT, baseline"][1].startswith("22 ms")
     assert any("Paired by replication" in c for c in said(at.caption))
-    assert found["spread"]["jct_s"]["change"]["mean"] > 0
+    assert found["spread"].jct_s.change.mean > 0
     state.edit(("seed",), 99)
     at.run()
     run(at)
@@ -144,23 +147,25 @@ def test_a_failed_run_says_why_and_keeps_what_was_there(open_page: Open) -> None
 
 
 def test_the_oldest_run_is_forgotten_but_never_the_baseline() -> None:
-    runs = Runs(most=3)
+    runs, scenario = Runs(most=3), load_scenario(scenario_path("slides_example"))
+
+    def result(seed: int) -> SimulatedRun:
+        about = SimpleNamespace(name="n", made="")  # all that the list of runs reads of a result
+        return SimulatedRun.model_construct(about=about, scenario=scenario.model_copy(update={"seed": seed}))
+
     for seed in range(6):
-        runs.add(f"f{seed}", f"j{seed}", {"about": {"name": "n", "made": ""}, "scenario": {"seed": seed}})
+        runs.add(f"f{seed}", f"j{seed}", result(seed))
         if seed == 1:
             runs.pinned = 2
     assert [k.number for k in runs.kept] == [2, 5, 6]
     assert runs.baseline is not None
     assert runs.kept[-1].name == "seed 4 → 5"
-    assert (
-        runs.add("f", "j", {"about": {"name": "n", "made": ""}, "scenario": {"seed": 5}}).name
-        == "the same again"
-    )
+    assert runs.add("f", "j", result(5)).name == "the same again"
 
 
 def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None:
-    data = chart_data({"schedulers": ["nona", "<b>"]}, running=True, fraction=0.0)
-    assert data["series"] == {}
-    assert data["styles"]["nona"]["colour"].startswith("#")
-    assert set(data["styles"]) == {"nona", "<b>"}
-    assert len(data["titles"]) == len(data["alts"]) == 4
+    data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True, fraction=0.0)
+    assert data.series == {}
+    assert data.styles["nona"].colour.startswith("#")
+    assert set(data.styles) == {"nona", "<b>"}
+    assert len(data.titles) == len(data.alts) == 4

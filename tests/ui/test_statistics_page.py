@@ -32,11 +32,11 @@ def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     assert (spec.warmup, spec.precision, spec.max_replications) == ("mser", 0.3, 12)
     at.button(key="run-simulate").click().run()
     finish(at, "simulate")
-    report = state.results["simulate"].data["report"]
-    assert report["precision"]["replications"] in (10, 11, 12)
+    report = state.results["simulate"].data.report
+    assert report.precision.replications in (10, 11, 12)
     notes = next(c.value for c in at.caption if "Withheld" in c.value)
     assert "by MSER\\-5" in notes
-    assert f"after {report['precision']['replications']} replications" in notes
+    assert f"after {report.precision.replications} replications" in notes
     assert "p99 needs 1,000" in notes
     results = next(d.value for d in at.dataframe if "mean JCT" in d.value)
     assert list(results["p99"]) == ["–", "–"]

@@ -57,7 +57,7 @@ def until_answered(at: Any, replications: int = REPLICATIONS, seconds: float = 6
         assert not at.exception, at.exception
         shown = state.live.answer
         fresh = shown and shown.fingerprint == state.fingerprint("simulate")
-        if fresh and shown.data["replications"] >= replications and not state.live.busy(jobs()):
+        if fresh and shown.data.replications >= replications and not state.live.busy(jobs()):
             return at.run()
         time.sleep(0.05)
     raise AssertionError("no answer in time")
@@ -125,10 +125,10 @@ def test_the_answer_is_that_of_the_study_and_follows_a_slider(open_page: Open) -
     *_, wanted = answers(prepare(state_of(at).scenario), jobs=60, replications=REPLICATIONS)
     shown = state_of(at).live.answer
     assert shown is not None
-    found = shown.data["report"]["schedulers"]
+    found = shown.data.report.schedulers
     assert list(found) == ["nona", "local", "spread"] == list(table(at)["scheduler"])
     for name, summary in wanted.summaries.items():
-        assert found[name]["jct_s"]["mean"] == summary.jct.mean.mean
+        assert found[name].jct_s.mean == summary.jct.mean.mean
     assert list(table(at)["predicted"]) == ["14 ms", "22 ms", "32 ms"]
     assert "opacity: 1" in style(at)
     assert "before the change" not in table(at)

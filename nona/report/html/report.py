@@ -20,6 +20,9 @@ from nona.report.html.simulation import (
     warmup_section,
 )
 from nona.report.simulations.findings import findings
+from nona.results.about import About, ModelFacts
+from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation.report import SimulationReport
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -36,15 +39,15 @@ LIMITS = (
 )
 
 
-def simulation_html(data: Row) -> str:
+def simulation_html(data: SimulationOutcome) -> str:
     """The report on a simulation's outcome (:func:`nona.study.outcome.simulation_outcome`).
 
     Equal data give equal bytes; the date is among them.
     """
-    told, report = data["about"], data["report"]
+    told, report = data.about, data.report
     lines = [(f.text, f.kind) for f in findings(data)]
     return document(
-        f"{told['name']}: simulation",
+        f"{told.name}: simulation",
         [
             _header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
             bullets(lines, "findings"),
@@ -56,8 +59,8 @@ def simulation_html(data: Row) -> str:
             utilisation_section(data),
             warmup_section(data),
             checks_section(report),
-            provenance_section(data["models"]),
-            placement_section(data.get("placement")),
+            provenance_section(data.models),
+            placement_section(data.placement),
             section("Limits", bullets([(line, "") for line in LIMITS])),
             scenario_section(told, "simulate", "--html", "report.html"),
         ],
@@ -66,56 +69,57 @@ def simulation_html(data: Row) -> str:
 
 def placement_html(data: Row) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
-    told = data["about"]
+    told = About.from_json(data["about"])
+    models = {name: ModelFacts.from_json(m) for name, m in data["models"].items()}
     return document(
-        f"{told['name']}: placement",
+        f"{told.name}: placement",
         [
             _header(told, "Placement", {"Solver": data["nona"]["solver"]}),
             placement_section(data["nona"], data),
-            provenance_section(data["models"]),
+            provenance_section(models),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
             scenario_section(told, "place", "--html", "placement.html"),
         ],
     )
 
 
-def _header(told: Row, what: str, more: Mapping[str, object]) -> Markup:
+def _header(told: About, what: str, more: Mapping[str, object]) -> Markup:
     about = {
-        "Made": told["made"],
-        "By": f"Nona Planner {told['version']}",
-        "Seed": told["seed"],
-        "Scenario": f"{told['hash']} (fingerprint)",
+        "Made": told.made,
+        "By": f"Nona Planner {told.version}",
+        "Seed": told.seed,
+        "Scenario": f"{told.hash} (fingerprint)",
         **more,
     }
-    return header(told["name"], what, told["description"], about)
+    return header(told.name, what, told.description, about)
 
 
-def _engine(report: Row) -> str:
-    return f"{report['engine']}, {format_time(report['seconds'])} on the clock"
+def _engine(report: SimulationReport) -> str:
+    return f"{report.engine}, {format_time(report.seconds)} on the clock"
 
 
-def _size(data: Row) -> str:
-    found = data["report"]["schedulers"]
-    most = max((s["replications"] for s in found.values()), default=0)
-    return f"{data['about']['jobs']:,} jobs per run, {most} replications, {len(found)} schedulers"
+def _size(data: SimulationOutcome) -> str:
+    found = data.report.schedulers
+    most = max((s.replications for s in found.values()), default=0)
+    return f"{data.about.jobs:,} jobs per run, {most} replications, {len(found)} schedulers"
 
 
-def provenance_section(models: Mapping[str, Row]) -> Markup:
+def provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     """The origin and the uncertainty of the times."""
     rows = [
         {
             "model": name,
-            "device": m["device"],
-            "all operators": format_time(m["total_compute_s"]),
-            "longest chain": format_time(m["critical_path_s"]),
-            "parallelism": f"{m['parallelism']:.3f}",
-            "provenance": ", ".join(f"{share:.1%} {kind}" for kind, share in sorted(m["provenance"].items())),
+            "device": m.device,
+            "all operators": format_time(m.total_compute_s),
+            "longest chain": format_time(m.critical_path_s),
+            "parallelism": f"{m.parallelism:.3f}",
+            "provenance": ", ".join(f"{share:.1%} {kind}" for kind, share in sorted(m.provenance.items())),
         }
         for name, m in models.items()
     ]
     sigma: dict[str, float] = {}
     for m in models.values():
-        sigma.update(m["sigma"])
+        sigma.update(m.sigma)
     errors = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
     return section("Where the times come from", table(rows, "Times of the models"), bullets(errors))
 
@@ -130,12 +134,10 @@ def _error(kind: str, sigma: float) -> str:
     )
 
 
-def scenario_section(told: Row, command: str, *arguments: str) -> Markup:
+def scenario_section(told: About, command: str, *arguments: str) -> Markup:
     """The scenario in full, and the command that does the same."""
     files = (
-        f" It refers to files that must be in the same folder: {', '.join(told['files'])}."
-        if told["files"]
-        else ""
+        f" It refers to files that must be in the same folder: {', '.join(told.files)}." if told.files else ""
     )
     line = shlex.join(["nona", command, "scenario.yaml", *arguments])
     return section(
@@ -143,5 +145,5 @@ def scenario_section(told: Row, command: str, *arguments: str) -> Markup:
         paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
         code(line),
         subtitle("scenario.yaml"),
-        code(told["yaml"]),
+        code(told.yaml),
     )

@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from markupsafe import Markup
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, paragraph, section, table
 from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
 from nona.report.simulations.findings import shortest
-from nona.report.simulations.text import (
-    difference_row,
-    percentile_text,
-    precision_lines,
-    warmup_lines,
-    withheld_lines,
-)
-from nona.report.text import interval_text, or_dash
+from nona.report.simulations.tables.cells import Style, text_rows
+from nona.report.simulations.tables.columns import columns
+from nona.report.simulations.tables.rows import result_rows
+from nona.report.simulations.text import difference_row, precision_lines, warmup_lines, withheld_lines
+from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation.report import Schedulers, SimulationReport
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 MOST_CHARTS = 8
+RESULTS = columns(
+    "scheduler",
+    "state",
+    "jct",
+    "predicted",
+    "jct_p50",
+    "jct_p95",
+    "jct_p99",
+    "slo_hit_rate",
+    "utilization_compute",
+    "utilization_network",
+    "jobs_completed",
+    "jobs_in_flight",
+)
+STYLE = Style("{:.2%}".format, "{:.1%}".format, "{:,}".format)
 
 
-def results_section(data: Row) -> Markup:
+def results_section(data: SimulationOutcome) -> Markup:
     """The table of results, and a bar chart of the mean completion times."""
-    found = data["report"]["schedulers"]
-    rows = [
-        {
-            "scheduler": name,
-            "state": s["state"],
-            "mean JCT": interval_text(s["jct_s"], format_time),
-            "predicted": _predicted(name, data["predicted"]),
-            **{p: percentile_text(v) for p, v in s["jct_s"]["percentiles"].items()},
-            "SLO hits": interval_text(s["slo_hit_rate"], "{:.2%}".format),
-            "executors": or_dash(s["utilization"]["compute"], "{:.1%}".format),
-            "link": or_dash(s["utilization"]["network"], "{:.1%}".format),
-            "completed": f"{s['jobs']['completed']:,}",
-            "in flight": f"{s['jobs']['in_flight']:,}",
-        }
-        for name, s in found.items()
-    ]
-    reasons = [(f"{n}: {s['state_reason']}", "bad") for n, s in found.items() if s["state_reason"]]
+    found = data.report.schedulers
+    rows = text_rows(result_rows(found, data.predicted), RESULTS, STYLE)
+    reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in found.items() if s.state_reason]
     reasons += [(line, "") for line in withheld_lines(found)]
     best = shortest(found)
     title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
@@ -56,34 +51,23 @@ def results_section(data: Row) -> Markup:
     )
 
 
-def _means(found: Mapping[str, Row]) -> list[Bar]:
+def _means(found: Schedulers) -> list[Bar]:
     rows = []
     for name, s in found.items():
-        shown = s["state"] != "overloaded" and s["jct_s"]["mean"] is not None
-        rows.append(
-            Bar(
-                name,
-                s["jct_s"]["mean"] * 1e3 if shown else None,
-                format_time(s["jct_s"]["mean"]) if shown else s["state"],
-                scheduler_style(name).colour,
-                span(s["jct_s"]["ci95"], 1e3) if shown else None,
-            )
-        )
+        colour, mean = scheduler_style(name).colour, s.jct_s.mean
+        if s.overloaded or mean is None:
+            rows.append(Bar(name, None, s.state, colour))
+        else:
+            rows.append(Bar(name, mean * 1e3, format_time(mean), colour, span(s.jct_s.ci95, 1e3)))
     return rows
 
 
-def _predicted(name: str, predicted: Mapping[str, float | None]) -> str:
-    if name not in predicted:
-        return "–"
-    return or_dash(predicted[name], format_time) if predicted[name] is not None else "overloaded"
-
-
-def difference_section(data: Row) -> Markup:
+def difference_section(data: SimulationOutcome) -> Markup:
     """Paired differences from the first scheduler."""
-    if len(data["differences"]) < 2:
+    if len(data.differences) < 2:
         return Markup()
-    baseline = next(iter(data["differences"]))
-    rows = [difference_row(name, d) for name, d in data["differences"][baseline].items()]
+    baseline = next(iter(data.differences))
+    rows = [difference_row(name, d) for name, d in data.differences[baseline].items()]
     note = (
         "Pairing saves: the factor by which unpaired runs would need more replications for the same interval."
     )
@@ -94,9 +78,9 @@ def difference_section(data: Row) -> Markup:
     )
 
 
-def distribution_section(data: Row) -> Markup:
+def distribution_section(data: SimulationOutcome) -> Markup:
     """Distribution of the completion times of each model, with its SLO."""
-    models = list(data["slo_s"])
+    models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
     charts = [chart(_distribution_title(data, m), _distribution(data, m)) for m in shown]
     rest = (
@@ -107,24 +91,24 @@ def distribution_section(data: Row) -> Markup:
     return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
 
 
-def _distribution(data: Row, model: str) -> str:
-    found, curves = data["report"]["schedulers"], []
-    for name, of in data["ecdf"].items():
+def _distribution(data: SimulationOutcome, model: str) -> str:
+    found, curves = data.report.schedulers, []
+    for name, of in data.ecdf.items():
         style = scheduler_style(name)
-        title, dash = overloaded(name, style.dash, found[name]["state"])
-        x = [1e3 * v for v in of[model]["x"]]
-        curves.append(Line(title, x, [100 * v for v in of[model]["y"]], style.colour, dash))
-    slo = data["slo_s"][model]
+        title, dash = overloaded(name, style.dash, found[name].state)
+        x = [1e3 * v for v in of[model].x]
+        curves.append(Line(title, x, [100 * v for v in of[model].y], style.colour, dash))
+    slo = data.slo_s[model]
     limits = {f"SLO {format_time(slo)}": 1e3 * slo} if slo else {}
     alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
     return lines(curves, "JCT, ms, log", "jobs completed, %", alt, limits, log=True)
 
 
-def _distribution_title(data: Row, model: str) -> str:
+def _distribution_title(data: SimulationOutcome, model: str) -> str:
     rates = {
-        n: s["models"][model]["slo_hit_rate"]
-        for n, s in data["report"]["schedulers"].items()
-        if s["models"][model]["slo_hit_rate"] is not None
+        n: rate
+        for n, s in data.report.schedulers.items()
+        if (rate := s.models[model].slo_hit_rate) is not None
     }
     if not rates:
         return f"{model}: no SLO"
@@ -135,30 +119,28 @@ def _distribution_title(data: Row, model: str) -> str:
     return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {rates[best[0]]:.2%} of the jobs"
 
 
-def warmup_section(data: Row) -> Markup:
+def warmup_section(data: SimulationOutcome) -> Markup:
     """The length of the warm-up, its rule, and whether the precision was reached."""
-    report, series = data["report"], data["warmup"]
-    told = [*warmup_lines(report["warmup"]), *precision_lines(report["precision"])]
-    if report["warmup"]:
-        jobs, rule = report["warmup"]["jobs"], report["warmup"]["rule"]
+    report, series = data.report, data.warmup
+    told = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
+    if report.warmup:
+        jobs, rule = report.warmup.jobs, report.warmup.rule
         told.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
     picture = Markup()
     if series:
         curves = [
-            Line(
-                n, c["at"], [1e3 * v for v in c["jct_s"]], scheduler_style(n).colour, scheduler_style(n).dash
-            )
-            for n, c in series["schedulers"].items()
+            Line(n, c.at, [1e3 * v for v in c.jct_s], scheduler_style(n).colour, scheduler_style(n).dash)
+            for n, c in series.schedulers.items()
         ]
-        cut = {f"cut, {series['jobs']:,} jobs": float(series["jobs"])}
+        cut = {f"cut, {series.jobs:,} jobs": float(series.jobs)}
         alt = "Moving average of the completion time from the start of the pilot runs"
         svg = lines(curves, "jobs since the start", "moving average of the JCT, ms", alt, cut, steps=False)
         picture = chart("Start-up of the pilot runs", svg)
     return section("Warm-up and precision", bullets([(t, "") for t in told]), picture)
 
 
-def checks_section(report: Row) -> Markup:
+def checks_section(report: SimulationReport) -> Markup:
     """Self-checks of the runs."""
-    rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report["checks"].items()]
-    failed = [(line, "bad") for line in report["failed_checks"]]
+    rows = [{"check": n, "result": "passed" if ok else "FAILED"} for n, ok in report.checks.items()]
+    failed = [(line, "bad") for line in report.failed_checks]
     return section("Self-checks of the runs", table(rows, "In every run of every scheduler"), bullets(failed))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nona.errors import SimulationError
-from nona.report.plain import interval_bounds, number
+from nona.report.means import mean_of
+from nona.results.simulation.differences import Difference, Differences, PairedMean, Verdict
 from nona.simulation.records.run import Records
 from nona.simulation.statistics.measured import Measured
 from nona.simulation.statistics.paired import PairedDifference
@@ -16,12 +16,11 @@ from nona.simulation.statistics.summary import hit_rate_difference, jct_differen
 Runs = Mapping[str, Sequence[Records]]
 
 
-def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Any]:
+def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Difference]:
     """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
-    ``relative`` is the difference over the baseline's mean; ``verdict`` is ``faster``, ``slower``,
-    ``not told apart``, or ``overloaded`` where one of the two has no mean. Each interval holds by
-    itself: with many schedulers, one in twenty excludes 0 by chance.
+    The verdict is ``overloaded`` where one of the two has no mean. Each interval holds by itself: with
+    many schedulers, one in twenty excludes 0 by chance.
 
     Raises
     ------
@@ -37,14 +36,15 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
         jct = jct_difference(records, runs[baseline])
         hits = hit_rate_difference(records, runs[baseline], slo_s) if with_slo else None
         mean = Measured(runs[baseline], slo_s).mean_jct().mean
-        rows[name] = {
-            "jct_s": _interval(jct),
-            **_gain(jct),
-            "relative": number(jct.difference.mean / mean) if mean else None,
-            "verdict": _verdict(jct),
-            "slo_hit_rate": None if hits is None else {**_interval(hits), **_gain(hits)},
-            "replications": len(records),
-        }
+        rows[name] = Difference(
+            jct_s=mean_of(jct.difference),
+            variance_reduction=jct.variance_reduction,
+            correlation=jct.correlation,
+            relative=jct.difference.mean / mean if mean else None,
+            verdict=_verdict(jct),
+            slo_hit_rate=None if hits is None else _paired(hits),
+            replications=len(records),
+        )
     return rows
 
 
@@ -56,23 +56,22 @@ def check_baseline(baseline: str | None, schedulers: Sequence[str]) -> None:
         )
 
 
-def all_differences(runs: Runs, slo_s: Sequence[float | None]) -> dict[str, Any]:
+def all_differences(runs: Runs, slo_s: Sequence[float | None]) -> Differences:
     """Baseline → :func:`differences` from it, for every scheduler as the baseline."""
     return {baseline: differences(runs, slo_s, baseline) for baseline in runs}
 
 
-def _interval(found: PairedDifference) -> dict[str, Any]:
-    return {"mean": number(found.difference.mean), "ci95": interval_bounds(found.difference)}
+def _paired(found: PairedDifference) -> PairedMean:
+    mean = mean_of(found.difference)
+    return PairedMean(
+        mean=mean.mean,
+        ci95=mean.ci95,
+        variance_reduction=found.variance_reduction,
+        correlation=found.correlation,
+    )
 
 
-def _gain(found: PairedDifference) -> dict[str, Any]:
-    return {
-        "variance_reduction": number(found.variance_reduction),
-        "correlation": number(found.correlation),
-    }
-
-
-def _verdict(found: PairedDifference) -> str:
+def _verdict(found: PairedDifference) -> Verdict:
     if math.isnan(found.difference.mean):
         return "overloaded"
     if not found.is_clear:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from nona.report.text import interval_text
+from nona.report.means import mean_text
+from nona.results.simulation.differences import Difference, Differences
+from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation.report import Schedulers, SimulationReport
 from nona.units import format_time
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,73 +21,63 @@ class Finding:
     kind: Literal["", "bad"] = ""
 
 
-def findings(data: Row) -> list[Finding]:
-    """The headline findings of a simulation's outcome, the most important first.
-
-    ``data`` holds ``report``, ``differences``, ``predicted`` as
-    :func:`nona.study.outcome.simulation_outcome` gives them.
-    """
-    found = data["report"]["schedulers"]
+def findings(outcome: SimulationOutcome) -> list[Finding]:
+    """The headline findings of a simulation, the most important first."""
+    found = outcome.report.schedulers
     return [
-        *_shortest(found, data["differences"]),
+        *_shortest(found, outcome.differences),
         *_states(found),
-        *_alike(data["differences"], found),
+        *_alike(outcome.differences, found),
         *_hits(found),
-        *_predictions(found, data["predicted"]),
-        *_checks(data["report"]),
+        *_predictions(found, outcome.predicted),
+        *_checks(outcome.report),
     ]
 
 
-def shortest(found: Mapping[str, Row]) -> str | None:
-    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has.
-
-    >>> row = lambda mean: {"jct_s": {"mean": mean}, "state": "stable" if mean else "overloaded"}
-    >>> shortest({"a": row(2.0), "b": row(1.0), "c": row(None)})
-    'b'
-    """
-    means = {
-        n: s["jct_s"]["mean"]
-        for n, s in found.items()
-        if s["state"] != "overloaded" and s["jct_s"]["mean"] is not None
-    }
+def shortest(found: Schedulers) -> str | None:
+    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
+    means = {n: s.jct_s.mean for n, s in found.items() if not s.overloaded and s.jct_s.mean is not None}
     return min(means, key=lambda n: means[n], default=None)
 
 
-def _shortest(found: Mapping[str, Row], differences: Mapping[str, Row]) -> Iterator[Finding]:
+def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
     best = shortest(found)
     if best is None:
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
         return
-    told = f"{best} has the shortest mean completion time, {interval_text(found[best]['jct_s'], format_time)}"
-    others = {n: d for n, d in differences.get(best, {}).items() if d["jct_s"]["mean"] is not None}
-    second = min(others, key=lambda n: others[n]["jct_s"]["mean"], default=None)
-    if second is None:
-        yield Finding(f"{told}.")
-    elif others[second]["verdict"] == "not told apart":
-        yield Finding(f"{told}; the difference from {second} is not clear.")
-    else:
-        yield Finding(
-            f"{told}. {second} is next and takes {interval_text(others[second]['jct_s'], format_time)} "
-            f"longer on the same jobs ({others[second]['relative']:+.1%})."
-        )
+    told = f"{best} has the shortest mean completion time, {mean_text(found[best].jct_s, format_time)}"
+    others = differences.get(best, {})
+    means = {n: d.jct_s.mean for n, d in others.items() if d.jct_s.mean is not None}
+    second = min(means, key=lambda n: means[n], default=None)
+    yield Finding(f"{told}." if second is None else f"{told}{_next(second, others[second])}")
 
 
-def _states(found: Mapping[str, Row]) -> Iterator[Finding]:
-    over = [n for n, s in found.items() if s["state"] == "overloaded"]
-    behind = [n for n, s in found.items() if s["state"] == "backlogged"]
+def _next(name: str, difference: Difference) -> str:
+    if difference.verdict == "not told apart":
+        return f"; the difference from {name} is not clear."
+    share = "" if difference.relative is None else f" ({difference.relative:+.1%})"
+    return (
+        f". {name} is next and takes {mean_text(difference.jct_s, format_time)} "
+        f"longer on the same jobs{share}."
+    )
+
+
+def _states(found: Schedulers) -> Iterator[Finding]:
+    over = [n for n, s in found.items() if s.overloaded]
+    behind = [n for n, s in found.items() if s.state == "backlogged"]
     if over and len(over) < len(found):
         yield Finding(f"Overloaded, hence without a mean: {', '.join(over)}.", "bad")
     if behind:
         yield Finding(f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", "bad")
 
 
-def _alike(differences: Mapping[str, Row], found: Mapping[str, Row]) -> Iterator[Finding]:
+def _alike(differences: Differences, found: Schedulers) -> Iterator[Finding]:
     order = list(found)
     pairs = [
         f"{baseline} and {name}"
         for baseline, rows in differences.items()
         for name, row in rows.items()
-        if row["verdict"] == "not told apart" and order.index(baseline) < order.index(name)
+        if row.verdict == "not told apart" and order.index(baseline) < order.index(name)
     ]
     if pairs:
         yield Finding(
@@ -94,8 +85,8 @@ def _alike(differences: Mapping[str, Row], found: Mapping[str, Row]) -> Iterator
         )
 
 
-def _hits(found: Mapping[str, Row]) -> Iterator[Finding]:
-    rates = {n: s["slo_hit_rate"]["mean"] for n, s in found.items() if s["slo_hit_rate"]["mean"] is not None}
+def _hits(found: Schedulers) -> Iterator[Finding]:
+    rates = {n: s.slo_hit_rate.mean for n, s in found.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return
     best, worst = max(rates, key=lambda n: rates[n]), min(rates, key=lambda n: rates[n])
@@ -107,18 +98,18 @@ def _hits(found: Mapping[str, Row]) -> Iterator[Finding]:
         )
 
 
-def _predictions(found: Mapping[str, Row], predicted: Mapping[str, float | None]) -> Iterator[Finding]:
+def _predictions(found: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
     for name, value in predicted.items():
-        mean = found[name]["jct_s"]["mean"] if name in found else None
+        mean = found[name].jct_s.mean if name in found else None
         if value is None or not mean:
             continue
         off = value / mean - 1
-        told = interval_text(found[name]["jct_s"], format_time)
+        told = mean_text(found[name].jct_s, format_time)
         yield Finding(
             f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {told}."
         )
 
 
-def _checks(report: Row) -> Iterator[Finding]:
-    if report["failed_checks"]:
-        yield Finding(f"Checks FAILED: {'; '.join(report['failed_checks'])}.", "bad")
+def _checks(report: SimulationReport) -> Iterator[Finding]:
+    if report.failed_checks:
+        yield Finding(f"Checks FAILED: {'; '.join(report.failed_checks)}.", "bad")

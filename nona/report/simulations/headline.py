@@ -2,84 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from nona.report.means import mean_text
 from nona.report.simulations.findings import shortest
-from nona.report.text import interval_text, share_text
+from nona.report.text import share_text
+from nona.results.mean import Mean
+from nona.results.simulation.differences import Differences
+from nona.results.simulation.live import LiveRun
+from nona.results.simulation.report import Schedulers
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server
 
 
-def reference_for(schedulers: Mapping[str, Row], best: str) -> str | None:
+def reference_for(schedulers: Schedulers, best: str) -> str | None:
     """The scheduler that the best is compared with: ``local``, or else the next best; ``None`` if alone."""
-    means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
     others = [n for n in means if n != best]
     if not others:
         return None
     return REFERENCE if REFERENCE in others else min(others, key=lambda n: means[n])
 
 
-def level_with(best: str, differences: Mapping[str, Mapping[str, Row]]) -> list[str]:
+def level_with(best: str, differences: Differences) -> list[str]:
     """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
     rows = differences.get(best, {})
-    return [n for n, d in rows.items() if d["verdict"] == "not told apart" and d["jct_s"]["ci95"] is not None]
+    return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
 
 
-def headline(schedulers: Mapping[str, Row], differences: Mapping[str, Mapping[str, Row]]) -> str:
+def headline(schedulers: Schedulers, differences: Differences) -> str:
     """The finding: the scheduler with the lowest mean, its advantage, overloaded schedulers.
 
     ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
     difference, as of :func:`~nona.report.simulations.differences.all_differences`.
     """
     best = shortest(schedulers)
-    over = [n for n, s in schedulers.items() if s["state"] == "overloaded"]
+    over = [n for n, s in schedulers.items() if s.overloaded]
     if best is None:
         return (
             f"{_list(over)} {_are(over)} overloaded: no mean completion time exists."
             if over
             else ("No job was completed: there is no mean completion time.")
         )
-    mean = interval_text(schedulers[best]["jct_s"], format_time)
+    mean = mean_text(schedulers[best].jct_s, format_time)
     level = level_with(best, differences)
     if level:
         found = f"{best} is lowest at {mean}, without a clear difference from {_list(level)}"
     else:
         found = f"{best} is shortest: {mean}"
-    if schedulers[best]["jct_s"]["ci95"] is not None:
+    if schedulers[best].jct_s.ci95 is not None:
         found += " (95 %)"
     return found + _against(best, reference_for(schedulers, best), differences) + _trouble(schedulers, over)
 
 
-def _against(best: str, other: str | None, differences: Mapping[str, Mapping[str, Row]]) -> str:
+def _against(best: str, other: str | None, differences: Differences) -> str:
     row = differences.get(other or "", {}).get(best)
-    if other is None or row is None or row["relative"] is None or row["verdict"] == "not told apart":
+    if other is None or row is None or row.relative is None or row.verdict == "not told apart":
         return ""
-    size = interval_text(_negated(row["jct_s"]), format_time)
-    kind = "paired difference" if row["jct_s"]["ci95"] is not None else "difference"
-    return f", {share_text(abs(row['relative']))} below {other} ({kind} {size})"
+    size = mean_text(_negated(row.jct_s), format_time)
+    kind = "paired difference" if row.jct_s.ci95 is not None else "difference"
+    return f", {share_text(abs(row.relative))} below {other} ({kind} {size})"
 
 
-def _negated(value: Row) -> dict[str, Any]:
-    span = value["ci95"]
-    return {"mean": -value["mean"], "ci95": None if span is None else [-span[1], -span[0]]}
+def _negated(value: Mean) -> Mean:
+    mean, span = value.mean, value.ci95
+    return Mean(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
 
 
-def _trouble(schedulers: Mapping[str, Row], over: Sequence[str]) -> str:
-    late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
+def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:
+    late = [n for n, s in schedulers.items() if s.state == "backlogged"]
     told = f"; {_list(over)} {_are(over)} overloaded" if over else ""
     return told + (f"; {_list(late)} ended with a backlog" if late else "") + "."
 
 
-def live_headline(live: Row) -> str:
+def live_headline(live: LiveRun) -> str:
     """The same while the simulation is running: the lowest mean so far.
 
-    >>> live_headline({"series": {"a": {"mean_s": 0.02}, "b": {"mean_s": 0.01}}})
-    'So far b is shortest: 10 ms; a is at 20 ms.'
+    >>> live_headline(LiveRun())
+    'No job is complete yet.'
     """
-    means = {n: s["mean_s"] for n, s in live.get("series", {}).items()}
+    means = {n: s.mean_s for n, s in live.series.items()}
     if not means:
         return "No job is complete yet."
     order = sorted(means, key=lambda n: means[n])

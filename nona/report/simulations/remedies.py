@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from nona.results.simulation.report import Resources
 
 TARGET = 0.95  # utilisation that the remedies aim at: below 1, with long waits still
 
@@ -24,22 +24,24 @@ class Remedy:
     size: float | None
 
 
-def remedies(offered: Mapping[str, float | None], background: Mapping[str, float]) -> list[Remedy]:
+def remedies(offered: Resources, background: Resources) -> list[Remedy]:
     """The remedies for every resource that is offered its capacity or more.
 
     Formula: with load ρ and background b, queries make q = ρ − b; b + f·q = T and b + q/g = T give
     f = (T − b)/q and g = q/(T − b). Background is a share of the capacity: it grows with it.
 
-    >>> r = remedies({"compute": 1.4, "network": 0.5}, {"compute": 0.1, "network": 0.2})
+    >>> r = remedies(Resources(compute=1.4, network=0.5), Resources(compute=0.1, network=0.2))
     >>> r[0].resource, round(r[0].rate, 3), round(r[0].size, 3)
     ('executors', 0.654, 1.529)
     """
     found = []
-    for key, resource in (("compute", "executors"), ("network", "link")):
-        load = offered.get(key)
+    for resource, load, others in (
+        ("executors", offered.compute, background.compute or 0.0),
+        ("link", offered.network, background.network or 0.0),
+    ):
         if load is None or load < 1:
             continue
-        room, queries = TARGET - background[key], load - background[key]
+        room, queries = TARGET - others, load - others
         possible = room > 0 and queries > 0
         found.append(
             Remedy(
@@ -52,14 +54,13 @@ def remedies(offered: Mapping[str, float | None], background: Mapping[str, float
     return found
 
 
-def advice(name: str, row: Mapping[str, Any], background: Mapping[str, float], servers: int) -> str:
-    """Advice on an overloaded scheduler, in a sentence or two; ``row`` is its part of the report.
+def advice(name: str, offered: Resources, background: Resources, servers: int) -> str:
+    """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it.
 
-    >>> row = {"offered": {"compute": 0.5, "network": 1.9}}
-    >>> advice("spread", row, {"compute": 0.0, "network": 0.0}, 8)
+    >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
     'To bring the link of spread below 95 %: all rates × 0.5 or less, or a link × 2 or more.'
     """
-    told = [_sentence(name, r, servers) for r in remedies(row["offered"], background)]
+    told = [_sentence(name, r, servers) for r in remedies(offered, background)]
     if told:
         return " ".join(told)
     return (

@@ -8,16 +8,15 @@ chain of tasks), Little's law on the number of jobs in the system, and the load 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nona.results.mean import Mean
+from nona.results.simulation.report import Resources, SchedulerResult, SimulationReport
+from nona.results.simulation.sureness import Bottleneck, Sureness
 from nona.simulation.workload.arrivals import effective_rate
 from nona.system import System
-
-Row = Mapping[str, Any]
-CLOSE = 0.1  # a prediction within this share of the simulated mean is called close
 
 
 def idle_bound_s(system: System) -> float:
@@ -36,65 +35,56 @@ def idle_bound_s(system: System) -> float:
 
 
 def sureness_rows(
-    report: Row, predicted: Mapping[str, float | None], idle_s: float | None
-) -> list[dict[str, Any]]:
-    """One row per scheduler of a simulation's report; seconds and shares, ``None`` where there is none.
-
-    ``prediction`` is ``"none"`` where theory has no formula for the scheduler, ``"overloaded"`` where
-    it says that there is no steady state. ``error`` is predicted over simulated mean, less 1;
-    ``explained`` whether it lies within the interval of the simulation.
-    """
-    return [_row(name, s, predicted, idle_s) for name, s in report["schedulers"].items()]
+    report: SimulationReport, predicted: Mapping[str, float | None], idle_s: float | None
+) -> list[Sureness]:
+    """One row per scheduler of a simulation's report."""
+    return [_row(name, s, predicted, idle_s) for name, s in report.schedulers.items()]
 
 
-def _row(name: str, s: Row, predicted: Mapping[str, float | None], idle_s: float | None) -> dict[str, Any]:
-    mean, span = s["jct_s"]["mean"], s["jct_s"]["ci95"]
+def _row(
+    name: str, s: SchedulerResult, predicted: Mapping[str, float | None], idle_s: float | None
+) -> Sureness:
+    mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
     told = predicted.get(name)
-    half = None if span is None else (span[1] - span[0]) / 2
-    return {
-        "scheduler": name,
-        "state": s["state"],
-        "reason": s["state_reason"],
-        "prediction": "none" if name not in predicted else "overloaded" if told is None else "formula",
-        "predicted_s": told,
-        "mean_s": mean,
-        "ci95": span,
-        "relative_half_width": half / mean if half is not None and mean else None,
-        "error": told / mean - 1 if told is not None and mean else None,
-        "explained": None if told is None or span is None else span[0] <= told <= span[1],
-        "little_s": s["little_s"],
-        "little_error": s["little_s"] / mean - 1 if s["little_s"] is not None and mean else None,
-        "idle_s": idle_s,
-        "over_idle": mean / idle_s if mean and idle_s else None,
-        "load": max((v for v in s["offered"].values() if v is not None), default=None),
-        "bottleneck": bottleneck(s["offered"]),
-        "replications": s["replications"],
-    }
+    offered = (s.offered.compute, s.offered.network)
+    return Sureness(
+        scheduler=name,
+        state=s.state,
+        reason=s.state_reason,
+        prediction="none" if name not in predicted else "overloaded" if told is None else "formula",
+        predicted_s=told,
+        jct_s=Mean(mean=mean, ci95=span),
+        relative_half_width=half / mean if half is not None and mean else None,
+        error=told / mean - 1 if told is not None and mean else None,
+        explained=None if told is None or span is None else span[0] <= told <= span[1],
+        little_s=s.little_s,
+        little_error=s.little_s / mean - 1 if s.little_s is not None and mean else None,
+        idle_s=idle_s,
+        over_idle=mean / idle_s if mean and idle_s else None,
+        load=max((v for v in offered if v is not None), default=None),
+        bottleneck=bottleneck(s.offered),
+        replications=s.replications,
+    )
 
 
-def bottleneck(offered: Row) -> str:
-    """The resource with the highest offered load: ``executors`` or ``link``.
+def bottleneck(offered: Resources) -> Bottleneck:
+    """The resource with the highest offered load.
 
-    >>> bottleneck({"compute": 0.4, "network": 0.9})
+    >>> bottleneck(Resources(compute=0.4, network=0.9))
     'link'
     """
-    compute, network = (offered[k] if offered[k] is not None else -math.inf for k in ("compute", "network"))
+    compute, network = (v if v is not None else -math.inf for v in (offered.compute, offered.network))
     return "link" if network > compute else "executors"
 
 
-def sureness_headline(rows: list[dict[str, Any]]) -> str:
-    """The finding in a sentence: the largest prediction error, and the widest interval.
-
-    >>> row = {"scheduler": "a", "state": "stable", "error": 0.04, "relative_half_width": 0.01}
-    >>> sureness_headline([row])
-    'The prediction is within 4.0 % of the simulation, whose means have intervals of at most ± 1.0 %.'
-    """
-    errors = [abs(r["error"]) for r in rows if r["error"] is not None]
-    widths = [r["relative_half_width"] for r in rows if r["relative_half_width"] is not None]
+def sureness_headline(rows: Sequence[Sureness]) -> str:
+    """The finding in a sentence: the largest prediction error, and the widest interval."""
+    errors = [abs(r.error) for r in rows if r.error is not None]
+    widths = [r.relative_half_width for r in rows if r.relative_half_width is not None]
     known = (
         f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
     )
-    if not any(r["state"] != "overloaded" for r in rows):
+    if all(r.state == "overloaded" for r in rows):
         return "Every scheduler is overloaded: there is no mean completion time."
     if not errors:
         return f"These schedulers have no prediction; the simulated {known}."

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import Any
 
-from nona.report.text import interval_text, or_dash, share_text
+from nona.report.means import mean_text
+from nona.report.text import or_dash, share_text
+from nona.results.about import ModelFacts
+from nona.results.simulation.sureness import Sureness
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
     "Predicted": "sampled jobs among random waits: each executor and link is a separate queue with the load "
@@ -29,52 +30,48 @@ MEANING = {
 }
 
 
-def sureness_table(rows: Sequence[Row]) -> list[dict[str, str]]:
+def sureness_table(rows: Sequence[Sureness]) -> list[dict[str, str]]:
     """The rows of :func:`~nona.report.simulations.sureness.sureness_rows`, formatted."""
     return [
         {
-            "scheduler": r["scheduler"],
-            "state": r["state"],
+            "scheduler": r.scheduler,
+            "state": r.state,
             "predicted": _prediction(r),
-            "simulated": interval_text({"mean": r["mean_s"], "ci95": r["ci95"]}, format_time),
-            "± of mean": or_dash(r["relative_half_width"], partial(share_text, digits=2)),
+            "simulated": mean_text(r.jct_s, format_time),
+            "± of mean": or_dash(r.relative_half_width, partial(share_text, digits=2)),
             "predicted / simulated": _error(r),
-            "by Little's law": or_dash(r["little_s"], format_time) if r["state"] != "overloaded" else "–",
-            "idle bound": or_dash(r["idle_s"], format_time),
-            "× idle bound": or_dash(r["over_idle"], "{:.3g} ×".format),
-            "load": f"{or_dash(r['load'], share_text)} {r['bottleneck']}",
-            "why": r["reason"],
+            "by Little's law": or_dash(r.little_s, format_time) if r.state != "overloaded" else "–",
+            "idle bound": or_dash(r.idle_s, format_time),
+            "× idle bound": or_dash(r.over_idle, "{:.3g} ×".format),
+            "load": f"{or_dash(r.load, share_text)} {r.bottleneck}",
+            "why": r.reason,
         }
         for r in rows
     ]
 
 
-def _prediction(row: Row) -> str:
-    if row["prediction"] == "formula":
-        return format_time(row["predicted_s"])
-    return "no prediction" if row["prediction"] == "none" else "overloaded"
+def _prediction(row: Sureness) -> str:
+    if row.predicted_s is not None:
+        return format_time(row.predicted_s)
+    return "no prediction" if row.prediction == "none" else "overloaded"
 
 
-def _error(row: Row) -> str:
-    if row["error"] is None:
+def _error(row: Sureness) -> str:
+    if row.error is None:
         return "–"
-    inside = {True: ", within the interval", False: "", None: ""}[row["explained"]]
-    return f"{share_text(row['error'], 1, '+')}{inside}"
+    inside = ", within the interval" if row.explained else ""
+    return f"{share_text(row.error, 1, '+')}{inside}"
 
 
-def provenance_lines(models: Mapping[str, Row]) -> list[str]:
-    """For each model the origin of its times and their uncertainty, by the cost model's stated error.
-
-    >>> provenance_lines({"m": {"device": "t4", "provenance": {"given": 1.0}, "sigma": {"given": 0.0}}})
-    ['m on t4: 100 % given (taken as stated).']
-    """
+def provenance_lines(models: Mapping[str, ModelFacts]) -> list[str]:
+    """For each model the origin of its times and their uncertainty, by the cost model's stated error."""
     lines = []
     for name, facts in models.items():
         parts = [
-            f"{share_text(share)} {kind} ({_stated(facts['sigma'].get(kind, 0.0))})"
-            for kind, share in sorted(facts["provenance"].items(), key=lambda item: -item[1])
+            f"{share_text(share)} {kind} ({_stated(facts.sigma.get(kind, 0.0))})"
+            for kind, share in sorted(facts.provenance.items(), key=lambda item: -item[1])
         ]
-        lines.append(f"{name} on {facts['device']}: {', '.join(parts)}.")
+        lines.append(f"{name} on {facts.device}: {', '.join(parts)}.")
     return lines
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nona.report.figures.compare import Dot, scaled
+from nona.report.means import mean_text
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.text import percentile_text
-from nona.report.text import interval_text, share_text
+from nona.report.text import share_text
+from nona.results.simulation.differences import Difference
+from nona.results.simulation.report import PartName, Percentile, SchedulerResult, Schedulers
 from nona.units import format_time
 
-Row = Mapping[str, Any]
-WORDS = {
+WORDS: Mapping[PartName, str] = {
     "compute": "compute",
     "transfer": "transfer",
     "link_wait": "waiting for links",
@@ -20,15 +21,15 @@ WORDS = {
 }
 
 
-def jct_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
+def jct_dots(schedulers: Schedulers) -> list[Dot]:
     """Mean JCT of each scheduler, in milliseconds, with its interval."""
     return [
         Dot(
             name,
-            None if s["jct_s"]["mean"] is None else 1e3 * s["jct_s"]["mean"],
-            scaled(s["jct_s"]["ci95"], 1e3),
-            interval_text(s["jct_s"], format_time),
-            s["state"] if s["jct_s"]["mean"] is None else "",
+            None if s.jct_s.mean is None else 1e3 * s.jct_s.mean,
+            scaled(s.jct_s.ci95, 1e3),
+            mean_text(s.jct_s, format_time),
+            s.state if s.jct_s.mean is None else "",
         )
         for name, s in schedulers.items()
     ]
@@ -38,60 +39,53 @@ def _tenths(share: float) -> str:
     return share_text(share, 1)
 
 
-def hit_dots(schedulers: Mapping[str, Row]) -> list[Dot]:
+def hit_dots(schedulers: Schedulers) -> list[Dot]:
     """SLO hit rate of each scheduler, in per cent, with its interval."""
     return [
         Dot(
             name,
-            None if s["slo_hit_rate"]["mean"] is None else 100 * s["slo_hit_rate"]["mean"],
-            scaled(s["slo_hit_rate"]["ci95"], 100),
-            interval_text(s["slo_hit_rate"], _tenths),
+            None if s.slo_hit_rate.mean is None else 100 * s.slo_hit_rate.mean,
+            scaled(s.slo_hit_rate.ci95, 100),
+            mean_text(s.slo_hit_rate, _tenths),
             "no SLO",
         )
         for name, s in schedulers.items()
     ]
 
 
-def difference_dots(differences: Mapping[str, Row]) -> list[Dot]:
+def difference_dots(differences: Mapping[str, Difference]) -> list[Dot]:
     """Mean JCT of each scheduler minus that of a baseline, in milliseconds, with its paired interval."""
     return [
         Dot(
             name,
-            None if d["jct_s"]["mean"] is None else 1e3 * d["jct_s"]["mean"],
-            scaled(d["jct_s"]["ci95"], 1e3),
-            interval_text(d["jct_s"], format_time),
-            d["verdict"],
+            None if d.jct_s.mean is None else 1e3 * d.jct_s.mean,
+            scaled(d.jct_s.ci95, 1e3),
+            mean_text(d.jct_s, format_time),
+            d.verdict,
         )
         for name, d in differences.items()
     ]
 
 
-def percentile_rows(schedulers: Mapping[str, Row], model: str) -> list[dict[str, str]]:
+def percentile_rows(schedulers: Schedulers, model: str) -> list[dict[str, str]]:
     """One row per scheduler: percentiles of the JCT of one model or of ``"all"``, with their intervals."""
     return [
         {
             "scheduler": name,
             **{p: percentile_text(v) for p, v in _percentiles(s, model).items()},
-            "withheld": next((v["withheld"] for v in _percentiles(s, model).values() if v["withheld"]), ""),
+            "withheld": next((v.withheld for v in _percentiles(s, model).values() if v.withheld), ""),
         }
         for name, s in schedulers.items()
     ]
 
 
-def _percentiles(scheduler: Row, model: str) -> Mapping[str, Row]:
-    of = scheduler["jct_s"] if model == "all" else scheduler["models"][model]
-    found: Mapping[str, Row] = of["percentiles"]
-    return found
+def _percentiles(scheduler: SchedulerResult, model: str) -> Mapping[str, Percentile]:
+    return scheduler.jct_s.percentiles if model == "all" else scheduler.models[model].percentiles
 
 
-def jct_title(schedulers: Mapping[str, Row]) -> str:
-    """The scheduler with the lowest mean JCT, and the one with the highest.
-
-    >>> row = lambda m: {"jct_s": {"mean": m}}
-    >>> jct_title({"a": row(0.01), "b": row(0.03)})
-    'Mean JCT ranges from 10 ms (a) to 30 ms (b)'
-    """
-    means = {n: s["jct_s"]["mean"] for n, s in schedulers.items() if s["jct_s"]["mean"] is not None}
+def jct_title(schedulers: Schedulers) -> str:
+    """The scheduler with the lowest mean JCT, and the one with the highest."""
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
     if not means:
         return "No scheduler has a mean JCT: all are overloaded"
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
@@ -100,11 +94,9 @@ def jct_title(schedulers: Mapping[str, Row]) -> str:
     return f"Mean JCT ranges from {format_time(means[low])} ({low}) to {format_time(means[high])} ({high})"
 
 
-def hits_title(schedulers: Mapping[str, Row]) -> str:
+def hits_title(schedulers: Schedulers) -> str:
     """The schedulers that keep most and fewest SLOs."""
-    rates = {
-        n: s["slo_hit_rate"]["mean"] for n, s in schedulers.items() if s["slo_hit_rate"]["mean"] is not None
-    }
+    rates = {n: s.slo_hit_rate.mean for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return "No query has an SLO"
     low, high = min(rates, key=lambda n: rates[n]), max(rates, key=lambda n: rates[n])
@@ -113,23 +105,19 @@ def hits_title(schedulers: Mapping[str, Row]) -> str:
     return f"{high} keeps {share_text(rates[high], 1)} of the SLOs, {low} {share_text(rates[low], 1)}"
 
 
-def differences_title(baseline: str, differences: Mapping[str, Row]) -> str:
-    """How many schedulers are clearly faster and slower than the baseline.
-
-    >>> differences_title("local", {"a": {"verdict": "faster"}, "b": {"verdict": "overloaded"}})
-    'Against local: 1 clearly faster, 0 clearly slower, 0 not clearly different'
-    """
-    verdicts = [d["verdict"] for d in differences.values()]
+def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
+    """How many schedulers are clearly faster and slower than the baseline."""
+    verdicts = [d.verdict for d in differences.values()]
     told = ", ".join(f"{verdicts.count(v)} clearly {v}" for v in ("faster", "slower"))
     return f"Against {baseline}: {told}, {verdicts.count('not told apart')} not clearly different"
 
 
-def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
+def ecdf_title(schedulers: Schedulers, model: str) -> str:
     """The 95th percentile of the scheduler that has the lowest."""
     whole = model == "all"
     tails = {}
     for name, s in schedulers.items():
-        value = _percentiles(s, model)["p95"]["value_s"]
+        value = _percentiles(s, model)["p95"].value_s
         if value is not None:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"
@@ -141,13 +129,13 @@ def ecdf_title(schedulers: Mapping[str, Row], model: str) -> str:
     )
 
 
-def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
+def parts_title(schedulers: Schedulers, model: str) -> str:
     """The largest part of the JCT under the scheduler with the lowest mean."""
     best = shortest(schedulers)
     if best is None:
         return "No scheduler has a mean JCT"
-    of = schedulers[best] if model == "all" else schedulers[best]["models"][model]
-    parts = {k: v for k, v in of["parts_s"].items() if v is not None}
+    of = schedulers[best] if model == "all" else schedulers[best].models[model]
+    parts = {k: v for k, v in of.parts_s.by_name().items() if v is not None}
     total = sum(parts.values())
     if total <= 0:
         return f"{best}: no job took any time"
@@ -155,13 +143,13 @@ def parts_title(schedulers: Mapping[str, Row], model: str) -> str:
     return f"{best}: {share_text(parts[most] / total)} of the time is {WORDS[most]}"
 
 
-def utilisation_title(schedulers: Mapping[str, Row]) -> str:
+def utilisation_title(schedulers: Schedulers) -> str:
     """The busiest resource, and the scheduler that uses it most."""
     found = [
         (v, name, word)
         for name, s in schedulers.items()
-        for key, word in (("compute", "executors"), ("network", "link"))
-        if (v := s["utilization"][key]) is not None
+        for v, word in ((s.utilization.compute, "executors"), (s.utilization.network, "link"))
+        if v is not None
     ]
     if not found:
         return "No load was measured"
@@ -181,10 +169,10 @@ def executors_title(executors: Sequence[float]) -> str:
     return f"Executors are busy between {low:.0f} % and {high:.0f} % of the time"
 
 
-def over_time_title(schedulers: Mapping[str, Row]) -> str:
+def over_time_title(schedulers: Schedulers) -> str:
     """Whether the JCT grows over time: an overloaded run does not settle at a level."""
-    growing = [n for n, s in schedulers.items() if s["state"] == "overloaded"]
-    late = [n for n, s in schedulers.items() if s["state"] == "backlogged"]
+    growing = [n for n, s in schedulers.items() if s.overloaded]
+    late = [n for n, s in schedulers.items() if s.state == "backlogged"]
     if growing:
         return f"JCT keeps growing under {', '.join(growing)}"
     if late:

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.results.simulation.series import PilotCurve, WarmupSeries
 from nona.simulation.statistics.warmup import Truncation, Warmup
 
 POINTS = 240
 WINDOWS = 20  # of a moving average in a pilot run
 
 
-def warmup_series(warmup: Warmup) -> dict[str, Any] | None:
-    """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run.
-
-    ``jct_s`` is the pilot's mean JCT as a moving average, ``statistic`` the MSER statistic over its
-    least value, each at numbers of jobs.
-    """
+def warmup_series(warmup: Warmup) -> WarmupSeries | None:
+    """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run."""
     if not warmup.cuts:
         return None
-    return {"jobs": warmup.jobs, "schedulers": {n: _curves(c) for n, c in warmup.cuts.items()}}
+    return WarmupSeries(jobs=warmup.jobs, schedulers={n: _curve(c) for n, c in warmup.cuts.items()})
 
 
-def _curves(cut: Truncation) -> dict[str, Any]:
+def _curve(cut: Truncation) -> PilotCurve:
     smooth = moving_average(cut.means, max(1, len(cut.means) // WINDOWS))
     least = float(cut.statistic.min()) if len(cut.statistic) else 0.0
     shown, tried = _spread(len(smooth)), _spread(len(cut.statistic))
-    return {
-        "at": (cut.batch * (shown + 0.5)).tolist(),
-        "jct_s": smooth[shown].tolist(),
-        "statistic_at": (cut.batch * tried).tolist(),
-        "statistic": (cut.statistic[tried] / least).tolist() if least > 0 else [],
-        "cut": cut.jobs,
-        "too_short": cut.too_short,
-    }
+    return PilotCurve(
+        at=tuple((cut.batch * (shown + 0.5)).tolist()),
+        jct_s=tuple(smooth[shown].tolist()),
+        statistic_at=tuple((cut.batch * tried).tolist()),
+        statistic=tuple((cut.statistic[tried] / least).tolist()) if least > 0 else (),
+        cut=cut.jobs,
+        too_short=cut.too_short,
+    )
 
 
 def _spread(length: int) -> NDArray[np.int64]:

@@ -66,7 +66,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.capacity:CapacityReport",
         ),
         TaskKind("congestion", "prediction", _PLACEMENT, "nona.ui.tasks.place:predict_congestion"),
-        TaskKind("simulate", "simulation", SIMULATION_PARTS, "nona.ui.tasks.simulate:simulate_scenario"),
+        TaskKind(
+            "simulate",
+            "simulation",
+            SIMULATION_PARTS,
+            "nona.ui.tasks.simulate:simulate_scenario",
+            "nona.ui.jobs.simulated:SimulatedRun",
+        ),
         TaskKind(
             "sweep",
             "sweep",
@@ -74,7 +80,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.ui.tasks.sweep:sweep_scenario",
             "nona.results.sweep:SweepOutcome",
         ),
-        TaskKind("answer", "quick answer", SIMULATION_PARTS, "nona.ui.tasks.answer:answer"),
+        TaskKind(
+            "answer",
+            "quick answer",
+            SIMULATION_PARTS,
+            "nona.ui.tasks.answer:answer",
+            "nona.results.simulation.answer:QuickAnswer",
+        ),
         TaskKind(
             "count",
             "count of configurations",
@@ -96,7 +108,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.ui.tasks.check:check_self",
             "nona.results.checks:SelfCheckResult",
         ),
-        TaskKind("story", "example", (), "nona.ui.tasks.story:tell_story"),
+        TaskKind(
+            "story",
+            "example",
+            (),
+            "nona.ui.tasks.story:tell_story",
+            "nona.results.simulation.story:Story",
+        ),
         TaskKind("serverless", "serverless run", _SERVERLESS, "nona.ui.tasks.serverless:run_serverless"),
         TaskKind(
             "serverless-sharing",

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nona.errors import JobError
+from nona.results.simulation.answer import QuickAnswer
+from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.registry import JobRegistry
-
-Data = Mapping[str, Any]
+from nona.ui.session.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Shown:
     """An answer with the fingerprint of the scenario that it belongs to."""
 
     fingerprint: str
-    data: Data
+    data: QuickAnswer
 
 
 @dataclass
@@ -36,7 +37,8 @@ class Live:
     """A session's request, and its latest answer.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
-    ``before`` is the last answer for another scenario than that of ``answer``.
+    ``before`` is the last answer for another scenario than that of ``answer``; ``seen`` is what the jobs
+    had told when ``answer`` was read.
     """
 
     on: bool = False
@@ -44,9 +46,10 @@ class Live:
     parts: tuple[str, ...] = ()
     answer: Shown | None = None
     before: Shown | None = None
-    errors: tuple[str, ...] = field(default=())
+    errors: tuple[str, ...] = ()
+    seen: tuple[Mapping[str, Any], ...] = ()
 
-    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
         """Ask for ``fingerprint`` if that has not been done yet, and take in what there is."""
         if self._lost(registry) or self.asked != fingerprint:
             self.stop(registry)
@@ -56,11 +59,12 @@ class Live:
             job.touch()
         if not self.asked:
             return
-        told = [job.live for job in jobs if job.live.get("report")]
+        told = tuple(job.live for job in jobs if job.live)
         self.errors = tuple(job.error for job in jobs if job.status == "failed")
-        waiting = any(job.running and not job.live.get("report") for job in jobs)
-        if told and not waiting:
-            self._take(Shown(self.asked, merged(told, [s.name for s in scenario.schedulers])))
+        waiting = any(job.running and not job.live for job in jobs)
+        if told and not waiting and not self._has_seen(told):
+            order, self.seen = [s.name for s in scenario.schedulers], told
+            self._take(Shown(self.asked, merged([QuickAnswer.from_json(t) for t in told], order)))
 
     def busy(self, registry: JobRegistry) -> bool:
         """Whether the answer is pending, or is being refined."""
@@ -70,7 +74,11 @@ class Live:
         """Cancel the request; the answer so far stays."""
         for job_id in self.parts:
             registry.supersede(job_id)
-        self.asked, self.parts, self.errors = "", (), ()
+        self.asked, self.parts, self.errors, self.seen = "", (), (), ()
+
+    def _has_seen(self, told: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether no job has told anything new: to look often must cost little."""
+        return len(told) == len(self.seen) and all(t is s for t, s in zip(told, self.seen, strict=True))
 
     def _jobs(self, registry: JobRegistry) -> list[Job]:
         return [job for job in map(registry.get, self.parts) if job is not None]
@@ -82,7 +90,7 @@ class Live:
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Any) -> None:
+    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
         started: list[str] = []
         base = scenario_to_mapping(scenario)
         own = {s.name: s.options for s in scenario.schedulers}
@@ -114,34 +122,30 @@ def _split(scenario: Scenario, processes: int) -> list[list[str]]:
     return [placed, others] if placed and others and processes > 1 else [names]
 
 
-def merged(told: Sequence[Data], order: Sequence[str]) -> dict[str, Any]:
-    """The parts of an answer as one, schedulers in ``order``.
+def merged(told: Sequence[QuickAnswer], order: Sequence[str]) -> QuickAnswer:
+    """The parts of an answer as one, schedulers in ``order``."""
+    return QuickAnswer(
+        predicted={name: value for t in told for name, value in t.predicted.items()},
+        report=_report([t.report for t in told], order),
+        replications=min(t.replications for t in told),
+        jobs=min(t.jobs for t in told),
+        engine=", ".join(sorted({t.engine for t in told})),
+        failed={name: why for t in told for name, why in t.failed.items()},
+    )
 
-    >>> report = lambda name, n: {"schedulers": {name: {}}, "engine": "simpy", "checks": {"x": n > 1},
-    ...     "failed_checks": [], "seconds": n}
-    >>> part = lambda name, n: {"report": report(name, n), "predicted": {}, "failed": {},
-    ...     "replications": n, "jobs": 4, "engine": "simpy"}
-    >>> both = merged([part("b", 2), part("a", 1)], ["a", "b"])
-    >>> list(both["report"]["schedulers"]), both["replications"], both["report"]["checks"]
-    (['a', 'b'], 1, {'x': False})
-    """
-    reports = [t["report"] for t in told]
-    found = {name: row for r in reports for name, row in r["schedulers"].items()}
+
+def _report(reports: Sequence[SimulationReport], order: Sequence[str]) -> SimulationReport:
+    found = {name: row for r in reports for name, row in r.schedulers.items()}
     checks: dict[str, bool] = {}
     for report in reports:
-        for name, ok in report["checks"].items():
+        for name, ok in report.checks.items():
             checks[name] = checks.get(name, True) and ok
-    return {
-        "report": {
-            "schedulers": {name: found[name] for name in order if name in found},
-            "engine": ", ".join(sorted({r["engine"] for r in reports})),
-            "seconds": max(r["seconds"] for r in reports),
-            "checks": checks,
-            "failed_checks": [line for r in reports for line in r["failed_checks"]],
-        },
-        "predicted": {name: value for t in told for name, value in t["predicted"].items()},
-        "failed": {name: why for t in told for name, why in t["failed"].items()},
-        "replications": min(t["replications"] for t in told),
-        "jobs": min(t["jobs"] for t in told),
-        "engine": ", ".join(sorted({t["engine"] for t in told})),
-    }
+    return SimulationReport(
+        engine=", ".join(sorted({r.engine for r in reports})),
+        seconds=max(r.seconds for r in reports),
+        schedulers={name: found[name] for name in order if name in found},
+        checks=checks,
+        failed_checks=tuple(line for r in reports for line in r.failed_checks),
+        warmup=None,
+        precision=None,
+    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from nona.report.simulations.compared.scenario_diff import change_text
+from nona.ui.jobs.simulated import SimulatedRun
 
 MOST = 8
-Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Kept:
     name: str
     fingerprint: str
     job_id: str
-    data: Data
+    data: SimulatedRun
 
     @property
     def title(self) -> str:
@@ -30,7 +28,7 @@ class Kept:
     @property
     def made(self) -> str:
         """When it was made, as text."""
-        return str(self.data["about"]["made"])
+        return self.data.about.made
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Runs:
     pinned: int | None = None
     _made: int = 0
 
-    def add(self, fingerprint: str, job_id: str, data: Data) -> Kept:
+    def add(self, fingerprint: str, job_id: str, data: SimulatedRun) -> Kept:
         """Keep a run, named after the scenario, or after what changed since the run before."""
         last = self.kept[-1] if self.kept else None
         self._made += 1
@@ -66,8 +64,8 @@ class Runs:
         return self.find(self.pinned)
 
 
-def _name(last: Kept | None, data: Data) -> str:
-    name = str(data["about"]["name"])
-    if last is None or last.data["about"]["name"] != name:
+def _name(last: Kept | None, data: SimulatedRun) -> str:
+    name = data.about.name
+    if last is None or last.data.about.name != name:
         return name
-    return change_text(last.data["scenario"], data["scenario"]) or "the same again"
+    return change_text(last.data.scenario, data.scenario) or "the same again"

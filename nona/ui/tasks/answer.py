@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona import study
-from nona.report.plain import plain
 from nona.report.simulations.report import simulation_report
+from nona.results.simulation.answer import QuickAnswer
 from nona.simulation.engines import AUTO, engine_named
 from nona.study.response import predicted_means
 from nona.ui.jobs.desk import Desk
@@ -21,27 +21,27 @@ REPLICATIONS = 8
 def answer(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Report all schedulers' figures after every replication; the last ones are the result.
 
-    The job's ``live`` holds ``report`` (as of a simulation), ``predicted``, ``replications``, ``jobs``
-    (measured per run), ``engine``, and ``failed``:
-    scheduler → why it cannot run.
+    The job's ``live``, as its result, is that of a :class:`~nona.results.simulation.answer.QuickAnswer`.
     """
     prepared, engine = study_of(spec, desk), engine_named(AUTO)
     simulation = prepared.scenario.simulation
     jobs = min(simulation.jobs, JOBS.get(engine, SLOW_JOBS))
     count = max(simulation.replications, REPLICATIONS)
     told: dict[str, Any] = {}
+    predicted: Mapping[str, float | None] | None = None
     for found in study.answers(
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
-        if not told:
-            told = {"predicted": plain(predicted_means(prepared, found.placement))}
-        told |= {
-            "report": plain(simulation_report(found.summaries, found.seconds)),
-            "replications": found.replications,
-            "jobs": jobs,
-            "engine": engine,
-            "failed": dict(found.failed),
-        }
+        if predicted is None:
+            predicted = predicted_means(prepared, found.placement)
+        told = QuickAnswer(
+            predicted=predicted,
+            report=simulation_report(found.summaries, found.seconds),
+            replications=found.replications,
+            jobs=jobs,
+            engine=engine,
+            failed=found.failed,
+        ).to_json()
         text = f"{found.replications} of {count} replications"
         desk.emit({"fraction": found.replications / count, "text": text, "live": told})
     return told

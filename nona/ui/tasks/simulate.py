@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nona import study
-from nona.report.plain import plain
 from nona.report.simulations.compared.baseline import replication_means
 from nona.report.simulations.live.series import LiveSeries
 from nona.report.simulations.sureness import idle_bound_s
+from nona.results.simulation.live import LiveRun
 from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.statistics.warmup import PILOT_FIRST, run_name
 from nona.study import Study
@@ -20,6 +20,7 @@ from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
 from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.tasks.reading import study_of
 
 REPORT_EVERY_S = 0.12
@@ -31,9 +32,7 @@ FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 class _Watch:
     """Takes in progress, and reports it now and then.
 
-    The job's ``live`` holds ``series`` (of :class:`~nona.report.simulations.live.series.LiveSeries`), ``slo``
-    (label and seconds of each class with one), ``schedulers`` (their order), ``jobs`` done ``of`` all
-    (``None`` where that depends on a precision), ``now``: who runs.
+    The job's ``live`` is that of a :class:`~nona.results.simulation.live.LiveRun`.
     """
 
     def __init__(self, prepared: Study, desk: Desk) -> None:
@@ -41,11 +40,11 @@ class _Watch:
         spec = scenario.simulation
         names = [s.name for s in scenario.schedulers]
         pairs = zip(scenario.labels, prepared.system.queries, strict=True)
-        self._fixed = {
-            "slo": [[label, q.slo_s] for label, q in pairs if q.slo_s is not None],
-            "schedulers": names,
-            "of": spec.jobs * spec.replications * len(names) if spec.precision is None else None,
-        }
+        self._start = LiveRun(
+            slo=tuple((label, q.slo_s) for label, q in pairs if q.slo_s is not None),
+            schedulers=tuple(names),
+            of=spec.jobs * spec.replications * len(names) if spec.precision is None else None,
+        )
         self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
 
     def take(self, progress: study.SimulationProgress) -> None:
@@ -56,20 +55,18 @@ class _Watch:
         if time.monotonic() - self._last >= REPORT_EVERY_S:
             self._last = time.monotonic()
             text = f"{progress.scheduler}, {run_name(progress.replication)}"
-            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text)})
+            self._desk.emit({"fraction": progress.fraction, "text": text, "live": self.told(text).to_json()})
 
-    def told(self, now: str) -> dict[str, Any]:
-        """All that is known so far, as plain data."""
-        series = self._series.snapshot()
-        told: dict[str, Any] = plain({**self._fixed, "series": series, "jobs": self._series.jobs, "now": now})
-        return told
+    def told(self, now: str) -> LiveRun:
+        """All that is known so far."""
+        news = {"series": self._series.snapshot(), "jobs": self._series.jobs, "now": now}
+        return self._start.model_copy(update=news)
 
 
 def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve the placement if a scheduler needs one, run all of them, leave its files.
 
-    The result is :func:`~nona.study.outcome.simulation_outcome` with the last ``live``, the ``means`` of
-    every replication, the ``idle_s`` bound, and the ``scenario`` as plain data.
+    The result is that of a :class:`~nona.ui.jobs.simulated.SimulatedRun`.
     """
     prepared = study_of(spec, desk)
     watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
@@ -85,17 +82,18 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         on_progress=watch.take,
     )
     live = watch.told("")
-    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live})
+    desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live.to_json()})
     slo_s = [q.slo_s for q in prepared.system.queries]
     outcome = simulation_outcome(prepared, result, now_text())
     write_simulation(Path(spec["folder"]), prepared, result, outcome)
-    return {
-        **outcome,
-        "live": live,
-        "means": replication_means(result.records, slo_s),
-        "idle_s": idle_bound_s(prepared.system),
-        "scenario": prepared.scenario.model_dump(mode="json"),
-    }
+    run = SimulatedRun(
+        **dict(outcome),
+        live=live,
+        means=replication_means(result.records, slo_s),
+        idle_s=idle_bound_s(prepared.system),
+        scenario=prepared.scenario,
+    )
+    return run.to_json()
 
 
 def _processes(prepared: Study, engine: str) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona import study
-from nona.report.plain import plain
-from nona.report.simulations.network_story import story_headline, story_point
+from nona.report.simulations.network_story import story_load
+from nona.results.simulation.story import Story
 from nona.scenario.file import load_scenario
 from nona.simulation.engines import AUTO, engine_named
 from nona.sources.samples import scenario_path
@@ -21,7 +21,7 @@ RATE, JOBS, REPLICATIONS = "1/s", 100, 4
 
 
 def tell_story(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Run the slides' example at every load; ``live`` and result hold ``points`` and ``limit``."""
+    """Run the slides' example at every load; ``live`` and result are that of a ``Story``."""
     scenario = load_scenario(scenario_path(SCENARIO))
     changes: dict[str, float | str] = {
         "workload[0].rate": RATE,
@@ -30,10 +30,11 @@ def tell_story(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     }
     for path, value in changes.items():
         scenario = study.with_value(scenario, path, value)
-    told: dict[str, Any] = {"points": [], "limit": paying_limit(scenario), "jobs": JOBS * REPLICATIONS}
+    story = Story(points=(), limit=paying_limit(scenario), jobs=JOBS * REPLICATIONS)
     for point in network_story(scenario, LOADS, engine=engine_named(AUTO), check=desk.check):
-        row = story_point(point.load, point.runs, point.system)
-        told["points"].append(plain({**row, "headline": story_headline(row)}))
-        share = len(told["points"]) / len(LOADS)
-        desk.emit({"fraction": share, "text": f"Link load {100 * point.load:.0f} %", "live": told})
-    return told
+        row = story_load(point.load, point.runs, point.system)
+        story = story.model_copy(update={"points": (*story.points, row)})
+        share = len(story.points) / len(LOADS)
+        text = f"Link load {100 * point.load:.0f} %"
+        desk.emit({"fraction": share, "text": text, "live": story.to_json()})
+    return story.to_json()

@@ -10,31 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nona.report.plain import interval_bounds, number
+from nona.report.means import mean_of
+from nona.results.mean import Mean
+from nona.results.simulation.compared import Change, Changes, ReplicationMeans
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records.run import Records
 from nona.simulation.statistics.intervals import NO_INTERVAL, Interval, mean_interval, student, without_nan
 from nona.simulation.statistics.measured import Measured
 from nona.simulation.statistics.paired import paired_difference
 
-MEASURES = ("jct_s", "slo_hit_rate", "compute", "network")
-Means = Mapping[str, Mapping[str, Sequence[float | None]]]
-# Parts of a scenario, besides the workload, that decide which jobs arrive and which are measured.
-_SHARED = {"seed": "seed", "simulation.jobs": "number of jobs", "simulation.warmup": "warm-up"}
-_OWN = ("slo",)  # of a query: what decides about its jobs after they are done
+Means = Mapping[str, ReplicationMeans]
 
 
 def replication_means(
     runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
-) -> dict[str, dict[str, list[float | None]]]:
-    """Scheduler → measure → its mean in each replication; ``None`` if it has none.
-
-    Measures: mean JCT (s; none in an overloaded run), SLO hit rate, utilisation of the executors
-    (``compute``) and of the busiest link (``network``).
-    """
+) -> dict[str, ReplicationMeans]:
+    """Scheduler → each measure's mean in each replication; an overloaded run has no mean JCT."""
     found = {}
     for name, records in runs.items():
         of = Measured(records, slo_s)
@@ -42,13 +37,12 @@ def replication_means(
             math.nan if r.state == "overloaded" else m for r, m in zip(records, of.mean_jcts(), strict=True)
         ]
         hits = of.hit_rates() if any(s is not None for s in slo_s) else [math.nan] * len(records)
-        columns = (
-            jct,
-            hits,
-            [r.utilization_compute for r in records],
-            [r.utilization_network for r in records],
+        found[name] = ReplicationMeans(
+            jct_s=tuple(jct),
+            slo_hit_rate=tuple(hits),
+            compute=tuple(r.utilization_compute for r in records),
+            network=tuple(r.utilization_network for r in records),
         )
-        found[name] = {m: [number(v) for v in c] for m, c in zip(MEASURES, columns, strict=True)}
     return found
 
 
@@ -95,49 +89,46 @@ class Pairing:
         return f"Not paired ({self.why}): Welch's interval for independent runs."
 
 
-def pairing(
-    old: Mapping[str, Any], new: Mapping[str, Any], warmups: tuple[int | None, int | None]
-) -> Pairing:
-    """Whether two scenarios, as plain data, measure the same jobs; ``warmups``: the jobs discarded.
-
-    >>> same = {"seed": 1, "workload": [], "simulation": {"jobs": 10, "warmup": "auto"}}
-    >>> pairing(same, {**same, "seed": 2}, (2, 2)).text
-    "Not paired (another seed): Welch's interval for independent runs."
-    """
-    changed = [word for path, word in _SHARED.items() if _at(old, path) != _at(new, path)]
-    if _arriving(old) != _arriving(new):
-        changed.insert(0, "workload")
-    if warmups[0] != warmups[1] and "warm-up" not in changed:
-        changed.append("warm-up")
+def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]) -> Pairing:
+    """Whether two scenarios measure the same jobs; ``warmups``: the jobs discarded."""
+    differ = {
+        "workload": _arriving(old) != _arriving(new),
+        "seed": old.seed != new.seed,
+        "number of jobs": old.simulation.jobs != new.simulation.jobs,
+        "warm-up": old.simulation.warmup != new.simulation.warmup or warmups[0] != warmups[1],
+    }
+    changed = [word for word, other in differ.items() if other]
     return Pairing(not changed, "another " + " and another ".join(changed) if changed else "")
 
 
-def _arriving(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{k: v for k, v in row.items() if k not in _OWN} for row in scenario["workload"]]
+def _arriving(scenario: Scenario) -> list[WorkloadRow]:
+    """The queries without what decides about their jobs only after they are done."""
+    return [row.model_copy(update={"slo": None}) for row in scenario.workload]
 
 
-def _at(data: Any, path: str) -> Any:
-    for step in path.split("."):
-        data = data[step]
-    return data
+def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[str, Changes]:
+    """Scheduler of both runs → each measure's old and new value and their change.
 
-
-def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[str, dict[str, Any]]:
-    """Scheduler of both runs → measure → ``old``, ``new`` and their ``change``, each with its interval.
-
-    ``clear`` says whether the interval of the change excludes 0. A measure that one of the two does
-    not have (an overloaded run has no mean JCT) has no change. Paired: the common first replications.
+    A measure that one of the two does not have (an overloaded run has no mean JCT) has no change.
+    Paired: the common first replications.
     """
+
+    def change(x: Sequence[float | None], y: Sequence[float | None]) -> Change:
+        return _change(x, y, paired, level)
+
     return {
-        name: {m: _change(old[name][m], new[name][m], paired, level) for m in MEASURES}
-        for name in new
+        name: Changes(
+            jct_s=change(old[name].jct_s, now.jct_s),
+            slo_hit_rate=change(old[name].slo_hit_rate, now.slo_hit_rate),
+            compute=change(old[name].compute, now.compute),
+            network=change(old[name].network, now.network),
+        )
+        for name, now in new.items()
         if name in old
     }
 
 
-def _change(
-    old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float
-) -> dict[str, Any]:
+def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float) -> Change:
     x, y = (np.array([math.nan if v is None else v for v in values]) for values in (old, new))
     if paired:
         common = min(len(x), len(y))
@@ -146,14 +137,13 @@ def _change(
         found = welch_interval(y.tolist(), x.tolist(), level)
     if np.isnan(x).any() or np.isnan(y).any():  # some runs were overloaded: the rest would mislead
         found = NO_INTERVAL
-    return {
-        "old": _told(x, level),
-        "new": _told(y, level),
-        "change": {"mean": number(found.mean), "ci95": interval_bounds(found)},
-        "clear": not math.isnan(found.half_width) and not found.covers(0.0),
-    }
+    return Change(
+        old=_mean(x, level),
+        new=_mean(y, level),
+        change=mean_of(found),
+        clear=not math.isnan(found.half_width) and not found.covers(0.0),
+    )
 
 
-def _told(values: Any, level: float) -> dict[str, Any]:
-    found = NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level)
-    return {"mean": number(found.mean), "ci95": interval_bounds(found)}
+def _mean(values: NDArray[np.float64], level: float) -> Mean:
+    return mean_of(NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level))

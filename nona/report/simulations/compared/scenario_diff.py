@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nona.scenario.schema import Scenario
+
 MOST = 4
 Plain = Mapping[str, Any]
 _WORDS = {
@@ -28,33 +30,24 @@ _WORDS = {
     "simulation.precision": "precision",
     "seed": "seed",
 }
-_QUIET = ("name", "description", "version")
+_QUIET = {"name", "description", "version"}
 
 
-def scenario_changes(old: Plain, new: Plain) -> list[str]:
-    """Each difference of two scenarios, given as plain data, in words; without names and descriptions.
-
-    >>> cluster = {"cluster": {"servers": [{"count": 8, "gpu": "t4"}]}}
-    >>> more = {"cluster": {"servers": [{"count": 12, "gpu": "t4"}]}}
-    >>> scenario_changes(cluster, more)
-    ['servers 8 → 12']
-    """
-    return list(_differences(_without(old), _without(new), ""))
+def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
+    """Each difference of two scenarios in words; without names and descriptions."""
+    return list(_differences(_plain(old), _plain(new), ""))
 
 
-def change_text(old: Plain, new: Plain) -> str:
-    """The first few differences in one line; empty if there are none.
-
-    >>> change_text({"seed": 1}, {"seed": 2})
-    'seed 1 → 2'
-    """
+def change_text(old: Scenario, new: Scenario) -> str:
+    """The first few differences in one line; empty if there are none."""
     found = scenario_changes(old, new)
     more = len(found) - MOST
     return ", ".join(found[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _without(scenario: Plain) -> dict[str, Any]:
-    return {k: v for k, v in scenario.items() if k not in _QUIET}
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    """As a file writes it: what follows compares any two values by their paths."""
+    return scenario.model_dump(mode="json", exclude=_QUIET)
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:

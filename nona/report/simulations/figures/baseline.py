@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
 
 from nona.report.figures.compare import ROW, log_axis, rows, scaled, spread_wide, whiskers
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
+from nona.report.means import mean_text
 from nona.report.simulations.compared.text import points
-from nona.report.text import interval_text
+from nona.results.simulation.compared import Change, Changes, Measure
 from nona.units import format_time
 
-Row = Mapping[str, Any]
-SCALES = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
-AXES = {
+SCALES: Mapping[Measure, float] = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
+AXES: Mapping[Measure, str] = {
     "jct_s": "mean JCT, ms",
     "slo_hit_rate": "SLO hit rate, %",
     "compute": "executors busy, %",
@@ -24,7 +23,7 @@ AXES = {
 }
 
 
-def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> go.Figure:
+def dumbbell_figure(changes: Mapping[str, Changes], measure: Measure) -> go.Figure:
     """One row per scheduler: the baseline hollow and grey, the run in colour, a line between them.
 
     ``changes`` is that of :func:`~nona.report.simulations.compared.baseline.changes`. A value that is not
@@ -32,8 +31,8 @@ def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> g
     """
     made = figure(74 + ROW * len(changes), legend=False)
     scale = SCALES[measure]
-    of = {name: row[measure] for name, row in changes.items()}
-    values = [scale * r[k]["mean"] for r in of.values() for k in ("old", "new") if r[k]["mean"] is not None]
+    of = {name: row.of(measure) for name, row in changes.items()}
+    values = [scale * v.mean for r in of.values() for v in (r.old, r.new) if v.mean is not None]
     for name, row in of.items():
         _add(made, name, row, scale)
     rows(made, list(of), [_label(r, measure) for r in of.values()])
@@ -44,36 +43,35 @@ def dumbbell_figure(changes: Mapping[str, Mapping[str, Row]], measure: str) -> g
     return made
 
 
-def _label(row: Row, measure: str) -> str:
+def _label(row: Change, measure: Measure) -> str:
     """The change in words: the label below the scheduler's name."""
-    missing = [w for w, k in (("before", "old"), ("now", "new")) if row[k]["mean"] is None]
+    missing = [word for word, v in (("before", row.old), ("now", row.new)) if v.mean is None]
     if missing:
         return f"no value {' and '.join(missing)}"
     show = format_time if measure == "jct_s" else points
-    sign = "+" if row["change"]["mean"] is not None and row["change"]["mean"] > 0 else ""
-    return sign + interval_text(row["change"], show)
+    sign = "+" if row.change.mean is not None and row.change.mean > 0 else ""
+    return sign + mean_text(row.change, show)
 
 
-def _add(made: go.Figure, name: str, row: Row, scale: float) -> None:
+def _add(made: go.Figure, name: str, row: Change, scale: float) -> None:
     style, label = scheduler_style(name), text(name, 24)
-    means = [row[k]["mean"] for k in ("old", "new")]
-    if None not in means:
+    if row.old.mean is not None and row.new.mean is not None:
         made.add_scatter(
-            x=[scale * m for m in means],
+            x=[scale * row.old.mean, scale * row.new.mean],
             y=[label, label],
             mode="lines",
             line={"color": style.colour, "width": 2},
             hoverinfo="skip",
         )
-    for key, colour, symbol, word in (
-        ("old", QUIET, "circle-open", "baseline"),
-        ("new", style.colour, style.symbol, "this run"),
+    for value, colour, symbol, word in (
+        (row.old, QUIET, "circle-open", "baseline"),
+        (row.new, style.colour, style.symbol, "this run"),
     ):
-        mean = row[key]["mean"]
+        mean = value.mean
         if mean is None:
             made.add_scatter(x=[None], y=[label])
             continue
-        span = scaled(row[key]["ci95"] or [mean, mean], scale) or []
+        span = scaled(value.ci95 or (mean, mean), scale) or []
         made.add_scatter(
             x=[scale * mean],
             y=[label],

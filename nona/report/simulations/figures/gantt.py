@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, figure, text
+from nona.results.simulation.series import GanttBar
 
-Row = Mapping[str, Any]
 SPARSE = 20  # times the busy time
 MOST_BARS = 1500
 MOST_JOBS = 6  # drawn one below the other where jobs are rare
 LANE = 26
 
 
-def gantt_figure(rows: Sequence[Row]) -> go.Figure:
+def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     """Task and message intervals of the first measured jobs, one colour per job, time in milliseconds.
 
     Messages are hatched. Where jobs are so rare that on one time axis they would be mere ticks, each
@@ -24,15 +23,11 @@ def gantt_figure(rows: Sequence[Row]) -> go.Figure:
     """
     apart = are_rare(rows)
     shown = (by_own_start(rows) if apart else list(rows))[:MOST_BARS]
-    lanes = (
-        list(dict.fromkeys(r["row"] for r in shown))
-        if apart
-        else sorted({r["row"] for r in shown}, key=_lane)
-    )
-    jobs = list(dict.fromkeys(r["job"] for r in shown))
+    lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
+    jobs = list(dict.fromkeys(r.job for r in shown))
     made = figure(96 + LANE * len(lanes), legend=len(jobs) > 1 and not apart)
     for number, job in enumerate(jobs):
-        _add(made, [r for r in shown if r["job"] == job], number)
+        _add(made, [r for r in shown if r.job == job], number)
     made.update_layout(
         barmode="overlay", bargap=0.25, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
     )
@@ -44,22 +39,17 @@ def gantt_figure(rows: Sequence[Row]) -> go.Figure:
     return made
 
 
-def gantt_title(rows: Sequence[Row]) -> str:
-    """The finding: the share of the first jobs' time spent waiting for an executor or a link.
-
-    >>> row = {"job": 1, "row": "link", "start_s": 1.0, "end_s": 2.0, "wait_s": 0.5}
-    >>> gantt_title([row])
-    'In the first job, tasks and messages wait for 33 % of their time'
-    """
-    waited = sum(r["wait_s"] for r in rows)
-    total = waited + sum(r["end_s"] - r["start_s"] for r in rows)
-    count = len({r["job"] for r in rows})
+def gantt_title(rows: Sequence[GanttBar]) -> str:
+    """The finding: the share of the first jobs' time spent waiting for an executor or a link."""
+    waited = sum(r.wait_s for r in rows)
+    total = waited + sum(r.end_s - r.start_s for r in rows)
+    count = len({r.job for r in rows})
     which = "the first job" if count == 1 else f"the first {count} jobs"
     share = 100 * waited / total if total > 0 else 0.0
     return f"In {which}, tasks and messages wait for {share:.0f} % of their time"
 
 
-def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
+def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:
     """The bars of one job: tasks plain, messages hatched."""
     colour = PALETTE[number % len(PALETTE)]
     for hatch, part in (
@@ -69,9 +59,9 @@ def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
         if not part:
             continue
         made.add_bar(
-            y=[r["row"] for r in part],
-            x=[(r["end_s"] - r["start_s"]) * 1e3 for r in part],
-            base=[r["start_s"] * 1e3 for r in part],
+            y=[r.row for r in part],
+            x=[(r.end_s - r.start_s) * 1e3 for r in part],
+            base=[r.start_s * 1e3 for r in part],
             orientation="h",
             name=f"job {number + 1}",
             legendgroup=str(number),
@@ -81,12 +71,12 @@ def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
                 "line": {"width": 1, "color": colour},
                 "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 6},
             },
-            text=["" if hatch else text(r["what"], 14) for r in part],
+            text=["" if hatch else text(r.what, 14) for r in part],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             insidetextfont={"color": "#ffffff"},
-            customdata=[[text(r["model"]), text(r["what"], 80), r["wait_s"] * 1e3] for r in part],
+            customdata=[[text(r.model), text(r.what, 80), r.wait_s * 1e3] for r in part],
             hovertemplate=(
                 "%{customdata[0]}: %{customdata[1]}<br>%{x:.4g} ms from %{base:.4g} ms, "
                 f"waited %{{customdata[2]:.4g}} ms<extra>job {number + 1}</extra>"
@@ -94,50 +84,41 @@ def _add(made: go.Figure, own: Sequence[Row], number: int) -> None:
         )
 
 
-def _is_message(row: Row) -> bool:
-    return str(row["row"]).endswith("link")
+def _is_message(row: GanttBar) -> bool:
+    return row.row.endswith("link")
 
 
-def spans_of(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
+def spans_of(rows: Sequence[GanttBar]) -> dict[int, tuple[float, float]]:
     """Job → from the start of its first interval to the end of its last, in order of their starts."""
     spans: dict[int, tuple[float, float]] = {}
     for r in rows:
-        start, end = spans.get(r["job"], (r["start_s"], r["end_s"]))
-        spans[r["job"]] = (min(start, r["start_s"]), max(end, r["end_s"]))
+        start, end = spans.get(r.job, (r.start_s, r.end_s))
+        spans[r.job] = (min(start, r.start_s), max(end, r.end_s))
     return dict(sorted(spans.items(), key=lambda item: item[1]))
 
 
-def are_rare(rows: Sequence[Row]) -> bool:
-    """Whether the jobs' window is more than ``SPARSE`` times the time in which any job is present.
-
-    >>> row = lambda job, start: {"job": job, "start_s": start, "end_s": start + 1.0}
-    >>> are_rare([row(7, 0.0), row(8, 2.0)]), are_rare([row(7, 0.0), row(8, 1e6)])
-    (False, True)
-    """
+def are_rare(rows: Sequence[GanttBar]) -> bool:
+    """Whether the jobs' window is more than ``SPARSE`` times the time in which any job is present."""
     spans = list(spans_of(rows).values())
     if len(spans) < 2:
         return False
     return max(e for _, e in spans) - spans[0][0] > SPARSE * sum(e - s for s, e in spans)
 
 
-def by_own_start(rows: Sequence[Row]) -> list[Row]:
-    """The first jobs one below the other, each from time 0, lanes named after the job.
-
-    >>> row = lambda job, start: {"job": job, "row": "link", "start_s": start, "end_s": start + 1.0}
-    >>> [(r["row"], r["start_s"]) for r in by_own_start([row(7, 5.0), row(8, 9.0)])]
-    [('job 1 · link', 0.0), ('job 2 · link', 0.0)]
-    """
+def by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
+    """The first jobs one below the other, each from time 0, lanes named after the job."""
     spans = list(spans_of(rows).items())[:MOST_JOBS]
-    placed: list[Row] = []
+    placed: list[GanttBar] = []
     for number, (job, (start, _)) in enumerate(spans, start=1):
-        own = sorted((r for r in rows if r["job"] == job), key=lambda r: _lane(r["row"]))
+        own = sorted((r for r in rows if r.job == job), key=lambda r: _lane(r.row))
         placed += [
-            {
-                **r,
-                "row": f"job {number} · {r['row']}",
-                "start_s": r["start_s"] - start,
-                "end_s": r["end_s"] - start,
-            }
+            r.model_copy(
+                update={
+                    "row": f"job {number} · {r.row}",
+                    "start_s": r.start_s - start,
+                    "end_s": r.end_s - start,
+                }
+            )
             for r in own
         ]
     return placed

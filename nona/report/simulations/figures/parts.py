@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, figure, text
+from nona.report.simulations.tables.columns import PARTS
+from nona.results.simulation.report import Schedulers
 
-Row = Mapping[str, Any]
-LABELS = (
-    ("compute", "compute", PALETTE[0]),
-    ("transfer", "transfer", PALETTE[1]),
-    ("link_wait", "wait at links", PALETTE[2]),
-    ("server_wait", "wait at servers", PALETTE[7]),
-)
+COLOURS = (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[7])
+LABELS = tuple((key, label, colour) for (key, label), colour in zip(PARTS.items(), COLOURS, strict=True))
 
 
-def parts_figure(schedulers: Mapping[str, Row], model: str = "all") -> go.Figure:
+def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
     """Mean JCT of each scheduler, for one model or ``"all"``, stacked by its parts.
 
     An overloaded scheduler has no bar and says so.
     """
     made = figure(140 + 34 * len(schedulers))
     made.update_layout(margin={"l": 8, "r": 8, "t": 40, "b": 8})
-    of = {n: (s if model == "all" else s["models"][model])["parts_s"] for n, s in schedulers.items()}
-    names = [text(n) + (" (overloaded)" if s["state"] == "overloaded" else "") for n, s in schedulers.items()]
+    of = [(s if model == "all" else s.models[model]).parts_s.by_name() for s in schedulers.values()]
+    names = [text(n) + (" (overloaded)" if s.overloaded else "") for n, s in schedulers.items()]
     for key, label, colour in LABELS:
+        values = [parts[key] for parts in of]
         made.add_bar(
             y=names,
-            x=[None if parts[key] is None else parts[key] * 1e3 for parts in of.values()],
+            x=[None if v is None else v * 1e3 for v in values],
             name=label,
             orientation="h",
             marker_color=colour,

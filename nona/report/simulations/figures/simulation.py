@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.compare import log_axis, spread_wide
 from nona.report.figures.scheduler_styles import OVERLOADED_DASH, scheduler_style
 from nona.report.figures.style import PALETTE, QUIET, figure, text
+from nona.results.simulation.report import Schedulers
+from nona.results.simulation.series import Distributions, OverTime, ResourceLoad, Slos
 
-Row = Mapping[str, Any]
 
-
-def jct_over_time_figure(series: Mapping[str, Row], states: Mapping[str, str] | None = None) -> go.Figure:
+def jct_over_time_figure(
+    series: Mapping[str, OverTime], states: Mapping[str, str] | None = None
+) -> go.Figure:
     """Mean JCT of the jobs that arrived in each time interval, one line per scheduler.
 
     The axis is logarithmic where the lines lie far apart, as they do beside an overloaded one.
     """
     made = figure(360)
     for name, row in series.items():
-        _line(made, name, row["t"], [v * 1e3 for v in row["jct_s"]], "%{y:.4g} ms", states)
+        _line(made, name, row.t, [v * 1e3 for v in row.jct_s], "%{y:.4g} ms", states)
     made.update_xaxes(title="arrival, s after the first measured job")
-    if spread_wide([sum(s["jct_s"]) / len(s["jct_s"]) for s in series.values() if s["jct_s"]]):
-        log_axis(made, [1e3 * v for s in series.values() for v in s["jct_s"]], "mean JCT, ms", "y")
+    if spread_wide([sum(s.jct_s) / len(s.jct_s) for s in series.values() if s.jct_s]):
+        log_axis(made, [1e3 * v for s in series.values() for v in s.jct_s], "mean JCT, ms", "y")
     else:
         made.update_yaxes(type="linear", title="mean JCT, ms", rangemode="tozero")
     return made
 
 
-def ecdf_figure(
-    ecdf: Mapping[str, Row], model: str, slo_s: Mapping[str, float | None], states: Mapping[str, str]
-) -> go.Figure:
+def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[str, str]) -> go.Figure:
     """Distribution of completion times, for one model or ``"all"``, with SLOs as lines.
 
     The axis is logarithmic where the slowest jobs take many times as long as the quick ones.
@@ -42,11 +41,9 @@ def ecdf_figure(
     ends: list[float | None] = []
     for name, curves in ecdf.items():
         curve = curves[model]
-        x = [v * 1e3 for v in curve["x"]]
+        x = [v * 1e3 for v in curve.x]
         ends += [x[len(x) // 10], x[-1]] if x else []
-        _line(
-            made, name, x, [100 * v for v in curve["y"]], "%{y:.1f} % within %{x:.4g} ms", states, shape="hv"
-        )
+        _line(made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:.4g} ms", states, shape="hv")
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
     for slo in sorted(set(slos)):
         made.add_vline(x=slo * 1e3, line={"color": QUIET, "dash": "dash", "width": 1.5})
@@ -66,8 +63,8 @@ def ecdf_figure(
 def _line(
     made: go.Figure,
     name: str,
-    x: list[float],
-    y: list[float],
+    x: Sequence[float],
+    y: Sequence[float],
     hover: str,
     states: Mapping[str, str] | None,
     shape: str = "linear",
@@ -89,14 +86,18 @@ def _line(
     )
 
 
-def utilisation_figure(schedulers: Mapping[str, Row]) -> go.Figure:
+def utilisation_figure(schedulers: Schedulers) -> go.Figure:
     """Mean utilisation of the executors and of the busiest link, background included."""
     made = figure(110 + 44 * len(schedulers))
     names = list(schedulers)
-    for key, label, colour in (("compute", "executors", PALETTE[0]), ("network", "busiest link", PALETTE[2])):
+    shares = [s.utilization for s in schedulers.values()]
+    for values, label, colour in (
+        ([s.compute for s in shares], "executors", PALETTE[0]),
+        ([s.network for s in shares], "busiest link", PALETTE[2]),
+    ):
         made.add_bar(
             y=[text(n, 24) for n in names],
-            x=[_percent(schedulers[n]["utilization"][key]) for n in names],
+            x=[_percent(v) for v in values],
             orientation="h",
             name=label,
             marker_color=colour,
@@ -108,9 +109,9 @@ def utilisation_figure(schedulers: Mapping[str, Row]) -> go.Figure:
     return made
 
 
-def executor_figure(load: Row) -> go.Figure:
+def executor_figure(load: ResourceLoad) -> go.Figure:
     """Utilisation of every executor under one scheduler."""
-    values = [100 * v for v in load["executors"]]
+    values = [100 * v for v in load.executors]
     made = figure(240, legend=False)
     made.add_bar(
         x=[str(i) for i in range(len(values))],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
@@ -11,24 +10,24 @@ from nona.report.figures.compare import ROW, log_axis, spread_wide
 from nona.report.figures.compare import rows as name_rows
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
+from nona.results.simulation.sureness import Sureness
 
-Row = Mapping[str, Any]
 
-
-def forest_figure(rows: Sequence[Row]) -> go.Figure:
+def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
     """Diamond: prediction. Dot with line: simulated mean with 95 % interval. Bar: Little's law.
 
     The dotted line is the idle bound, below which no mean can lie; overloaded schedulers say so.
     ``rows`` are those of :func:`~nona.report.simulations.sureness.sureness_rows`.
     """
     made = figure(96 + ROW * len(rows))
-    names = [text(r["scheduler"], 24) for r in rows]
-    idle = next((r["idle_s"] for r in rows if r["idle_s"]), None)
-    known = [idle, *(r[k] for r in rows for k in ("mean_s", "predicted_s"))]
+    names = [text(r.scheduler, 24) for r in rows]
+    idle = next((r.idle_s for r in rows if r.idle_s), None)
+    known = [idle, *(v for r in rows for v in (r.jct_s.mean, r.predicted_s))]
     values = [1e3 * v for v in known if v is not None]
     _simulated(made, rows, names)
-    _marks(made, rows, names, "predicted_s", "predicted", "diamond-open", 13)
-    _marks(made, rows, names, "little_s", "by Little's law from the number of jobs", "line-ns-open", 14)
+    _marks(made, [r.predicted_s for r in rows], names, "predicted", "diamond-open", 13)
+    little = [None if r.state == "overloaded" else r.little_s for r in rows]
+    _marks(made, little, names, "by Little's law from the number of jobs", "line-ns-open", 14)
     if idle:
         made.add_scatter(
             x=[1e3 * idle] * 2,
@@ -38,7 +37,7 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
             line={"color": QUIET, "dash": "dot", "width": 2},
             hovertemplate="idle bound: %{x:.4g} ms<extra></extra>",
         )
-    name_rows(made, [r["scheduler"] for r in rows], [_label(r) for r in rows])
+    name_rows(made, [r.scheduler for r in rows], [_label(r) for r in rows])
     made.update_layout(margin={"t": 40})
     if spread_wide(values):
         log_axis(made, values, "mean JCT, ms")
@@ -47,22 +46,22 @@ def forest_figure(rows: Sequence[Row]) -> go.Figure:
     return made
 
 
-def _label(row: Row) -> str:
+def _label(row: Sureness) -> str:
     """The label below a scheduler's name: the error of the prediction, or why there is none."""
-    if row["mean_s"] is None:
-        return str(row["state"])
-    return "no prediction" if row["error"] is None else f"prediction {100 * row['error']:+.1f} %"
+    if row.jct_s.mean is None:
+        return row.state
+    return "no prediction" if row.error is None else f"prediction {100 * row.error:+.1f} %"
 
 
-def _simulated(made: go.Figure, rows: Sequence[Row], names: Sequence[str]) -> None:
-    spans = [r["ci95"] or [r["mean_s"] or 0.0] * 2 for r in rows]
-    means = [r["mean_s"] for r in rows]
+def _simulated(made: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
+    means = [r.jct_s.mean for r in rows]
+    spans = [r.jct_s.ci95 or (r.jct_s.mean or 0.0, r.jct_s.mean or 0.0) for r in rows]
     made.add_scatter(
         x=[None if m is None else 1e3 * m for m in means],
         y=list(names),
         mode="markers",
         name="simulated, 95 %",
-        marker={"color": [scheduler_style(r["scheduler"]).colour for r in rows], "size": 10},
+        marker={"color": [scheduler_style(r.scheduler).colour for r in rows], "size": 10},
         error_x={
             "type": "data",
             "symmetric": False,
@@ -77,11 +76,15 @@ def _simulated(made: go.Figure, rows: Sequence[Row], names: Sequence[str]) -> No
 
 
 def _marks(
-    made: go.Figure, rows: Sequence[Row], names: Sequence[str], key: str, word: str, symbol: str, size: int
+    made: go.Figure,
+    values: Sequence[float | None],
+    names: Sequence[str],
+    word: str,
+    symbol: str,
+    size: int,
 ) -> None:
-    shown = [r[key] if r["state"] != "overloaded" or key == "predicted_s" else None for r in rows]
     made.add_scatter(
-        x=[None if v is None else 1e3 * v for v in shown],
+        x=[None if v is None else 1e3 * v for v in values],
         y=list(names),
         mode="markers",
         name=word,

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import plotly.graph_objects as go
 
 from nona.report.figures.style import QUIET, colours, figure, text
+from nona.results.simulation.series import WarmupSeries
 
 
-def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
+def warmup_figure(series: WarmupSeries) -> go.Figure:
     """Above: mean JCT of pilot runs from their first job on. Below: MSER statistic over its minimum.
 
     A dot marks each scheduler's own cut, the vertical line the common one: the latest of them.
     """
     made = figure(420)
-    for name, colour in colours(series["schedulers"]).items():
-        curve = series["schedulers"][name]
-        label = text(name) + (" (too short)" if curve["too_short"] else "")
-        line = {"color": colour, "width": 2, "dash": "dot" if curve["too_short"] else "solid"}
+    for name, colour in colours(series.schedulers).items():
+        curve = series.schedulers[name]
+        label = text(name) + (" (too short)" if curve.too_short else "")
+        line = {"color": colour, "width": 2, "dash": "dot" if curve.too_short else "solid"}
         made.add_scatter(
-            x=curve["at"],
-            y=[1e3 * v for v in curve["jct_s"]],
+            x=curve.at,
+            y=[1e3 * v for v in curve.jct_s],
             name=label,
             legendgroup=name,
             mode="lines",
@@ -30,8 +28,8 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
             hovertemplate="job %{x:.0f}: %{y:.4g} ms<extra>%{fullData.name}</extra>",
         )
         made.add_scatter(
-            x=curve["statistic_at"],
-            y=curve["statistic"],
+            x=curve.statistic_at,
+            y=curve.statistic,
             name=label,
             legendgroup=name,
             showlegend=False,
@@ -40,9 +38,9 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
             yaxis="y2",
             hovertemplate="%{x:.0f} jobs cut: %{y:.4g} times the minimum<extra>%{fullData.name}</extra>",
         )
-        if curve["statistic"] and not curve["too_short"]:
+        if curve.statistic and not curve.too_short:
             made.add_scatter(
-                x=[curve["cut"]],
+                x=[curve.cut],
                 y=[1.0],
                 name=label,
                 legendgroup=name,
@@ -52,7 +50,7 @@ def warmup_figure(series: Mapping[str, Any]) -> go.Figure:
                 yaxis="y2",
                 hovertemplate="minimum at %{x:.0f} jobs<extra>%{fullData.name}</extra>",
             )
-    at = series["jobs"]
+    at = series.jobs
     made.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"})
     made.add_annotation(
         x=at, y=1, yref="paper", text=f"warm-up: {at:,} jobs", showarrow=False, xanchor="left", yanchor="top"

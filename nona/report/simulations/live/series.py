@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.results.simulation.live import LiveLine, LiveLines
 from nona.simulation.run import Progress
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times
@@ -125,33 +125,28 @@ class LiveSeries:
         if not math.isnan(progress.busy[0]):
             known.busy[replication] = progress.busy
 
-    def snapshot(self) -> dict[str, Any]:
-        """Scheduler → its line, its distribution, its sums.
-
-        ``t`` (seconds since its first measured job) and ``jct_s``; ``first`` and ``counts``: completion
-        times by bin from number ``first`` on, see :func:`bin_edge_s`; ``jobs``, ``mean_s``;
-        ``hit_rate`` and ``busy`` (executors, busiest link; since each run's start) or ``None``.
-        """
+    def snapshot(self) -> LiveLines:
+        """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start."""
         return {name: _told(known) for name, known in self._known.items()}
 
 
-def _told(known: _Scheduler) -> dict[str, Any]:
+def _told(known: _Scheduler) -> LiveLine:
     at, means = known.stretches.means()
     filled = np.flatnonzero(known.counts)
     low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
-    busy = np.mean(list(known.busy.values()), axis=0) if known.busy else None
-    return {
-        "t": _short(at),
-        "jct_s": _short(means),
-        "first": low,
-        "counts": known.counts[low:high].tolist(),
-        "jobs": known.jobs,
-        "mean_s": known.total_s / known.jobs,
-        "hit_rate": known.hits / known.with_slo if known.with_slo else None,
-        "busy": None if busy is None else [round(float(b), 4) for b in busy],
-    }
+    compute, link = np.mean(list(known.busy.values()), axis=0) if known.busy else (math.nan, math.nan)
+    return LiveLine(
+        t=_short(at),
+        jct_s=_short(means),
+        first=low,
+        counts=tuple(known.counts[low:high].tolist()),
+        jobs=known.jobs,
+        mean_s=known.total_s / known.jobs,
+        hit_rate=known.hits / known.with_slo if known.with_slo else None,
+        busy=(round(float(compute), 4), round(float(link), 4)) if known.busy else None,
+    )
 
 
-def _short(values: Array) -> list[float]:
+def _short(values: Array) -> tuple[float, ...]:
     """Five digits: more than a screen can show, and a third of the bytes."""
-    return [float(f"{v:.5g}") for v in values.tolist()]
+    return tuple(float(f"{v:.5g}") for v in values.tolist())

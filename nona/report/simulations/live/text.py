@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from nona.report.simulations.live.series import bin_edge_s
 from nona.report.text import share_text
+from nona.results.simulation.live import LiveLine, LiveLines
 from nona.units import format_time
 
-Series = Mapping[str, Mapping[str, Any]]
 
-
-def live_titles(series: Series, running: bool) -> list[str]:
+def live_titles(series: LiveLines, running: bool) -> list[str]:
     """Titles of the four charts: over time, distribution, SLO hits, utilisation.
 
     >>> live_titles({}, True)[0]
@@ -22,13 +18,13 @@ def live_titles(series: Series, running: bool) -> list[str]:
     if not series:
         return plain
     so_far = " so far" if running else ""
-    best = min(series, key=lambda n: series[n]["mean_s"])
+    best = min(series, key=lambda n: series[n].mean_s)
     tail = {name: quantile_s(s, 0.95) for name, s in series.items()}
     short = min(tail, key=lambda n: tail[n])
-    rates = {name: s["hit_rate"] for name, s in series.items() if s["hit_rate"] is not None}
-    busy = {name: s["busy"] for name, s in series.items() if s["busy"]}
+    rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
+    busy = {name: s.busy for name, s in series.items() if s.busy}
     titles = [
-        f"{best} has the lowest mean{so_far}: {format_time(series[best]['mean_s'])}",
+        f"{best} has the lowest mean{so_far}: {format_time(series[best].mean_s)}",
         f"95 % of {short}'s jobs are completed within {format_time(tail[short])}",
         plain[2],
         plain[3],
@@ -42,32 +38,24 @@ def live_titles(series: Series, running: bool) -> list[str]:
     return titles
 
 
-def quantile_s(series: Mapping[str, Any], share: float) -> float:
-    """The ``share`` quantile of the JCT in seconds, exact up to a bin's width of 9 %.
-
-    >>> round(quantile_s({"first": 0, "counts": [1, 1], "jobs": 2}, 0.5) / bin_edge_s(1), 3)
-    1.0
-    """
-    passed = 0
-    for k, count in enumerate(series["counts"]):
-        if passed + count >= share * series["jobs"]:
-            return bin_edge_s(series["first"] + k + (share * series["jobs"] - passed) / max(count, 1))
+def quantile_s(line: LiveLine, share: float) -> float:
+    """The ``share`` quantile of the JCT in seconds, exact up to a bin's width of 9 %."""
+    passed, wanted = 0, share * line.jobs
+    for k, count in enumerate(line.counts):
+        if passed + count >= wanted:
+            return bin_edge_s(line.first + k + (wanted - passed) / max(count, 1))
         passed += count
-    return bin_edge_s(series["first"] + len(series["counts"]))
+    return bin_edge_s(line.first + len(line.counts))
 
 
-def live_alts(series: Series) -> list[str]:
+def live_alts(series: LiveLines) -> list[str]:
     """The latest numbers of each chart as one sentence."""
     names = list(series)
-    means = ", ".join(f"{n} {format_time(series[n]['mean_s'])}" for n in names)
+    means = ", ".join(f"{n} {format_time(series[n].mean_s)}" for n in names)
     tails = ", ".join(f"{n} {format_time(quantile_s(series[n], 0.95))}" for n in names)
-    rates = ", ".join(
-        f"{n} {share_text(series[n]['hit_rate'], 1)}" for n in names if series[n]["hit_rate"] is not None
-    )
+    rates = ", ".join(f"{n} {share_text(s.hit_rate, 1)}" for n, s in series.items() if s.hit_rate is not None)
     busy = ", ".join(
-        f"{n} {share_text(s['busy'][0])} and {share_text(s['busy'][1])}"
-        for n, s in series.items()
-        if s["busy"]
+        f"{n} {share_text(s.busy[0])} and {share_text(s.busy[1])}" for n, s in series.items() if s.busy
     )
     return [
         f"JCT over arrival time. Means: {means or 'none yet'}.",

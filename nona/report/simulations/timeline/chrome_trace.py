@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nona import __version__
-from nona.report.simulations.timeline.events import Event, scheduler_events
+from nona.report.simulations.timeline.events import scheduler_events
+from nona.results.simulation.trace import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.simulation.records.run import Records, Timeline
 from nona.system import System
 
@@ -21,7 +21,7 @@ MOST_EVENTS = 100_000
 
 def chrome_trace(
     runs: Mapping[str, Sequence[Records]], system: System, scenario: str = "", most: int = MOST_EVENTS
-) -> dict[str, Any]:
+) -> Trace:
     """The first replication of each scheduler as one trace.
 
     A process for each server that ran a task and one for the links, of each scheduler; a thread for
@@ -29,49 +29,48 @@ def chrome_trace(
     Counters: tasks that wait at a server, messages and bytes that wait at the link; only recorded jobs
     count, neither background nor other jobs. Flows lead from a task over its message to the next tasks.
     Beyond ``most`` events whole jobs are left out, the last ones first, but never the first of a
-    scheduler; ``otherData`` says how many there are of each.
+    scheduler; ``about`` says how many there are of each.
 
     Parameters
     ----------
     runs
         Scheduler → its records; those without a timeline are left out.
     scenario
-        Its name, for ``otherData``.
+        Its name, for ``about``.
     """
     timelines = {n: r[0].timeline for n, r in runs.items() if r and r[0].timeline and r[0].timeline.tasks}
     share = most // max(1, len(timelines))
-    events: list[Event] = []
-    told: dict[str, Any] = {}
+    events: list[TraceEvent] = []
+    told: dict[str, TraceJobs] = {}
     first_process = 1
     for name, timeline in timelines.items():
         if timeline is None:
             continue
         shown = _fitting(timeline, system, name, first_process, share)
         events += shown
-        first_process = 1 + max(e["pid"] for e in shown)
-        kept = {e["args"]["job"] for e in shown if e["ph"] == "X"}
-        told[name] = {"shown": len(kept), "recorded": len({t.job for t in timeline.tasks})}
-    return {
-        "traceEvents": events,
-        "displayTimeUnit": "ms",
-        "otherData": {
-            "producer": f"Nona Planner {__version__}",
-            "scenario": scenario,
-            "jobs": told,
-            "events_at_most": most,
-            "note": "First measured jobs of the first replication; background work is not recorded.",
-        },
-    }
+        first_process = 1 + max(e.pid for e in shown)
+        kept = {e.args["job"] for e in shown if e.ph == "X" and e.args is not None}
+        told[name] = TraceJobs(shown=len(kept), recorded=len({t.job for t in timeline.tasks}))
+    about = TraceAbout(
+        producer=f"Nona Planner {__version__}",
+        scenario=scenario,
+        jobs=told,
+        events_at_most=most,
+        note="First measured jobs of the first replication; background work is not recorded.",
+    )
+    return Trace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)
 
 
-def trace_text(trace: Mapping[str, Any]) -> str:
+def trace_text(trace: Trace) -> str:
     """The trace as JSON, one event per line."""
-    head = {k: v for k, v in trace.items() if k != "traceEvents"}
-    lines = ",\n".join(json.dumps(e, separators=(",", ":"), allow_nan=False) for e in trace["traceEvents"])
+    head = {"displayTimeUnit": trace.unit, "otherData": trace.about.to_json()}
+    lines = ",\n".join(json.dumps(e.to_json(), separators=(",", ":"), allow_nan=False) for e in trace.events)
     return json.dumps(head)[:-1] + ', "traceEvents": [\n' + lines + "\n]}\n"
 
 
-def _fitting(timeline: Timeline, system: System, name: str, first_process: int, most: int) -> list[Event]:
+def _fitting(
+    timeline: Timeline, system: System, name: str, first_process: int, most: int
+) -> list[TraceEvent]:
     jobs = sorted({t.job for t in timeline.tasks})
     while True:
         events = scheduler_events(_only(timeline, set(jobs)), system, name, first_process)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from nona.results.simulation.trace import TraceEvent
 from nona.simulation.records.run import MessageInterval, TaskInterval, Timeline
 from nona.system import System
 
-Event = dict[str, Any]
+Args = Mapping[str, str | int | float]
 Place = tuple[int, int]
 Interval = TaskInterval | MessageInterval
+
+
+class _When(NamedTuple):
+    """Start and length of a slice, microseconds."""
+
+    ts: float
+    dur: float
 
 
 class _Clock:
@@ -22,12 +30,12 @@ class _Clock:
     def ns(self, time_s: float) -> int:
         return round((time_s - self.begin_s) * 1e9)
 
-    def slice(self, start_s: float, end_s: float) -> dict[str, float]:
+    def slice(self, start_s: float, end_s: float) -> _When:
         start = self.ns(start_s)
-        return {"ts": start / 1000, "dur": (self.ns(end_s) - start) / 1000}
+        return _When(start / 1000, (self.ns(end_s) - start) / 1000)
 
 
-def scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[Event]:
+def scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[TraceEvent]:
     """All events of one scheduler; its processes are numbered from ``first_process``: links, then servers."""
     clock = _Clock(min(t.ready_s for t in timeline.tasks))
     servers = sorted({int(system.executor_server[t.executor]) for t in timeline.tasks})
@@ -61,7 +69,7 @@ def _names(
     links: int,
     tasks: dict[TaskInterval, Place],
     messages: dict[MessageInterval, Place],
-) -> Iterator[Event]:
+) -> Iterator[TraceEvent]:
     titles = {links: f"{name} · network", **{pid: f"{name} · server {s}" for s, pid in process.items()}}
     for pid, title in titles.items():
         yield _meta("process_name", pid, 0, {"name": title})
@@ -73,20 +81,20 @@ def _names(
         yield _meta("thread_name", pid, tid, {"name": "messages" if tid == 1 else f"messages, lane {tid}"})
 
 
-def _meta(what: str, pid: int, tid: int, args: dict[str, Any]) -> Event:
-    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}
+def _meta(what: str, pid: int, tid: int, args: Args) -> TraceEvent:
+    return TraceEvent(ph="M", name=what, pid=pid, tid=tid, args=args)
 
 
-def _task(t: TaskInterval, place: Place, clock: _Clock, system: System) -> Event:
+def _task(t: TaskInterval, place: Place, clock: _Clock, system: System) -> TraceEvent:
     query = system.queries[t.query]
-    args = {"job": t.job, "model": query.name, "waited_ms": (t.start_s - t.ready_s) * 1e3}
+    args: Args = {"job": t.job, "model": query.name, "waited_ms": (t.start_s - t.ready_s) * 1e3}
     return _slice(query.tasks.task_ids[t.task], "task", place, clock.slice(t.start_s, t.end_s), args)
 
 
-def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) -> Event:
+def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) -> TraceEvent:
     query = system.queries[m.query]
     made_by = query.tasks.task_ids[int(query.tasks.tensor_source[m.tensor])]
-    args = {
+    args: Args = {
         "job": m.job,
         "model": query.name,
         "tensor_of": made_by,
@@ -100,13 +108,14 @@ def _message(m: MessageInterval, place: Place, clock: _Clock, system: System) ->
     return _slice(title, "message", place, clock.slice(m.start_s, m.end_s), args)
 
 
-def _slice(name: str, kind: str, place: Place, when: dict[str, float], args: dict[str, Any]) -> Event:
-    return {"ph": "X", "name": name, "cat": kind, "pid": place[0], "tid": place[1], **when, "args": args}
+def _slice(name: str, kind: str, place: Place, when: _When, args: Args) -> TraceEvent:
+    pid, tid = place
+    return TraceEvent(ph="X", name=name, cat=kind, pid=pid, tid=tid, ts=when.ts, dur=when.dur, args=args)
 
 
 def _waiting_tasks(
     intervals: Iterable[TaskInterval], places: dict[TaskInterval, Place], clock: _Clock
-) -> Iterator[Event]:
+) -> Iterator[TraceEvent]:
     changes: dict[int, list[tuple[int, float]]] = {}
     for t in intervals:
         own = changes.setdefault(places[t][0], [])
@@ -117,7 +126,7 @@ def _waiting_tasks(
 
 def _waiting_messages(
     intervals: Iterable[MessageInterval], pid: int, clock: _Clock, system: System
-) -> Iterator[Event]:
+) -> Iterator[TraceEvent]:
     count: list[tuple[int, float]] = []
     size: list[tuple[int, float]] = []
     for m in intervals:
@@ -129,7 +138,7 @@ def _waiting_messages(
     yield from _counter("bytes waiting", pid, "bytes", size)
 
 
-def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) -> Iterator[Event]:
+def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) -> Iterator[TraceEvent]:
     """One event for each instant at which the level changes; waits of zero length are not shown."""
     at: dict[int, float] = {}
     for instant, change in steps:
@@ -140,7 +149,7 @@ def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]])
         level = 0.0 if abs(level) < 1e-6 else level  # sums of large sizes do not cancel exactly
         if level != shown:
             shown = level
-            yield {"ph": "C", "name": name, "pid": pid, "ts": instant / 1000, "args": {unit: level}}
+            yield TraceEvent(ph="C", name=name, pid=pid, ts=instant / 1000, args={unit: level})
 
 
 def _flows(
@@ -149,7 +158,7 @@ def _flows(
     clock: _Clock,
     system: System,
     group: int,
-) -> Iterator[Event]:
+) -> Iterator[TraceEvent]:
     """From the task that produces a tensor to its message, and from there to the tasks that read it."""
     ran = {(t.job, t.task): t for t in tasks}
     needs = [_consumers(q.tasks.edge_tensor.tolist(), q.tasks.edge_target.tolist()) for q in system.queries]
@@ -163,12 +172,15 @@ def _flows(
             pairs.insert(0, (maker, tasks[maker], m, place))
         for begin, begin_place, end, end_place in pairs:
             number += 1
-            common = {"name": "tensor", "cat": "flow", "id": f"{group}.{number}"}
             # A nanosecond before its end a slice is still the one that the arrow leaves.
             left = max(clock.ns(begin.start_s), clock.ns(begin.end_s) - 1) / 1000
-            yield {"ph": "s", **common, "pid": begin_place[0], "tid": begin_place[1], "ts": left}
-            at = clock.ns(end.start_s) / 1000
-            yield {"ph": "f", "bp": "e", **common, "pid": end_place[0], "tid": end_place[1], "ts": at}
+            yield from _arrow(f"{group}.{number}", begin_place, left, end_place, clock.ns(end.start_s) / 1000)
+
+
+def _arrow(number: str, begin: Place, left: float, end: Place, at: float) -> Iterator[TraceEvent]:
+    (pid, tid), (end_pid, end_tid) = begin, end
+    yield TraceEvent(ph="s", name="tensor", cat="flow", id=number, pid=pid, tid=tid, ts=left)
+    yield TraceEvent(ph="f", bp="e", name="tensor", cat="flow", id=number, pid=end_pid, tid=end_tid, ts=at)
 
 
 def _consumers(tensors: Sequence[int], targets: Sequence[int]) -> dict[int, list[int]]:

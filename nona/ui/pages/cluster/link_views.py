@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from nona.hardware.catalogue import links
 from nona.hardware.cluster import Cluster
 from nona.report.simulations.links import link_stages, link_table, links_figure, stages_figure
+from nona.results.simulation.series import LinkLoad
 from nona.ui.pages.workload.edits import LINK_SETS, set_links, use_link
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
@@ -112,7 +115,7 @@ def _picture(cluster: Cluster) -> None:
         table(pd.DataFrame(link_table(stages)), "link-table", "Links of each stage and their capacity")
 
 
-def busiest_links_panel(found: list[dict[str, object]]) -> None:
+def busiest_links_panel(found: Sequence[LinkLoad]) -> None:
     """The busiest links of one scheduler; nothing where there is but one link."""
     if found:
         st.subheader("The busiest links")

@@ -18,6 +18,7 @@ from nona.sources.named import file_names
 from nona.sources.samples import scenario_description, scenario_path
 from nona.study import with_value
 from nona.study.network_story import LINK_LOAD
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.overview.story.story import chosen_load
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
@@ -207,12 +208,14 @@ def _placement(state: AppState) -> Stage:
 
 
 def _simulation(state: AppState) -> Stage:
-    result = state.results.get("simulate")
+    result = state.held("simulate", SimulatedRun)
     value, detail = "not run yet", ", ".join(e.name for e in state.scenario.schedulers)
     if result is not None:
-        found = result.data["report"]["schedulers"]
-        stable = {n: r for n, r in found.items() if r["state"] == "stable"}
-        best = min(stable, key=lambda n: stable[n]["jct_s"]["mean"], default=None)
+        found = result.report.schedulers
+        means = {
+            n: r.jct_s.mean for n, r in found.items() if r.state == "stable" and r.jct_s.mean is not None
+        }
+        best = min(means, key=lambda n: means[n], default=None)
         value = f"shortest mean JCT: {best}" if best else "every scheduler is overloaded"
         detail = f"{len(found)} schedulers compared"
     return Stage("pages/7_simulation.py", "Simulation", "simulation", value, detail, _age(state, "simulate"))

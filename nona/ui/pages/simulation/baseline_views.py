@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +11,7 @@ from nona.report.simulations.compared.baseline import changes, pairing
 from nona.report.simulations.compared.scenario_diff import change_text
 from nona.report.simulations.compared.text import baseline_headline, baseline_rows
 from nona.report.simulations.figures.baseline import dumbbell_figure
+from nona.results.simulation.compared import Measure
 from nona.ui.pages.simulation.runs_views import shown_run
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
@@ -18,7 +19,12 @@ from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-MEASURES = {"Mean JCT": "jct_s", "SLO hits": "slo_hit_rate", "Executors": "compute", "Link": "network"}
+MEASURES: Mapping[str, Measure] = {
+    "Mean JCT": "jct_s",
+    "SLO hits": "slo_hit_rate",
+    "Executors": "compute",
+    "Link": "network",
+}
 
 
 def baseline_panel(state: AppState) -> None:
@@ -37,9 +43,9 @@ def baseline_panel(state: AppState) -> None:
 
 
 def _beside(old: Kept, new: Kept) -> None:
-    match = pairing(old.data["scenario"], new.data["scenario"], (_warmup(old), _warmup(new)))
-    found = changes(old.data["means"], new.data["means"], match.paired)
-    what = change_text(old.data["scenario"], new.data["scenario"]) or "Nothing changed"
+    match = pairing(old.data.scenario, new.data.scenario, (_warmup(old), _warmup(new)))
+    found = changes(old.data.means, new.data.means, match.paired)
+    what = change_text(old.data.scenario, new.data.scenario) or "Nothing changed"
     states = {n: (_state(old, n), _state(new, n)) for n in found}
     st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], found, states))}")
     if not found:
@@ -61,7 +67,7 @@ def _beside(old: Kept, new: Kept) -> None:
     )
     rows = pd.DataFrame(baseline_rows(found))
     table(rows, "baseline-changes", "Baseline, this run and change of every scheduler", "against_baseline")
-    single = min(len(m["jct_s"]) for m in (*old.data["means"].values(), *new.data["means"].values())) < 2
+    single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2
     few = " One replication gives no interval: run 2 or more." if single else ""
     st.caption(
         plain(
@@ -72,9 +78,9 @@ def _beside(old: Kept, new: Kept) -> None:
 
 
 def _warmup(run: Kept) -> int | None:
-    warmup = run.data["report"]["warmup"]
-    return None if warmup is None else int(warmup["jobs"])
+    warmup = run.data.report.warmup
+    return None if warmup is None else warmup.jobs
 
 
-def _state(run: Kept, name: str) -> Any:
-    return run.data["report"]["schedulers"][name]["state"]
+def _state(run: Kept, name: str) -> str:
+    return run.data.report.schedulers[name].state

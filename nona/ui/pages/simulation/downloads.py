@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -14,13 +13,13 @@ from nona.report.html.report import placement_html, simulation_html
 from nona.report.simulations.summary_table import summary_table
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets.tables import PARQUET
 
 HTML, JSON, CSV, YAML = "text/html", "application/json", "text/csv", "application/yaml"
-Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +35,10 @@ class Download:
 
 def run_downloads(state: AppState) -> None:
     """The block of downloads of the simulation that is shown."""
-    result = state.results.get("simulate")
-    if result is None:
+    data, result = state.held("simulate", SimulatedRun), state.results.get("simulate")
+    if data is None or result is None:
         return
-    data, job = result.data, jobs().get(result.job_id)
-    name = _name(data)
+    job, name = jobs().get(result.job_id), _name(data.about.name)
     folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")
@@ -57,7 +55,7 @@ def placement_downloads(state: AppState) -> None:
     result = state.results.get("place")
     if result is None:
         return
-    data, name = result.data, _name(result.data)
+    data, name = result.data, _name(result.data["about"]["name"])
     with st.container(border=True, key="place-downloads"):
         st.markdown("**Downloads of this placement**")
         _row(
@@ -77,17 +75,17 @@ def placement_downloads(state: AppState) -> None:
                     JSON,
                     lambda: json.dumps(data, indent=2).encode(),
                 ),
-                _yaml(data, name),
+                _yaml(data["about"]["yaml"], name),
             ],
         )
 
 
-def _name(data: Data) -> str:
+def _name(scenario: str) -> str:
     """The prefix of the files: the name of the scenario as it was run."""
-    return safe_name(data["about"]["name"]).replace(" ", "_")
+    return safe_name(scenario).replace(" ", "_")
 
 
-def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
+def _reports(data: SimulatedRun, name: str, folder: Path | None) -> list[Download]:
     found = [
         Download(
             "HTML report",
@@ -101,7 +99,7 @@ def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
             "All results with their intervals, as `nona simulate --json` prints them.",
             f"{name}_report.json",
             JSON,
-            lambda: json.dumps(data["report"], indent=2).encode(),
+            lambda: json.dumps(data.report.to_json(), indent=2).encode(),
         ),
     ]
     if folder is not None:
@@ -114,20 +112,20 @@ def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
                 (folder / TRACE).read_bytes,
             )
         )
-    return [*found, _yaml(data, name)]
+    return [*found, _yaml(data.about.yaml, name)]
 
 
-def _yaml(data: Data, name: str) -> Download:
+def _yaml(text: str, name: str) -> Download:
     return Download(
         "Scenario (YAML)",
         "The scenario of this result, as it was when the result was made.",
         f"{name}_as_run.yaml",
         YAML,
-        lambda: str(data["about"]["yaml"]).encode(),
+        text.encode,
     )
 
 
-def _summary(data: Data, name: str) -> list[Download]:
+def _summary(data: SimulatedRun, name: str) -> list[Download]:
     hint = "Means, intervals, percentiles, parts and rates as plain numbers, in seconds."
     return [
         Download(
@@ -135,14 +133,14 @@ def _summary(data: Data, name: str) -> list[Download]:
             hint,
             f"{name}_summary.csv",
             CSV,
-            lambda: csv_bytes(summary_table(data["report"])),
+            lambda: csv_bytes(summary_table(data.report)),
         ),
         Download(
             "Summary (Parquet)",
             hint,
             f"{name}_summary.parquet",
             PARQUET,
-            lambda: parquet_bytes(summary_table(data["report"])),
+            lambda: parquet_bytes(summary_table(data.report)),
         ),
     ]
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from nona.report.simulations.report import python_decisions
+from collections.abc import Sequence
 
 _SENTENCES = {
     "compiled": "The compiled engine answered.",
@@ -13,21 +10,20 @@ _SENTENCES = {
 }
 
 
-def engine_text(report: Mapping[str, Any]) -> str:
+def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
     """Which engine answered, and which policies it could not compile.
 
-    >>> engine_text({"engine": "compiled", "schedulers": {"nona": {"decisions": "machine code"}}})
+    >>> engine_text("compiled")
     'The compiled engine answered.'
-    >>> engine_text({"engine": "compiled", "schedulers": {"mine": {"decisions": "python"}}})
+    >>> engine_text("compiled", ["mine"])
     'The compiled engine answered; mine cannot be compiled and decided in plain Python, more slowly.'
-    >>> engine_text({"engine": "compiled, simpy", "schedulers": {}})
+    >>> engine_text("compiled, simpy")
     'The engines compiled, simpy answered, with equal results for equal runs.'
     """
-    engine, plain_policies = report["engine"], python_decisions(report)
     if engine not in _SENTENCES:
         return f"The engines {engine} answered, with equal results for equal runs."
-    if plain_policies:
-        names = ", ".join(plain_policies)
+    if in_python:
+        names = ", ".join(in_python)
         return (
             f"The compiled engine answered; {names} cannot be compiled and decided in plain Python, "
             "more slowly."

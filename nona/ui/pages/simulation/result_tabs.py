@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -29,6 +28,7 @@ from nona.report.simulations.titles import (
     percentile_rows,
     utilisation_title,
 )
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.cluster.link_views import busiest_links_panel
 from nona.ui.pages.simulation.downloads import run_downloads
 from nona.ui.pages.simulation.statistics_views import differences_panel, sure_tab, warmup_panel
@@ -37,10 +37,8 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 
-
-def result_tabs(state: AppState, data: Report) -> None:
+def result_tabs(state: AppState, data: SimulatedRun) -> None:
     """All that a simulation gives beyond its headline."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
@@ -49,8 +47,8 @@ def result_tabs(state: AppState, data: Report) -> None:
                 draw(state, data)
 
 
-def _compare(state: AppState, data: Report) -> None:
-    found = data["report"]["schedulers"]
+def _compare(state: AppState, data: SimulatedRun) -> None:
+    found = data.report.schedulers
     with st.grid(2, min_column_width=330):
         with st.container():
             figure = dots_figure(jct_dots(found), "mean JCT, ms")
@@ -58,51 +56,51 @@ def _compare(state: AppState, data: Report) -> None:
         with st.container():
             figure = dots_figure(hit_dots(found), "SLO hits, %", most=100.0)
             chart(figure, hits_title(found), "hits", "SLO hit rate of each scheduler with its 95 % interval")
-    differences_panel(data["differences"])
+    differences_panel(data.differences)
 
 
-def _model(data: Report) -> str:
+def _model(data: SimulatedRun) -> str:
     """The model whose jobs are shown, or all together where there are several."""
-    models = [*(["all"] if len(data["slo_s"]) > 1 else []), *data["slo_s"]]
+    models = [*(["all"] if len(data.slo_s) > 1 else []), *data.slo_s]
     hint = "The model whose jobs are drawn, or all together."
     chosen = st.selectbox("Model", models, key="result-model", persist_state="session", help=hint)
     return str(chosen) if chosen in models else models[0]
 
 
-def _distribution(state: AppState, data: Report) -> None:
-    found, model = data["report"]["schedulers"], _model(data)
-    states = {name: s["state"] for name, s in found.items()}
-    figure = ecdf_figure(data["ecdf"], model, data["slo_s"], states)
+def _distribution(state: AppState, data: SimulatedRun) -> None:
+    found, model = data.report.schedulers, _model(data)
+    states = {name: s.state for name, s in found.items()}
+    figure = ecdf_figure(data.ecdf, model, data.slo_s, states)
     chart(figure, ecdf_title(found, model), "ecdf", "Share of jobs done within a time, for each scheduler")
     rows = pd.DataFrame(percentile_rows(found, model))
     table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
 
 
-def _parts(state: AppState, data: Report) -> None:
-    found, model = data["report"]["schedulers"], _model(data)
+def _parts(state: AppState, data: SimulatedRun) -> None:
+    found, model = data.report.schedulers, _model(data)
     figure = parts_figure(found, model)
     chart(figure, parts_title(found, model), "parts", "Mean JCT of each scheduler by its parts")
     figure = utilisation_figure(found)
     chart(figure, utilisation_title(found), "utilisation", "Utilisation of executors and busiest link")
-    one = _scheduler(list(data["load"]))
-    load = data["load"][one]
+    one = _scheduler(list(data.load))
+    load = data.load[one]
     alt = f"Utilisation of every executor under {one}"
-    chart(executor_figure(load), executors_title(load["executors"]), "executors", alt)
-    busiest_links_panel(load["links"])
+    chart(executor_figure(load), executors_title(load.executors), "executors", alt)
+    busiest_links_panel(load.links)
 
 
-def _over_time(state: AppState, data: Report) -> None:
-    found = data["report"]["schedulers"]
-    figure = jct_over_time_figure(data["over_time"], {n: s["state"] for n, s in found.items()})
+def _over_time(state: AppState, data: SimulatedRun) -> None:
+    found = data.report.schedulers
+    figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in found.items()})
     chart(figure, over_time_title(found), "over-time", "Mean JCT over arrival time, for each scheduler")
-    warmup_panel(data["warmup"])
+    warmup_panel(data.warmup)
 
 
-def _first_jobs(state: AppState, data: Report) -> None:
-    if not data["gantt"]:
+def _first_jobs(state: AppState, data: SimulatedRun) -> None:
+    if not data.gantt:
         st.caption("No intervals were recorded: run the simulation again.")
         return
-    rows = data["gantt"][_scheduler(list(data["gantt"]))]
+    rows = data.gantt[_scheduler(list(data.gantt))]
     alt = "Tasks on executors and hatched messages on the link, one colour per job"
     chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
     st.caption(
@@ -118,12 +116,12 @@ def _scheduler(names: list[str]) -> str:
     return one if one in names else names[0]
 
 
-def _checks(state: AppState, data: Report) -> None:
+def _checks(state: AppState, data: SimulatedRun) -> None:
     run_downloads(state)
-    checks_panel(data["report"])
+    checks_panel(data.report)
 
 
-TABS: Mapping[str, Callable[[AppState, Report], None]] = {
+TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
     "Compare": _compare,
     "Distribution": _distribution,
     "Where time goes": _parts,

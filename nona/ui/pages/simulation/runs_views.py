@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from nona.scenario.file import scenario_from_mapping
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
 
@@ -30,7 +27,7 @@ def restore_scenario(state: AppState, number: int) -> None:
     """Make a kept run's scenario the scenario."""
     run = state.runs.find(number)
     if run is not None:
-        state.adopt(scenario_from_mapping(dict(run.data["scenario"])))
+        state.adopt(run.data.scenario)
 
 
 def pin_run(state: AppState, number: int | None) -> None:
@@ -71,7 +68,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
     numbers = list(runs)
     key = f"run-shown-{numbers[0]}-{shown.number}"  # a new key with every run, so that it says what is shown
 
-    def title(number: Any) -> str:
+    def title(number: int) -> str:
         mark = " (baseline)" if number == state.runs.pinned else ""
         return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
 

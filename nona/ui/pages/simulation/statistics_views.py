@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -15,15 +12,16 @@ from nona.report.simulations.sureness import sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
 from nona.report.simulations.text import difference_row
 from nona.report.simulations.titles import difference_dots, differences_title
+from nona.results.simulation.differences import Differences
+from nona.results.simulation.series import WarmupSeries
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 
-
-def differences_panel(differences: Mapping[str, Report]) -> None:
+def differences_panel(differences: Differences) -> None:
     """Paired differences from a baseline that can be chosen, as a chart and as a table."""
     if len(differences) < 2:
         return
@@ -52,9 +50,9 @@ def differences_panel(differences: Mapping[str, Report]) -> None:
     )
 
 
-def sure_tab(state: AppState, data: Report) -> None:
+def sure_tab(state: AppState, data: SimulatedRun) -> None:
     """Prediction, simulation, theory and intervals side by side, and what each of them means."""
-    rows = sureness_rows(data["report"], data["predicted"], data["idle_s"])
+    rows = sureness_rows(data.report, data.predicted, data.idle_s)
     chart(
         forest_figure(rows),
         sureness_headline(rows),
@@ -65,15 +63,15 @@ def sure_tab(state: AppState, data: Report) -> None:
     st.markdown("**What the columns mean**")
     st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
     st.markdown("**Where the task times come from**")
-    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data["models"])))
+    st.markdown("\n".join(f"- {plain(line)}" for line in provenance_lines(data.models)))
 
 
-def warmup_panel(series: Report | None) -> None:
+def warmup_panel(series: WarmupSeries | None) -> None:
     """The plot of the warm-up, where pilot runs were made for it."""
     if series:
         chart(
             warmup_figure(series),
-            f"Warm-up: {series['jobs']:,} jobs by MSER-5",
+            f"Warm-up: {series.jobs:,} jobs by MSER-5",
             "warmup",
             "Start-up of pilot runs",
         )

@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from nona.report.simulations.report import python_decisions
+from nona.report.simulations.tables.columns import columns
+from nona.report.text import time_text
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.pages.simulation.views import overload_warnings, results_table
 from nona.ui.pages.simulation.what_if_edits import (
@@ -27,6 +30,17 @@ from nona.units import format_time
 
 POLL_S = 0.15
 AREA = "what-if-answer"
+RESULTS = columns(
+    "scheduler",
+    "state",
+    "jct",
+    "predicted",
+    "slo_hit_rate",
+    "utilization_compute",
+    "utilization_network",
+    "jct_p95",
+    "jct_p99",
+)
 
 
 def what_if(state: AppState) -> None:
@@ -151,12 +165,13 @@ def _answer(state: AppState, was_busy: bool) -> None:
     with st.container(key=AREA):
         if shown is not None:
             with st.container():
-                for name, why in shown.data["failed"].items():
+                for name, why in shown.data.failed.items():
                     st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-                overload_warnings(shown.data["report"]["schedulers"], state)
+                overload_warnings(shown.data.report.schedulers, state)
             alt = "Every scheduler's times, SLO hits and loads for the numbers above"
             table(_table(shown, live.before), "what-if-table", alt, "what_if")
-            st.caption(plain(engine_text(shown.data["report"])))
+            report = shown.data.report
+            st.caption(plain(engine_text(report.engine, python_decisions(report))))
     if was_busy and not live.busy(jobs()):
         st.rerun()  # ends the polling
 
@@ -168,18 +183,17 @@ def _status(live: Live, old: bool) -> str:
     if old:
         return "Computing again. The previous answer is below."
     data = live.answer.data
-    count = data["replications"]
+    count = data.replications
     many = f"{count} replication{'s' if count > 1 else ''}"
-    return f"{data['jobs']:,} jobs per run, {many}, {format_time(data['report']['seconds'])}."
+    return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}."
 
 
 def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
     """The table of results, with the mean JCT from before the last change."""
-    found = shown.data["report"]["schedulers"]
-    rows = results_table(found, shown.data["predicted"]).drop(columns=["p50", "completed", "in flight"])
+    found = shown.data.report.schedulers
+    rows = results_table(found, shown.data.predicted, RESULTS)
     if before is not None:
-        earlier = before.data["report"]["schedulers"]
-        means = [earlier.get(name, {}).get("jct_s", {}).get("mean") for name in found]
-        column = ["–" if mean is None else format_time(mean) for mean in means]
-        rows.insert(3, "before the change", column)
+        earlier = before.data.report.schedulers
+        means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
+        rows.insert(3, "before the change", [time_text(mean) for mean in means])
     return rows

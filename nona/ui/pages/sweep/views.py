@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -104,7 +103,7 @@ def _show(state: AppState, report: SweepOutcome, fingerprint: str) -> None:
             st.markdown(f"**{what}.** {_prose(text)}")
     _files(report)
     count = f"{report.replications} runs of {report.jobs:,} jobs per point"
-    st.caption(plain(f"{count}. {engine_text(_engine(report))} {report.seconds:.1f} s on the clock."))
+    st.caption(plain(f"{count}. {engine_text(report.engine)} {report.seconds:.1f} s on the clock."))
 
 
 def _reading(state: AppState, report: SweepOutcome) -> None:
@@ -165,10 +164,6 @@ def _prose(text: str) -> str:
 
 def _known(report: SweepOutcome, value: float) -> bool:
     return any(p.value == value for c in report.schedulers.values() for p in c.points)
-
-
-def _engine(report: SweepOutcome) -> dict[str, Any]:
-    return {"engine": report.engine, "schedulers": {}}
 
 
 def _files(report: SweepOutcome) -> None:

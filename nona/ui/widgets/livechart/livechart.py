@@ -1,56 +1,79 @@
-"""Python's side of the live charts: plain data in, nothing out."""
+"""Python's side of the live charts: figures in, nothing out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.simulations.live.series import LOWEST_S, PER_OCTAVE
 from nona.report.simulations.live.text import live_alts, live_titles
+from nona.results.document import Document
+from nona.results.simulation.live import LiveLines, LiveRun
 from nona.ui.widgets.component import declare
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
 _component = declare(Path(__file__).parent, "livechart", *_PIECES)
 
 
+class LineLook(Document):
+    """How a scheduler's line looks, in plotly's words."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+class LiveCharts(Document):
+    """What is sent to the browser: the figures of a run, each scheduler's look, the charts' labels.
+
+    ``low_s`` is the left end of the first bin of completion times, ``per_octave`` how many bins double
+    it; ``fraction`` is done, ``told`` says of what; ``titles`` and ``alts`` belong to the four charts.
+    """
+
+    series: LiveLines
+    schedulers: tuple[str, ...]
+    slo: tuple[tuple[str, float], ...]
+    styles: Mapping[str, LineLook]
+    low_s: float
+    per_octave: int
+    running: bool
+    fraction: float
+    told: str
+    titles: tuple[str, ...]
+    alts: tuple[str, ...]
+    note: str
+
+
 def chart_data(
-    live: Mapping[str, Any],
+    live: LiveRun,
     running: bool,
     fraction: float = 1.0,
     told: str = "",
     titles: Sequence[str] = (),
-) -> dict[str, Any]:
-    """What is sent to the browser: a job's ``live``, each scheduler's look, the charts' labels.
-
-    ``titles`` of the four charts; by default those that follow from ``live``.
-    """
-    series = live.get("series", {})
-    names = live.get("schedulers", [])
-    return {
-        "series": series,
-        "schedulers": names,
-        "slo": live.get("slo", []),
-        "styles": {name: _look(name) for name in names},
-        "low_s": LOWEST_S,
-        "per_octave": PER_OCTAVE,
-        "running": running,
-        "fraction": fraction,
-        "told": told,
-        "titles": list(titles) or live_titles(series, running),
-        "alts": live_alts(series),
-        "note": "Lines over time: the first replication. All else: all measured jobs so far."
-        if running
-        else "",
-    }
+) -> LiveCharts:
+    """The charts of a job's ``live``; their ``titles``, by default those that follow from it."""
+    return LiveCharts(
+        series=live.series,
+        schedulers=live.schedulers,
+        slo=live.slo,
+        styles={name: _look(name) for name in live.schedulers},
+        low_s=LOWEST_S,
+        per_octave=PER_OCTAVE,
+        running=running,
+        fraction=fraction,
+        told=told,
+        titles=tuple(titles or live_titles(live.series, running)),
+        alts=tuple(live_alts(live.series)),
+        note="Lines over time: the first replication. All else: all measured jobs so far." if running else "",
+    )
 
 
-def _look(name: str) -> dict[str, str]:
+def _look(name: str) -> LineLook:
     style = scheduler_style(name)
-    return {"colour": style.colour, "dash": style.dash, "symbol": style.symbol}
+    return LineLook(colour=style.colour, dash=style.dash, symbol=style.symbol)
 
 
-def live_charts(key: str, data: Mapping[str, Any]) -> None:
+def live_charts(key: str, charts: LiveCharts) -> None:
     """Draw the four charts, or bring them up to date."""
-    _component(key=key, data=dict(data))
+    _component(key=key, data=charts.to_json())

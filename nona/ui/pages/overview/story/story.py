@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from pydantic import Field
 
 from nona.errors import JobError
 from nona.report.figures.scheduler_styles import scheduler_style
+from nona.results.document import Document, Figure
+from nona.results.simulation.story import Story, StoryLoad
 from nona.study.network_story import STRATEGIES
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.workspace import jobs
@@ -29,11 +32,38 @@ TOLD = {
 }
 
 
+class StrategyLook(Document):
+    """A strategy's words, colour and symbol."""
+
+    title: str
+    about: str
+    colour: str
+    symbol: str
+
+
+class StoryView(Document):
+    """What is sent to the browser; ``load`` is where the slider starts."""
+
+    points: tuple[StoryLoad, ...] = ()
+    limit: Figure = None
+    order: tuple[str, ...] = ()
+    looks: Mapping[str, StrategyLook] = Field(default_factory=dict)
+    load: float = 0.0
+    longest_ms: float = 0.0
+    most_ms: float = 0.0
+    finding: str = ""
+    alt: str = ""
+
+
 @dataclass
 class Kept:
-    """The story so far, for all sessions of this server; ``job`` computes the rest."""
+    """The story so far, for all sessions of this server.
 
-    told: Mapping[str, Any] = field(default_factory=dict)
+    ``job`` computes the rest; ``seen`` is what it told last.
+    """
+
+    told: Story | None = None
+    seen: Mapping[str, Any] | None = None
     complete: bool = False
     job: str | None = None
     error: str = ""
@@ -49,7 +79,9 @@ class Kept:
                 self._start(registry)
                 return
             job.touch()
-            self.told = job.result or (job.live if job.live.get("points") else self.told)
+            so_far = job.result or job.live
+            if so_far and so_far is not self.seen:
+                self.told, self.seen = Story.from_json(so_far), so_far
             self.complete, self.error = job.result is not None, job.error
             if self.complete:
                 registry.discard(job.id)
@@ -80,7 +112,7 @@ def network_story() -> None:
 def _story() -> None:
     story = kept()
     story.refresh(jobs())
-    _component(key=KEY, data=story_data(story.told), on_load_change=lambda: None)
+    _component(key=KEY, data=story_view(story.told).to_json(), on_load_change=lambda: None)
     if story.error and not story.told:
         st.warning(plain(story.error), icon=":material/hourglass_top:")
 
@@ -90,30 +122,26 @@ def chosen_load() -> float:
     return float((st.session_state.get(KEY) or {}).get("load") or 0.0)
 
 
-def story_data(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent to the browser: the points so far, looks and titles, the range of the axes."""
-    if not told:
-        return {"points": []}
-    first = told["points"][0]["runs"]
-    return {
-        "points": told["points"],
-        "limit": told["limit"],
-        "order": list(STRATEGIES),
-        "looks": {
-            name: {
-                "title": TOLD[name][0],
-                "about": TOLD[name][1],
-                "colour": scheduler_style(name).colour,
-                "symbol": scheduler_style(name).symbol,
-            }
-            for name in STRATEGIES
-        },
-        "load": 0.0,
-        "longest_ms": max(first[name]["jct_ms"] for name in STRATEGIES),
-        "most_ms": HIGHEST_MS,
-        "finding": finding(told["limit"]),
-        "alt": f"Mean completion time over the load of the link. {finding(told['limit'])}",
-    }
+def story_view(told: Story | None) -> StoryView:
+    """The points so far, looks and titles, the range of the axes; without points nothing is drawn."""
+    if told is None or not told.points:
+        return StoryView()
+    first = told.points[0].runs
+    return StoryView(
+        points=told.points,
+        limit=told.limit,
+        order=STRATEGIES,
+        looks={name: _look(name) for name in STRATEGIES},
+        longest_ms=max(first[name].jct_ms for name in STRATEGIES),
+        most_ms=HIGHEST_MS,
+        finding=finding(told.limit),
+        alt=f"Mean completion time over the load of the link. {finding(told.limit)}",
+    )
+
+
+def _look(name: str) -> StrategyLook:
+    (title, about), style = TOLD[name], scheduler_style(name)
+    return StrategyLook(title=title, about=about, colour=style.colour, symbol=style.symbol)
 
 
 def finding(limit: float | None) -> str:

@@ -1,0 +1,1 @@
+"""Results of simulations: reports, differences, series for charts, live figures, comparisons."""
