@@ -167,7 +167,8 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
     batch, block = np.zeros((m + 2, m + 2)), np.zeros((m + 2, classes, f.slots + 2))
     on_root = np.zeros((m + 2, f.slots + 2), dtype=np.bool_)
     latest, charge, bound = np.zeros(m + 2), np.zeros(m + 2), np.zeros(m + 2)
-    left, charge[0], on_root[0, 0] = _squares_left(f), _root_charge(f), True
+    left, on_root[0, 0] = _squares_left(f), True
+    charge[0] = _root_charge(f)
     if f.has_root:
         free[0, 0] = 0.0
     last_visit = f.visit_s if f.has_sink else 0.0
