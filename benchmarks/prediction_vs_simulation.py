@@ -10,31 +10,33 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 
 from nona.placement.response import predict_response
 from nona.report.prediction_map.rows import BOUNDS, MEASURES, error, surely_outside, within
 from nona.report.prediction_map.text import title
+from nona.results.studies.prediction_map import MapPoint, Measure
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.prediction_map.points import placed
 from nona.study.prediction_map.systems import SCENARIOS, map_system
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_map
 
 
 def main(tasks: int = 200_000, replications: int = 4) -> None:
     """A line for each scenario, the counts, the shipped map beside them, and CPU times."""
-    *_, last = map_study(MapSettings(tasks, replications))
-    data = last.data or {}
+    data = map_study(MapSettings(tasks, replications))
     print(f"{replications} runs of about {tasks:,} tasks at each point; targets: mean 10 %, p95 15 %")
     for name in SCENARIOS:
-        _scenario(name, [p for p in data["points"] if p["scenario"] == name])
-    for label, found in (("now", data), ("shipped map", shipped("prediction_map"))):
+        _scenario(name, [p for p in data.points if p.scenario == name])
+    for label, found in (("now", data), ("shipped map", shipped_map())):
         print(f"{label}: {'; '.join(title(found, m) for m in MEASURES)}")
     _speed()
 
 
-def _scenario(name: str, points: list[dict[str, object]]) -> None:
+def _scenario(name: str, points: Sequence[MapPoint]) -> None:
     words = []
-    for measure in ("mean_s", "p95_s"):
+    measures: tuple[Measure, ...] = ("mean_s", "p95_s")
+    for measure in measures:
         good, of = within(points, measure, BOUNDS[measure])
         sure = sum(surely_outside(p, measure, BOUNDS[measure]) for p in points)
         worst = max((abs(e) for p in points if (e := error(p, measure)) is not None), default=0.0)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import inf, isfinite
-from typing import Any
+from math import inf, isfinite, nan
 
 from nona.errors import SimulationError
 
 
-def check_known(owner: str, options: Mapping[str, Any], known: Collection[str]) -> None:
+def check_known(owner: str, options: Mapping[str, object], known: Collection[str]) -> None:
     """Refuse options that ``owner`` would ignore.
 
     Raises
@@ -29,7 +28,9 @@ def check_known(owner: str, options: Mapping[str, Any], known: Collection[str]) 
             raise SimulationError(f"{owner}: option {name!r} is not known; {remedy}.")
 
 
-def number(owner: str, options: Mapping[str, Any], name: str, least: float = 0.0, most: float = inf) -> float:
+def number(
+    owner: str, options: Mapping[str, object], name: str, least: float = 0.0, most: float = inf
+) -> float:
     """The option ``name`` as a finite number from ``least`` to ``most``.
 
     Raises
@@ -44,15 +45,15 @@ def number(owner: str, options: Mapping[str, Any], name: str, least: float = 0.0
     nona.errors.SimulationError: Policy 'x': option step_s='soon' must be a number of at least 0; change it.
     """
     value = options[name]
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (plain and isfinite(value) and least <= value <= most):
+    found = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+    if not (isfinite(found) and least <= found <= most):
         raise SimulationError(
             f"{owner}: option {name}={value!r} must be a number {_range(least, most)}; change it."
         )
-    return float(value)
+    return found
 
 
-def whole(owner: str, options: Mapping[str, Any], name: str, least: int = 1, most: float = inf) -> int:
+def whole(owner: str, options: Mapping[str, object], name: str, least: int = 1, most: float = inf) -> int:
     """The option ``name`` as a whole number from ``least`` to ``most``.
 
     Raises

@@ -16,6 +16,7 @@ from nona.cli.options import (
     ServerlessStudyOptions,
     StudyOptions,
 )
+from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
 from nona.report.html.paper import paper_html
@@ -24,20 +25,25 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.results.studies.decisions import DecisionStudy
+from nona.results.studies.paper import PaperStudy
+from nona.results.studies.prediction_map import PredictionMap
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped, shipped_decisions, shipped_map, shipped_paper
+
+R = TypeVar("R")
 
 Options = TypeVar("Options", bound=StudyOptions)
 
 
-def _data(arguments: Options, name: str, run: Callable[[Options], Mapping[str, Any]]) -> Mapping[str, Any]:
+def _data(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
     """The shipped results of a study, or those of a run now."""
     if arguments.shipped:
-        return shipped(name)
+        return read()
     data = run(arguments)
     if sys.stderr.isatty():
         print(file=sys.stderr)  # the line of progress ends
@@ -53,38 +59,40 @@ def tell(fraction: float, text: str) -> None:
 def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
-    data = _data(arguments, "paper", _run_paper)
+    data = _data(arguments, shipped_paper, _run_paper)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
     if arguments.html:
         write_text(arguments.html, paper_html(data))
-    print(json.dumps(data, allow_nan=False) if arguments.json else paper_text(data))
+    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else paper_text(data))
 
 
-def _run_paper(arguments: PaperOptions) -> Mapping[str, Any]:
+def _run_paper(arguments: PaperOptions) -> PaperStudy:
     settings = PaperSettings(arguments.jobs, arguments.replications, arguments.seed)
     data = None
     for told in paper_study(settings, engine=arguments.engine, workers=arguments.workers):
         tell(told.fraction, told.text)
         data = told.data
-    return data or {}
+    if data is None:
+        raise SimulationError("Study: it ended without a result; run it again.")
+    return data
 
 
 def prediction(arguments: MapOptions) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
-    data = _data(arguments, "prediction_map", _run_map)
-    print(json.dumps(data, allow_nan=False) if arguments.json else map_text(data))
+    data = _data(arguments, shipped_map, _run_map)
+    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else map_text(data))
 
 
-def _run_map(arguments: MapOptions) -> Mapping[str, Any]:
-    chosen = arguments.scenario or MapSettings().scenarios
+def _run_map(arguments: MapOptions) -> PredictionMap:
+    chosen = tuple(arguments.scenario or MapSettings().scenarios)
     settings = MapSettings(arguments.tasks, arguments.replications, arguments.seed, chosen)
     return map_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
 
 
 def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    data = _data(arguments, "serverless", _run_serverless)
+    data = _data(arguments, lambda: shipped("serverless"), _run_serverless)
     print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
 
 
@@ -105,13 +113,13 @@ def _run_serverless(arguments: ServerlessStudyOptions) -> Mapping[str, Any]:
 def decisions(arguments: DecisionOptions) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
-    data = _data(arguments, "decisions", _run_decisions)
+    data = _data(arguments, shipped_decisions, _run_decisions)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
-    print(json.dumps(data, allow_nan=False) if arguments.json else decisions_text(data))
+    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else decisions_text(data))
 
 
-def _run_decisions(arguments: DecisionOptions) -> Mapping[str, Any]:
+def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:
     def told(progress: DecisionProgress) -> None:
         tell(progress.fraction, progress.text)
 

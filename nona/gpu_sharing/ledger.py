@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.resources import Configuration, Invoker
 
 
-class Ledger:
+class Ledger(ABC):
     """The base of all pools: counts, leases by number, and the usual answers.
 
     A pool without coupling runs every lease at speed 1, and times a configuration as itself. What a pool
@@ -53,14 +55,17 @@ class Ledger:
         gpu = self._gpu_for(configuration.vgpus)
         return None if gpu < 0 else self._hand_out(gpu, configuration)
 
+    @abstractmethod
     def _gpu_for(self, vgpus: int) -> int:
-        raise NotImplementedError
+        """The GPU that takes so many vGPUs; −1: none."""
 
+    @abstractmethod
     def _hand_out(self, gpu: int, configuration: Configuration) -> Lease:
-        raise NotImplementedError
+        """A lease on ``gpu``, which :meth:`_gpu_for` has named."""
 
+    @abstractmethod
     def _why_no_gpu(self, vgpus: int) -> str:
-        raise NotImplementedError
+        """What is short, in words."""
 
     def speed(self, lease: Lease, active: tuple[Lease, ...]) -> float:
         """1: no other batch slows it down."""

@@ -19,7 +19,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
 
@@ -96,7 +95,7 @@ def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
           3g.20gb: 2
     <BLANKLINE>
     """
-    configs: dict[str, Any] = {}
+    configs: dict[str, list[dict[str, str | bool | dict[str, int]]]] = {}
     for name, layout in layouts.items():
         if not _NAME.fullmatch(name):
             raise HardwareError(
@@ -110,7 +109,7 @@ def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
     return yaml.safe_dump({"version": "v1", "mig-configs": configs}, sort_keys=False)
 
 
-def _parsed(data: bytes | str) -> Mapping[Any, Any]:
+def _parsed(data: bytes | str) -> Mapping[object, object]:
     size = len(data)
     if size > MOST_BYTES:
         raise HardwareError(
@@ -149,7 +148,7 @@ def _trap(text: str) -> str:
     return ""
 
 
-def _configs(found: Mapping[Any, Any]) -> Mapping[str, Any]:
+def _configs(found: Mapping[object, object]) -> Mapping[str, object]:
     configs = found["mig-configs"]
     if not isinstance(configs, Mapping) or not configs:
         raise HardwareError("mig-parted file: 'mig-configs' must be a mapping of names; add a configuration.")
@@ -160,13 +159,13 @@ def _configs(found: Mapping[Any, Any]) -> Mapping[str, Any]:
     return {str(name)[:100]: entries for name, entries in configs.items()}
 
 
-def _entries(name: str, entries: Any) -> list[Mapping[str, Any]]:
+def _entries(name: str, entries: object) -> list[Mapping[object, object]]:
     if isinstance(entries, list) and all(isinstance(e, Mapping) for e in entries):
         return entries
     raise HardwareError(f"mig-parted file: {name!r} must be a list of entries, each a mapping; correct it.")
 
 
-def _slices(name: str, number: int, entry: Mapping[str, Any]) -> str:
+def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
     """The slices of one entry as a text for :func:`parse_layout`; empty where MIG is off."""
     where = f"mig-parted file: {name!r}, entry {number + 1}"
     enabled, devices = entry.get("mig-enabled"), entry.get("mig-devices")

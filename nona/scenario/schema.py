@@ -80,7 +80,7 @@ class ClusterSpec(Part):
 
     servers: Annotated[tuple[ServerGroupSpec, ...], Field(min_length=1, max_length=100)]
     network: NetworkSpec = NetworkSpec()
-    devices: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
+    devices: dict[Name, dict[str, object]] = Field(default_factory=dict, max_length=100)
 
 
 class BackgroundCompute(Part):
@@ -176,7 +176,7 @@ class SchedulerSpec(Part):
     """A scheduler by name, with its options; in a file also just the name."""
 
     name: Name
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, object] = Field(default_factory=dict)
 
 
 SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSerializer(named_text)]

@@ -94,7 +94,7 @@ Pick = Callable[[float, View, Ready, Any, NDArray[np.float64], NDArray[np.int64]
 class Rehearsal:
     """A way of deciding: by these options, or as the scheduler called ``decided_by`` does with them."""
 
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     decided_by: str = ""
 
 
@@ -137,7 +137,7 @@ class Scheduler:
     source: str
     adaptation: str
     decide: Bind | Pick
-    prepare: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
+    prepare: Callable[[System, Placement | None, Mapping[str, object]], Prepared]
     needs_placement: bool = False
     reads_queues: bool = False
     takes_lists: bool = False

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from nona.errors import SimulationError
 from nona.options import check_known
 from nona.placement.result.placement import Placement
 
 
-def check_options(scheduler: str, options: Mapping[str, Any], known: Collection[str] = ()) -> None:
+def check_options(scheduler: str, options: Mapping[str, object], known: Collection[str] = ()) -> None:
     """Refuse options that the scheduler would ignore.
 
     >>> check_options("local", {"cap": 3})

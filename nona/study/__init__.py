@@ -27,7 +27,7 @@ from nona.study.simulating.run import (
     simulate,
 )
 from nona.study.sweeps.numbers import Number, number_named, numbers_of, with_value
-from nona.study.sweeps.sweep import SweepPoint, sweep
+from nona.study.sweeps.sweep import SweptPoint, sweep
 
 __all__ = [
     "Answer",
@@ -38,7 +38,7 @@ __all__ = [
     "SimulationResult",
     "Study",
     "StudyCache",
-    "SweepPoint",
+    "SweptPoint",
     "answers",
     "chosen_schedulers",
     "compare",

@@ -98,5 +98,5 @@ def _file(name: str | None, sources: Sources) -> str:
     return "" if name is None else hashlib.sha256(sources.read(name)).hexdigest()
 
 
-def _digest(*parts: Any) -> str:
+def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -6,11 +6,16 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nona.report.plain import plain
+from nona.results.document import Document
+from nona.results.studies.decisions import DecisionStudy
+from nona.results.studies.paper import PaperStudy
+from nona.results.studies.prediction_map import PredictionMap
 
 DIGITS = 8
+D = TypeVar("D", bound=Document)
 
 
 def shipped_path(study: str) -> Path:
@@ -20,13 +25,52 @@ def shipped_path(study: str) -> Path:
 
 @cache
 def shipped(study: str) -> dict[str, Any]:
-    """The data of a study with its provenance (command, version, date, seed); not to be changed.
+    """The file of a study as plain data; not to be changed.
 
     >>> shipped("paper")["command"].split()[:3]
     ['nona', 'study', 'paper']
     """
     found: dict[str, Any] = json.loads(shipped_path(study).read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def shipped_decisions() -> DecisionStudy:
+    """The study of decisions with its provenance (command, version, date, seed).
+
+    >>> len(shipped_decisions().cells) > 300
+    True
+    """
+    return _read("decisions", DecisionStudy)
+
+
+@cache
+def shipped_map() -> PredictionMap:
+    """The map of prediction against simulation.
+
+    >>> shipped_map().about.command.split()[:3]
+    ['nona', 'study', 'prediction']
+    """
+    return _read("prediction_map", PredictionMap)
+
+
+@cache
+def shipped_paper() -> PaperStudy:
+    """The paper's evaluation.
+
+    >>> shipped_paper().claim
+    350.0
+    """
+    return _read("paper", PaperStudy)
+
+
+def _read(study: str, kind: type[D]) -> D:
+    return kind.from_json(json.loads(shipped_path(study).read_text(encoding="utf-8")))
+
+
+def rounded_result(found: D, digits: int = DIGITS) -> D:
+    """A result with its floats rounded as :func:`rounded` does it."""
+    return type(found).from_json(rounded(found.to_json(), digits))
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:

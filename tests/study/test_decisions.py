@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +20,7 @@ from nona.report.decisions.verdicts import (
     GAIN,
     GOAL,
     QUESTIONS,
+    Counts,
     Sides,
     compared,
     counts,
@@ -31,6 +31,17 @@ from nona.report.decisions.verdicts import (
     unsteady,
     verdict,
 )
+from nona.results.studies.decisions import (
+    DecisionAbout,
+    DecisionStudy,
+    Entrant,
+    NetworkFacts,
+    PlacementFigures,
+    PossibleGain,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
+)
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.statistics.ratio import Ratio
 from nona.study import prepare
@@ -40,7 +51,7 @@ from nona.study.decisions.contest import Contest, Effort, Question, is_precise
 from nona.study.decisions.measure import Size, measure
 from nona.study.decisions.run import TWINS, planned
 from nona.study.decisions.workloads import cell_scenario, distributes, workload_table
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped, shipped_decisions
 from nona.system import System
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
@@ -96,11 +107,27 @@ def test_a_single_task_takes_as_long_as_in_a_queue_of_one_server() -> None:
     cell = Cell(None, None, 0.5)
     row = measure(workload_table()["vgg16"], cell, Size(jobs=6000, replications=5, most=5, engine="auto"))
     service_s = float(cell_system("vgg16", cell).queries[0].tasks.compute_s[0].sum())
+    assert isinstance(row, SimulatedCell)
     for name in ("nona", "local", "expert"):
-        held = row["schedulers"][name]
-        assert abs(held["mean_s"] - 1.5 * service_s) <= 2 * held["half_width_s"]
-    assert row["schedulers"]["jsq-d"]["mean_s"] < 1.3 * service_s
-    assert (row["blind"]["ratio"], row["blind"]["low"], row["blind"]["high"]) == (1.0, 1.0, 1.0)
+        mean_s, half_width_s = known(row, name)
+        assert abs(mean_s - 1.5 * service_s) <= 2 * half_width_s
+    assert known(row, "jsq-d")[0] < 1.3 * service_s
+    assert row.blind is not None
+    assert (row.blind.ratio, row.blind.low, row.blind.high) == (1.0, 1.0, 1.0)
+
+
+def known(cell: SimulatedCell, name: str) -> tuple[float, float]:
+    """Mean JCT and half-width of a scheduler that has a steady state."""
+    held = cell.schedulers[name]
+    assert held.mean_s is not None
+    assert held.half_width_s is not None
+    return held.mean_s, held.half_width_s
+
+
+def mean_s(found: Contest, name: str) -> float:
+    held = found.entrant(name)
+    assert held.mean_s is not None
+    return held.mean_s
 
 
 def contest(names: tuple[str, ...], question: Question, cell: Cell, effort: Effort) -> Contest:
@@ -133,10 +160,10 @@ def test_rounds_go_on_until_the_ratio_is_known_and_what_is_far_behind_is_not_rep
     assert answer.ratio.n == runs["random"]
     assert is_precise(answer.ratio) or runs["random"] == 6
     assert runs["local"] == 1  # nearly twice as long as those that split
-    assert found.entrant("local").half_width_s > 0
-    best = min(("spread", "jsq-d"), key=lambda n: found.entrant(n).mean_s)
+    assert (found.entrant("local").half_width_s or 0) > 0
+    best = min(("spread", "jsq-d"), key=lambda n: mean_s(found, n))
     assert answer.best == best
-    ratio = found.entrant("random").mean_s / found.entrant(best).mean_s
+    ratio = mean_s(found, "random") / mean_s(found, best)
     assert answer.ratio.value == pytest.approx(ratio, rel=0.05)
 
 
@@ -151,13 +178,17 @@ def test_results_do_not_depend_on_the_number_of_processes() -> None:
         networks=("alexnet", "slides_example"), links=(25.0,), jobs=150, replications=2, most=2
     )
 
-    def found(workers: int) -> Any:
-        data = decisions_study(settings, engine="auto", workers=workers)
-        for cell in data["cells"]:
-            del cell["seconds"], cell["placement"]["seconds"]
-        return data["networks"], data["cells"]
+    def timeless(cell: SimulatedCell | UnplacedCell) -> SimulatedCell:
+        assert isinstance(cell, SimulatedCell)
+        placement = cell.placement.model_copy(update={"seconds": 0.0})
+        return cell.model_copy(update={"seconds": 0.0, "placement": placement})
 
-    assert found(1) == found(2)
+    alone, shared = (decisions_study(settings, engine="auto", workers=n) for n in (1, 2))
+    assert alone.networks == shared.networks
+    assert [timeless(c) for c in alone.cells] == [timeless(c) for c in shared.cells]
+    assert DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
+    with pytest.raises(ValueError, match="surprise"):
+        DecisionStudy.from_json(alone.to_json() | {"surprise": 1})
 
 
 def test_settings_that_make_no_study_are_refused() -> None:
@@ -172,87 +203,145 @@ def test_settings_that_make_no_study_are_refused() -> None:
 
 
 def test_the_stored_study_has_its_cells_and_its_origin() -> None:
-    data = shipped("decisions")
-    about = data["about"]
-    assert {"command", "version", "date", "seed", "seconds", "workers", "replications"} <= set(about)
-    assert about["command"].startswith("nona study decisions --json")
-    assert {c["network"] for c in data["cells"]} == set(data["networks"]) <= set(workload_table())
-    assert "--network" in about["command"] or set(data["networks"]) == set(workload_table()) - TWINS
-    for cell in data["cells"]:
-        if "error" not in cell:
-            assert set(cell["schedulers"]) <= set(about["schedulers"])
-            assert {"objective_s", "lower_bound_s", "gap", "seconds"} <= set(cell["placement"])
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    data = shipped_decisions()
+    about = data.about
+    assert about.command.startswith("nona study decisions --json")
+    assert {c.network for c in data.cells} == set(data.networks) <= set(workload_table())
+    assert "--network" in about.command or set(data.networks) == set(workload_table()) - TWINS
+    for cell in data.simulated():
+        assert set(cell.schedulers) <= set(about.schedulers)
 
 
 @pytest.mark.parametrize("name", ["resnet50", "vgg16"])
 def test_a_cell_of_the_stored_study_can_be_made_again(name: str) -> None:
     """Placed alike; simulated in shorter runs, within both intervals."""
-    kept = next(c for c in shipped("decisions")["cells"] if c["network"] == name)
-    cell = Cell(kept["link"], kept["background"], kept["load"])
+    kept = next(c for c in shipped_decisions().simulated() if c.network == name)
+    cell = Cell(kept.link, kept.background, kept.load)
     again = measure(workload_table()[name], cell, Size(jobs=3000, replications=5, most=5, engine="auto"))
-    assert again["placement"]["objective_s"] == pytest.approx(kept["placement"]["objective_s"], rel=0.03)
+    assert isinstance(again, SimulatedCell)
+    assert again.placement.objective_s == pytest.approx(kept.placement.objective_s, rel=0.03)
     for scheduler in ("nona", "local"):
-        new, old = again["schedulers"][scheduler], kept["schedulers"][scheduler]
-        assert abs(new["mean_s"] - old["mean_s"]) <= 2 * (new["half_width_s"] + old["half_width_s"])
-    assert again["blind"]["low"] <= kept["blind"]["high"] + 1e-3
-    assert kept["blind"]["low"] <= again["blind"]["high"] + 1e-3
+        (new_s, new_half_s), (old_s, old_half_s) = known(again, scheduler), known(kept, scheduler)
+        assert abs(new_s - old_s) <= 2 * (new_half_s + old_half_s)
+    for one, other in ((again.blind, kept.blind), (kept.blind, again.blind)):
+        assert one is not None
+        assert other is not None
+        assert one.low is not None
+        assert other.high is not None
+        assert one.low <= other.high + 1e-3
 
 
-def made(ratio: float, low: float, **rest: Any) -> dict[str, Any]:
-    answer = {"best": "local", "ratio": ratio, "low": low, "high": 2 * ratio - low, "pairs": 5}
-    return {
-        "network": "net",
-        "link": 25.0,
-        "background": 0.3,
-        "load": 0.5,
-        "placement": {"objective_s": 0.01, "lower_bound_s": 0.009, "gap": 0.1, "seconds": 1.0},
-        "schedulers": {
-            "nona": {"mean_s": 0.01 * ratio, "half_width_s": 1e-4, "runs": 5},
-            "local": {"mean_s": 0.01, "half_width_s": 1e-4, "runs": 5},
-            "spread": {"reason": "offered to the link: 1.2"},
+def steady(seconds: float) -> Entrant:
+    return Entrant(mean_s=seconds, half_width_s=1e-4, runs=5)
+
+
+FIGURES = PlacementFigures(
+    objective_s=0.01,
+    objective_error_s=0.0,
+    formula_s=0.01,
+    formula_gap=0.1,
+    origin="formula",
+    lower_bound_s=0.009,
+    global_bound_s=0.009,
+    gap=0.1,
+    link=0.4,
+    executors=0.5,
+    solver="parametric",
+    seconds=1.0,
+)
+
+
+def made(ratio: float, low: float, **rest: object) -> SimulatedCell:
+    cell = SimulatedCell(
+        network="net",
+        link=25.0,
+        background=0.3,
+        load=0.5,
+        jobs=1000,
+        placement=FIGURES,
+        schedulers={
+            "nona": steady(0.01 * ratio),
+            "local": steady(0.01),
+            "spread": Entrant(reason="offered to the link: 1.2"),
         },
-        "blind": answer,
-        "live": None,
-        "potential": {"value": 0.1, "low": 0.09},
-    } | rest
+        blind=RatioToBest(best="local", ratio=ratio, low=low, high=2 * ratio - low, pairs=5),
+        live=None,
+        potential=PossibleGain(value=0.1, low=0.09),
+        seconds=2.0,
+    )
+    return cell.model_copy(update=rest)
 
 
-DATA: dict[str, Any] = {
-    "about": {
-        **{"command": "nona study decisions", "version": "0", "date": "today", "seed": 0, "seconds": 60.0},
-        **{"cells": "12 of 48", "events": 1000, "jobs": None, "replications": 5, "most": 25, "workers": 1},
-        **{"cluster": "16 a100-40gb"},
-    },
-    "networks": {"net": {"family": "U-Net", "interior": 10}},
-    "cells": [made(0.9, 0.88), made(1.005, 1.0), made(1.02, 1.0), made(2.0, 1.9)],
-}
+def study_of(*cells: SimulatedCell | UnplacedCell) -> DecisionStudy:
+    return DecisionStudy(
+        about=DecisionAbout(
+            study="decisions",
+            command="nona study decisions",
+            version="0",
+            date="today",
+            seed=0,
+            cluster="16 a100-40gb",
+            cells="12 of 48",
+            events=1000,
+            jobs=None,
+            replications=5,
+            most=25,
+            schedulers=("nona", "local", "spread"),
+            workers=1,
+            seconds=60.0,
+        ),
+        networks={
+            "net": NetworkFacts(
+                family="U-Net",
+                description="",
+                models=("net",),
+                tasks=12,
+                interior=10,
+                work_s=0.01,
+                bytes=1e6,
+            )
+        },
+        cells=cells,
+    )
+
+
+DATA = study_of(made(0.9, 0.88), made(1.005, 1.0), made(1.02, 1.0), made(2.0, 1.9))
 
 
 def test_verdicts_need_the_whole_interval() -> None:
     cells = compared(DATA, "blind")
-    assert [verdict(c["blind"], GOAL) for c in cells] == ["met", "met", "open", "missed"]
-    assert counts(cells, "blind", GOAL) == {"met": 2, "open": 1, "missed": 1}
+    assert [verdict(c.answer, GOAL) for c in cells] == ["met", "met", "open", "missed"]
+    assert counts(cells, GOAL) == Counts(met=2, open=1, missed=1)
     assert gained(cells) == 1
     assert compared(DATA, "live") == []
-    alone = {**DATA, "cells": [made(1.0, 1.0, link=None, background=None)]}
+    alone = study_of(made(1.0, 1.0, link=None, background=None))
     assert compared(alone, "blind") == []  # nothing to distribute, nothing to decide
-    unsure = {**DATA, "cells": [made(1.0, 1.0, potential={"value": 0.06, "low": 0.04})]}
+    unsure = study_of(made(1.0, 1.0, potential=PossibleGain(value=0.06, low=0.04)))
     assert promising(unsure) == []
     assert len(promising(DATA)) == 4
     assert GAIN == 0.05
-    assert prediction_error(DATA["cells"][3]) == pytest.approx(-0.5)
+    assert prediction_error(DATA.simulated()[3]) == pytest.approx(-0.5)
 
 
 def test_what_has_no_steady_state_meets_no_goal() -> None:
-    lost = made(1.0, 1.0, blind=None)
-    lost["schedulers"]["nona"] = {"reason": "offered to the link: 1.3"}
-    data = {**DATA, "cells": [*DATA["cells"], lost]}
+    held = {"nona": Entrant(reason="offered to the link: 1.3"), "local": steady(0.01)}
+    lost = made(1.0, 1.0, blind=None, schedulers=held)
+    data = study_of(*DATA.cells, lost)
     assert unsteady(data, "blind") == [lost]
     assert sides(data, "blind") == Sides(faster=1, equal=1, slower=3, margin=0.01)
     assert title(data).startswith("Of 5 cells")
     assert "without a steady state in 1 more" in findings(data)[0]
     assert network_rows(data)[0]["nona at most 1.01"] == "2 of 5"
+
+
+def test_a_cell_without_a_placement_is_told_with_its_reason() -> None:
+    lost = UnplacedCell(network="net", link=25.0, background=0.3, load=0.8, error="No room.", seconds=1.0)
+    data = study_of(*DATA.cells, lost)
+    assert findings(data)[-1] == "Not placed: net, 25 Gbit/s, background 30 %, load 80 %: No room."
+    assert cell_rows(data)[-1]["note"] == "No room."
+    assert cell_rows(data)[-1]["nona / best"] == "–"
+    assert len(file_rows(data)) == len(file_rows(DATA))
+    assert DecisionStudy.from_json(data.to_json()) == data
 
 
 def test_words_rows_and_figures_say_what_the_data_say() -> None:
@@ -265,7 +354,7 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
     assert any("spread in 4 of 4 cells" in line for line in lines)
     (row,) = network_rows(DATA)
     assert (row["nona at most 1.01"], row["nona, worst"]) == ("2 of 4", "2.000")
-    assert [r["ratio"][:3] for r in worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
+    assert [str(r["ratio"])[:3] for r in worst_rows(DATA, "blind", 2)] == ["2.0", "1.0"]
     assert len(missed_gains(DATA)) == 3
     assert len(file_rows(DATA)) == 12
     assert cell_rows(DATA)[0]["spread"] == "–"
@@ -277,24 +366,24 @@ def test_words_rows_and_figures_say_what_the_data_say() -> None:
 
 
 def test_the_stored_study_is_told_in_full() -> None:
-    data = shipped("decisions")
+    data = shipped_decisions()
     told = decisions_text(data)
     assert title(data) in told
-    assert where(max(compared(data, "blind"), key=lambda c: c["blind"]["ratio"])) in told
+    assert where(max(compared(data, "blind"), key=lambda c: c.answer.ratio).cell) in told
     for key in QUESTIONS:
         drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
         assert drawn == len(compared(data, key))
-    assert len(cell_rows(data)) == len(data["cells"])
+    assert len(cell_rows(data)) == len(data.cells)
 
 
 def test_the_document_has_the_stored_figures() -> None:
     text = DOCS.read_text("utf-8")
-    assert with_results(text, shipped("decisions")) == text, REMEDY
+    assert with_results(text, shipped_decisions()) == text, REMEDY
 
 
 def test_the_command_shows_runs_and_writes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["study", "decisions", "--shipped"]) == 0
-    assert title(shipped("decisions")) in capsys.readouterr().out
+    assert title(shipped_decisions()) in capsys.readouterr().out
     assert main(["study", "decisions", "--shipped", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == shipped("decisions")
     file = tmp_path / "cells.csv"

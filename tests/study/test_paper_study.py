@@ -12,8 +12,10 @@ from nona.cli.main import main
 from nona.placement.fixed.local_and_spread import spread_placement
 from nona.placement.formula.prediction import predict
 from nona.report.html.paper import paper_html
-from nona.report.paper.rows import edge_of, faster, grows, largest, point_rows, ratios, summary_rows
+from nona.report.paper.rows import edge_of, faster, grows, jobs_for, largest, point_rows, ratios, summary_rows
 from nona.report.paper.text import findings, paper_text, title
+from nona.results.document import Interval
+from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
 from nona.simulation.experiments.replications import run_replications
 from nona.simulation.run import RunOptions
 from nona.simulation.statistics.ratio import paired_ratio
@@ -24,7 +26,7 @@ from nona.study.paper import PaperSettings, paper_study
 from nona.study.paper.overload import growth
 from nona.study.paper.reach import reach
 from nona.study.paper.run import CLAIM, SCENARIO, paper_scenario
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_paper
 from nona.study.simulating.run import chosen_schedulers
 from nona.study.sweeps.numbers import LINK
 
@@ -32,79 +34,94 @@ SOURCES = Sources(scenario_path(SCENARIO).parent)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
-    data = shipped("paper")
-    report, value = data["sweeps"]["traffic"], 0.3
-    scenario = with_value(paper_scenario(data["seed"]), LINK, value)
+    data = shipped_paper()
+    report, value = data.sweeps["traffic"], 0.3
+    scenario = with_value(paper_scenario(data.seed), LINK, value)
     study = prepare(scenario, SOURCES)
     chosen = [c for c in chosen_schedulers(study, place(study)) if c[0].name in ("nona", "local")]
-    runs = run_replications(study.system, chosen, RunOptions(jobs=data["jobs"]), 3)
+    runs = run_replications(study.system, chosen, RunOptions(jobs=data.jobs), 3)
     means = {n: [float(r.completion_time_s.mean()) for r in records] for n, records in runs.items()}
-    stored = {
-        n: next(p for p in report["schedulers"][n]["points"] if p["value"] == value)
-        for n in ("nona", "local")
-    }
+    stored = {n: next(p for p in report.schedulers[n].points if p.value == value) for n in ("nona", "local")}
     for name, point in stored.items():
-        low, high = point["jct_s"]["ci95"]
+        low, high = known(point.jct_s.ci95)
         margin = 0.5 * (high - low)  # three runs of eight: their mean strays further than that of all
         assert low - margin <= sum(means[name]) / 3 <= high + margin
     found = paired_ratio(means["local"], means["nona"])
-    low, high = stored["local"]["ratio"]["ci95"]
+    low, high = known(stored["local"].ratio.ci95)
     assert found.low <= high
     assert found.high >= low
 
 
+def known(interval: Interval) -> tuple[float, float]:
+    assert interval is not None
+    return interval
+
+
 def test_every_ratio_stored_is_that_of_its_own_replications() -> None:
-    for report in shipped("paper")["sweeps"].values():
-        for value in report["values"]:
-            points = {
-                n: next(p for p in c["points"] if p["value"] == value)
-                for n, c in report["schedulers"].items()
-            }
+    for report in shipped_paper().sweeps.values():
+        for value in report.values:
+            points = {n: next(p for p in c.points if p.value == value) for n, c in report.schedulers.items()}
             for point in points.values():
-                if point["ratio"]["mean"] is not None:
-                    n = min(len(point["means_s"]), len(points["nona"]["means_s"]))
-                    found = paired_ratio(point["means_s"][:n], points["nona"]["means_s"][:n])
-                    assert found.value == pytest.approx(point["ratio"]["mean"], rel=1e-6)
+                if point.ratio.mean is not None:
+                    pairs = zip(point.means_s, points["nona"].means_s, strict=False)
+                    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+                    found = paired_ratio([a for a, _ in both], [b for _, b in both])
+                    assert found.value == pytest.approx(point.ratio.mean, rel=1e-6)
 
 
 def test_edges_are_where_the_link_is_full() -> None:
     """Spread's edge in the simulation is where its own messages and the background fill the link."""
-    data = shipped("paper")
+    data = shipped_paper()
     system = prepare(with_value(paper_scenario(), LINK, 0.0), SOURCES).system
     own = predict(system, spread_placement(system).queries).network_utilization
-    assert edge_of(data["sweeps"]["traffic"]["schedulers"]["spread"]) == pytest.approx(1 - own, abs=0.01)
-    row = next(r for r in data["reach"] if r["scheduler"] == "spread")
-    assert row["edge"] == pytest.approx(1 - own, rel=1e-6)
+    assert edge_of(data.sweeps["traffic"].schedulers["spread"]) == pytest.approx(1 - own, abs=0.01)
+    row = next(r for r in data.reach if r.scheduler == "spread")
+    assert row.edge == pytest.approx(1 - own, rel=1e-6)
 
 
 def test_the_reach_of_the_claim_solves_its_own_equation() -> None:
     spread = tuple(s for s in paper_scenario().schedulers if s.name == "spread")
     (row,) = reach(paper_scenario().model_copy(update={"schedulers": spread}), SOURCES, 20.0)
-    assert row["scheduler"] == "spread"
-    assert row["ratio"] == pytest.approx(20.0, rel=1e-6)
-    assert row["at"] == pytest.approx(row["edge"] - row["room"])
-    system = prepare(with_value(paper_scenario(), LINK, row["at"]), SOURCES).system
+    assert row.scheduler == "spread"
+    assert row.ratio == pytest.approx(20.0, rel=1e-6)
+    assert row.at == pytest.approx(row.edge - row.room)
+    system = prepare(with_value(paper_scenario(), LINK, row.at), SOURCES).system
     there = predict(system, spread_placement(system).queries)
-    assert there.jct_s == pytest.approx(row["jct_s"], rel=1e-4)
-    assert there.network_wait_s == pytest.approx(row["link_wait_s"], rel=1e-4)
-    assert row["relaxation_s"] == pytest.approx(4 * row["link_wait_s"] / row["room"], rel=1e-3)
+    assert there.jct_s == pytest.approx(row.jct_s, rel=1e-4)
+    assert there.network_wait_s == pytest.approx(row.link_wait_s, rel=1e-4)
+    assert row.relaxation_s == pytest.approx(4 * row.link_wait_s / row.room, rel=1e-3)
 
 
 def test_in_overload_the_ratio_grows_with_the_run_unless_the_scheduler_reacts() -> None:
     scenario = with_value(paper_scenario(), LINK, 0.95)
     rows = [r for _, r in growth(scenario, SOURCES, (300, 1200, 3600), CLAIM) if r]
-    of = {r["scheduler"]: r for r in rows}
+    of = {r.scheduler: r for r in rows}
     assert {"spread", "random", "expert"} <= set(of)
     assert not {"nona", "local"} & set(of)
     assert grows(of["spread"])
-    increasing = [r["ratio"] for r in of["spread"]["runs"]]
+    increasing = [r.ratio for r in of["spread"].runs]
     assert increasing == sorted(increasing)
     if "spark-fair" in of:
         assert not grows(of["spark-fair"])
 
 
+def test_a_ratio_grows_where_it_follows_the_number_of_jobs() -> None:
+    def made(*ratios: float) -> Growth:
+        runs = tuple(
+            OverloadRun(jobs=jobs, length_s=1.0, jct_s=1.0, unfinished=0, ratio=ratio, offered_link=1.1)
+            for jobs, ratio in zip((10, 100), ratios, strict=False)
+        )
+        return Growth(scheduler="spread", kind="bind", runs=runs)
+
+    assert grows(made(2.0, 15.0))
+    assert not grows(made(2.0, 2.1))
+    assert not grows(made(2.0))
+    assert jobs_for(made(2.0, 20.0), 350.0) == 1750.0
+    assert jobs_for(made(2.0, 2.1), 350.0) is None
+
+
 def test_words_say_what_the_numbers_are() -> None:
-    data = shipped("paper")
+    data = shipped_paper()
     far, near = largest(data, far=True), largest(data)
     assert far is not None
     assert near is not None
@@ -113,20 +130,20 @@ def test_words_say_what_the_numbers_are() -> None:
     text = paper_text(data)
     assert f"{far[0]:.3g} ({far[2]}" in title(data)
     assert all(line in text for line in findings(data))
-    for sweep in data["sweeps"]:
+    for sweep in data.sweeps:
         for name, (wins, of) in faster(data, sweep).items():
             assert 0 < wins <= of
             assert f"{name} (at {wins} of {of} loads)" in text
-    assert {r["scheduler"] for r in summary_rows(data)} == set(data["sweeps"]["traffic"]["schedulers"])
-    assert data["command"] in text
-    assert f"seed {data['seed']}" in text
-    if far[0] < data["claim"]:
-        assert f"up to {data['claim']:.0f} times” is therefore not a gain" in text
+    assert {r["scheduler"] for r in summary_rows(data)} == set(data.sweeps["traffic"].schedulers)
+    assert data.command in text
+    assert f"seed {data.seed}" in text
+    if far[0] < data.claim:
+        assert f"up to {data.claim:.0f} times” is therefore not a gain" in text
 
 
 def test_html_holds_every_point_and_needs_nothing_else() -> None:
-    page = paper_html(shipped("paper"))
-    assert page.count("<tr>") > len(point_rows(shipped("paper")))
+    page = paper_html(shipped_paper())
+    assert page.count("<tr>") > len(point_rows(shipped_paper()))
     assert "http://" not in page
     assert "https://" not in page
     assert "<script" not in page
@@ -163,13 +180,17 @@ def test_the_command_runs_a_small_study(
     assert told["sweeps"]["traffic"]["values"] == [0.7]
     assert told["sweeps"]["traffic"]["schedulers"]["spread"]["points"][-1]["state"] == "overloaded"
     assert all(math.isfinite(r["jobs"]) for r in told["reach"])
-    assert len(where.read_text().splitlines()) == 1 + len(point_rows(told))
-    assert paper_text(told).startswith(title(told))
+    data = PaperStudy.from_json(told)
+    assert data.to_json() == told
+    assert len(where.read_text().splitlines()) == 1 + len(point_rows(data))
+    assert paper_text(data).startswith(title(data))
+    with pytest.raises(ValueError, match="surprise"):
+        PaperStudy.from_json(told | {"surprise": 1})
 
 
 def test_the_shipped_results_are_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "paper", "--shipped"]) == 0
-    assert capsys.readouterr().out.strip() == paper_text(shipped("paper")).strip()
+    assert capsys.readouterr().out.strip() == paper_text(shipped_paper()).strip()
 
 
 @pytest.mark.parametrize(

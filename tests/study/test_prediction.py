@@ -10,12 +10,12 @@ import pytest
 
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study import SweepPoint, sweep, with_value
+from nona.study import SweptPoint, sweep, with_value
 
 PATH = "background.network.utilization"
 
 
-def points(name: str, levels: tuple[float, ...], schedulers: tuple[str, ...], jobs: int) -> list[SweepPoint]:
+def points(name: str, levels: tuple[float, ...], schedulers: tuple[str, ...], jobs: int) -> list[SweptPoint]:
     scenario = load_scenario(scenario_path(name))
     scenario = with_value(with_value(scenario, "simulation.jobs", jobs), "simulation.replications", 3)
     return list(sweep(scenario, PATH, levels, schedulers))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +26,7 @@ from nona.report.prediction_map.rows import (
     within,
 )
 from nona.report.prediction_map.text import findings, map_text, title
+from nona.results.studies.prediction_map import Comparison, MapPoint, Measure, PredictionMap
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import (
@@ -40,27 +40,24 @@ from nona.study.prediction_map.points import (
 )
 from nona.study.prediction_map.region import warning
 from nona.study.prediction_map.systems import SCENARIOS, SYSTEMS, map_system
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped, shipped_map
 from nona.system import Arrivals, Stream
 
 
-def stored_point(scenario: str, placement: str, load: str) -> dict[str, Any]:
+def stored_point(scenario: str, placement: str, load: str) -> MapPoint:
     (found,) = (
-        p
-        for p in shipped("prediction_map")["points"]
-        if (p["scenario"], p["placement"], p["load"]) == (scenario, placement, load)
+        p for p in shipped_map().points if (p.scenario, p.placement, p.load) == (scenario, placement, load)
     )
     return found
 
 
 def test_the_stored_map_has_every_point_and_its_origin() -> None:
-    data = shipped("prediction_map")
-    assert {p["scenario"] for p in data["points"]} <= set(SYSTEMS)
-    assert set(SCENARIOS) <= {p["scenario"] for p in data["points"]}
-    assert {"command", "version", "made", "tasks", "replications", "seconds"} <= set(data["about"])
+    data = shipped_map()
+    assert {p.scenario for p in data.points} <= set(SYSTEMS)
+    assert set(SCENARIOS) <= {p.scenario for p in data.points}
     known = {*PLACEMENTS, *OF_NETWORKS}
     for name in SYSTEMS:
-        own = [(p["placement"], p["load"]) for p in data["points"] if p["scenario"] == name]
+        own = [(p.placement, p.load) for p in data.points if p.scenario == name]
         assert len(set(own)) == len(own)
         assert all(placement in known and load in LOADS for placement, load in own)
 
@@ -74,8 +71,7 @@ def test_the_plan_of_the_map_tests_the_default_at_every_load() -> None:
 
 
 def test_the_stored_map_stays_below_its_highest_load() -> None:
-    data = shipped("prediction_map")
-    assert all(p["servers"] <= 0.86 and p["link"] <= 0.86 for p in data["points"])
+    assert all(p.servers <= 0.86 and p.link <= 0.86 for p in shipped_map().points)
 
 
 @pytest.mark.parametrize(
@@ -86,20 +82,28 @@ def test_a_point_of_the_stored_map_can_be_made_again(scenario: str, placement: s
     """Predicted anew to 2 %, simulated anew, shorter, within both intervals."""
     kept = stored_point(scenario, placement, load)
     system, placed = point(map_system(scenario), placement, LOADS[load])
-    again = measure(system, placed, tasks=20_000, replications=4)
-    assert again["mean_s"]["predicted"] == pytest.approx(kept["mean_s"]["predicted"], rel=0.02)
-    assert again["p95_s"]["predicted"] == pytest.approx(kept["p95_s"]["predicted"], rel=0.05)
-    assert again["servers"] == pytest.approx(kept["servers"], abs=1e-3)
-    apart = abs(again["mean_s"]["simulated"] - kept["mean_s"]["simulated"])
-    assert apart <= 2 * (again["mean_s"]["ci95"] + kept["mean_s"]["ci95"])
+    again = measure((scenario, placement, load), system, placed, tasks=20_000, replications=4)
+    assert again.mean_s.predicted == pytest.approx(kept.mean_s.predicted, rel=0.02)
+    assert again.p95_s.predicted == pytest.approx(kept.p95_s.predicted, rel=0.05)
+    assert again.servers == pytest.approx(kept.servers, abs=1e-3)
+    (new_s, new_half_s), (old_s, old_half_s) = simulated(again), simulated(kept)
+    assert abs(new_s - old_s) <= 2 * (new_half_s + old_half_s)
+
+
+def simulated(found: MapPoint) -> tuple[float, float]:
+    """The simulated mean and its half-width."""
+    assert found.mean_s.simulated is not None
+    assert found.mean_s.ci95 is not None
+    return found.mean_s.simulated, found.mean_s.ci95
 
 
 def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
     """The accuracy that the documents state, for all placements and for nona's own."""
-    points = [p for p in shipped("prediction_map")["points"] if set(p["processes"]) <= {"poisson"}]
-    own = [p for p in points if p["placement"] == "nona"]
+    points = [p for p in shipped_map().points if set(p.processes) <= {"poisson"}]
+    own = [p for p in points if p.placement == "nona"]
     assert len(own) > 100
-    for measure_of, worst in (("mean_s", 0.3), ("p95_s", 0.35)):
+    worst_of: dict[Measure, float] = {"mean_s": 0.3, "p95_s": 0.35}
+    for measure_of, worst in worst_of.items():
         for chosen, share in ((points, 0.94), (own, 0.97)):
             good, of = within(chosen, measure_of, BOUNDS[measure_of])
             assert good >= share * of
@@ -108,15 +112,17 @@ def test_with_poisson_arrivals_most_points_are_within_their_bounds() -> None:
 
 
 def test_the_prediction_is_closer_than_the_formula_alone() -> None:
-    points = shipped("prediction_map")["points"]
+    points = shipped_map().points
     assert within(points, "mean_s", 0.1)[0] > 1.5 * within(points, "formula_s", 0.1)[0]
 
 
 def test_a_short_study_gives_rows_words_and_a_figure() -> None:
     settings = MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
     data = map_study(settings)
-    assert [p["load"] for p in data["points"]] == list(OF_SERVERS)
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert [p.load for p in data.points] == list(OF_SERVERS)
+    assert PredictionMap.from_json(json.loads(json.dumps(data.to_json(), allow_nan=False))) == data
+    with pytest.raises(ValueError, match="surprise"):
+        PredictionMap.from_json(data.to_json() | {"surprise": 1})
     assert len(point_rows(data)) == len(OF_SERVERS)
     assert summary_rows(data)[0]["points"] == len(OF_SERVERS)
     assert title(data) in map_text(data)
@@ -124,25 +130,27 @@ def test_a_short_study_gives_rows_words_and_a_figure() -> None:
 
 
 @pytest.mark.parametrize("chosen", MEASURES)
-def test_the_figure_shows_the_errors_and_their_bands(chosen: str) -> None:
-    data = shipped("prediction_map")
+def test_the_figure_shows_the_errors_and_their_bands(chosen: Measure) -> None:
+    data = shipped_map()
     (heat,) = map_figure(data, chosen).data
     shown = [int(t) for row in heat.text for t in row if t]
-    errors = [e for p in data["points"] if (e := error(p, chosen)) is not None]
+    errors = [e for p in data.points if (e := error(p, chosen)) is not None]
     assert sorted(shown) == sorted(round(100 * e) for e in errors)
     bands = sorted(int(z) for row in heat.z for z in row if z is not None)
     assert bands == sorted(band(e) for e in errors)
 
 
 def test_an_interval_can_excuse_an_error_only_as_far_as_it_goes() -> None:
-    def made(predicted: float, half: float | None) -> dict[str, Any]:
-        return {"state": "stable", "mean_s": {"predicted": predicted, "simulated": 1.0, "ci95": half}}
+    def made(predicted: float, half: float | None) -> MapPoint:
+        found = Comparison(predicted=predicted, simulated=1.0, ci95=half)
+        return shipped_map().points[0].model_copy(update={"state": "stable", "mean_s": found})
 
     assert not surely_outside(made(1.09, 0.0), "mean_s", 0.1)
     assert surely_outside(made(1.3, 0.1), "mean_s", 0.1)
     assert not surely_outside(made(1.3, 0.2), "mean_s", 0.1)
     assert not surely_outside(made(1.3, None), "mean_s", 0.1)
-    assert error({**made(1.0, 0.0), "state": "overloaded"}, "mean_s") is None
+    assert error(made(1.1, 0.0), "mean_s") == 0.1
+    assert error(made(1.0, 0.0).model_copy(update={"state": "overloaded"}), "mean_s") is None
 
 
 def test_points_have_the_loads_that_they_name() -> None:
@@ -199,7 +207,7 @@ def test_settings_that_make_no_study_are_refused() -> None:
 
 def test_the_commands_print_the_map_and_the_response(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "prediction", "--shipped"]) == 0
-    assert title(shipped("prediction_map")) in capsys.readouterr().out
+    assert title(shipped_map()) in capsys.readouterr().out
     assert main(["study", "prediction", "--shipped", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == shipped("prediction_map")
     assert main(["place", "slides_example", "--json"]) == 0

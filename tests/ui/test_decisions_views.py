@@ -8,22 +8,22 @@ from app_driver import Open, tab
 
 from nona.report.decisions.text import findings, heat_title, title
 from nona.report.decisions.verdicts import compared
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_decisions
 
 
 def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Decisions")
     assert not at.exception
-    data = shipped("decisions")
+    data = shipped_decisions()
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert title(data) in shown
     assert heat_title(data) in shown
     assert all(line in shown for line in findings(data))
     frames = [d.value for d in at.dataframe]
     cells = next(f for f in frames if "nona / best" in f)
-    assert len(cells) == len(data["cells"])
+    assert len(cells) == len(data.cells)
     networks = next(f for f in frames if "largest gap" in f)
-    assert list(networks["network"]) == list(data["networks"])
+    assert list(networks["network"]) == list(data.networks)
     ratios, _ = (json.loads(c.proto.spec) for c in at.get("plotly_chart"))
     drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])
-    assert drawn == sorted(round(c["blind"]["ratio"], 9) for c in compared(data, "blind"))
+    assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))

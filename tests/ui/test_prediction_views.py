@@ -8,7 +8,7 @@ from app_driver import Open, solve_demo, tab
 
 from nona.report.placements.response_text import response_finding
 from nona.report.prediction_map.text import findings, title
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_map
 
 
 def shown(at: Any) -> str:
@@ -17,13 +17,13 @@ def shown(at: Any) -> str:
 
 def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "Prediction")
-    data = shipped("prediction_map")
+    data = shipped_map()
     assert title(data) in shown(at)
     assert findings(data)[0] in shown(at)
     frames = [d.value for d in at.dataframe]
     assert any("Mean within 10 %" in f for f in frames)
     points = next(f for f in frames if "mean simulated" in f)
-    assert len(points) == len(data["points"])
+    assert len(points) == len(data.points)
     at.segmented_control(key="map-measure").set_value("p95_s").run()
     assert title(data, "p95_s") in shown(at)
 

@@ -12,7 +12,7 @@ from nona.cost.validation.text import WEAK_POINTS
 from nona.report.paper.text import findings
 from nona.results.checks import SelfCheck, SelfCheckResult
 from nona.study.self_checks import SELF_CHECKS
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_paper
 from nona.ui.session.state import Result
 from nona.ui.widgets.fields import plain
 
@@ -102,13 +102,13 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
 
 def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
     at = tab(open_page("9_validation"), "validation-tabs", "The paper")
-    data = shipped("paper")
+    data = shipped_paper()
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))
     frame = next(d.value for d in at.dataframe if "traffic: edge" in d.value)
-    assert list(frame["scheduler"]) == list(data["sweeps"]["traffic"]["schedulers"])
+    assert list(frame["scheduler"]) == list(data.sweeps["traffic"].schedulers)
     specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
     growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs in the run (log)")
-    row = next(r for r in data["overload"]["schedulers"] if r["scheduler"] == "spread")
+    row = next(r for r in data.overload.schedulers if r.scheduler == "spread")
     drawn = next(c for c in growth["data"] if c["name"] == "spread")
-    assert list(drawn["y"]) == [r["ratio"] for r in row["runs"]]
+    assert list(drawn["y"]) == [r.ratio for r in row.runs]

@@ -54,11 +54,7 @@ def coarsen(
     >>> [coarsen(shape, Link(capacity, 0.0)).group.tolist() for capacity in (1e9, 1e9 / 90)]
     [[0, 1, 2, 3], [0, 0, 0, 0]]
     """
-    for name, value in (("share", share), ("link_wait", link_wait), ("server_wait_s", server_wait_s)):
-        if not 0 <= value < float("inf"):
-            raise PlacementError(
-                f"Coarsening: {name}={value:g} must be at least 0 and finite; give such a number."
-            )
+    _check(share=share, link_wait=link_wait, server_wait_s=server_wait_s)
     groups, waits = Groups(shape.m + 2), Waits(link_wait, server_wait_s)
     _bind_virtual(shape, groups)
     local = shape.local_s
@@ -76,6 +72,14 @@ def coarsen(
         square_loss_s2=loss.square_s2,
         most_s=max(0.0, local - _least_s(shape, link, waits)),
     )
+
+
+def _check(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not 0 <= value < float("inf"):
+            raise PlacementError(
+                f"Coarsening: {name}={value:g} must be at least 0 and finite; give such a number."
+            )
 
 
 def _bind_virtual(shape: Shape, groups: Groups) -> None:

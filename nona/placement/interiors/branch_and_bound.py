@@ -113,6 +113,47 @@ def _carry(v: int, used: int, free: Any, batch: Any, block: Any, on_root: Any) -
 
 
 @compiled
+def _squares_left(f: Any) -> Any:
+    """(m+3,) Charge of the blocks that the tasks from each on have at least: those of single tasks."""
+    left = np.zeros(f.m + 3)
+    for v in range(f.m, 0, -1):
+        left[v] = left[v + 1]
+        for k in range(len(f.factor)):
+            left[v] += f.factor[k] * f.class_s[k, v] ** 2
+    return left
+
+
+@compiled
+def _root_charge(f: Any) -> float:
+    """Charge of the root's own work, which every configuration has."""
+    charge = 0.0
+    for k in range(len(f.factor)):
+        charge += f.factor[k] * (f.run_s[k] * f.root_s[k] + f.root_s[k] ** 2)
+    return charge
+
+
+@compiled
+def _last_place(f: Any, v: int, used: Any) -> Any:
+    """The last server that ``v`` may be on: one not yet in use, but the sink on one that is."""
+    if v <= f.m:
+        return min(used[v - 1] + 1, f.slots - 1)
+    return used[f.m] if f.has_sink else 0
+
+
+@compiled
+def _keep_better(f: Any, server: Any, used: Any, charge: Any, best: float, found: Any) -> Any:
+    """The cost of the whole configuration, kept in ``found``, if it is not local and below ``best``."""
+    if used[f.m] == 0:
+        return best
+    total = _whole(f, server, charge[f.m])
+    if not total < best:
+        return best
+    for u in range(f.m + 2):
+        found[u] = server[u]
+    return total
+
+
+@compiled
 def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
     """The best configuration that is not local and below ``best``, written into ``found`` (m+2,).
 
@@ -126,16 +167,10 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
     batch, block = np.zeros((m + 2, m + 2)), np.zeros((m + 2, classes, f.slots + 2))
     on_root = np.zeros((m + 2, f.slots + 2), dtype=np.bool_)
     latest, charge, bound = np.zeros(m + 2), np.zeros(m + 2), np.zeros(m + 2)
-    left = np.zeros(m + 3)
-    for v in range(m, 0, -1):
-        left[v] = left[v + 1]
-        for k in range(classes):
-            left[v] += f.factor[k] * f.class_s[k, v] ** 2
-    on_root[0, 0] = True
+    left, on_root[0, 0] = _squares_left(f), True
+    charge[0] = _root_charge(f)
     if f.has_root:
         free[0, 0] = 0.0
-    for k in range(classes):
-        charge[0] += f.factor[k] * (f.run_s[k] * f.root_s[k] + f.root_s[k] ** 2)
     last_visit = f.visit_s if f.has_sink else 0.0
     bound[0] = tail_s[0] + last_visit + charge[0] + left[1]
     open_bound, nodes, v = np.inf, 0, 1
@@ -145,8 +180,7 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
                 open_bound = min(open_bound, bound[d - 1])
             break
         place = following[v]
-        limit = min(used[v - 1] + 1, f.slots - 1) if v <= m else (used[m] if f.has_sink else 0)
-        if place > limit or bound[v - 1] >= best:
+        if place > _last_place(f, v, used) or bound[v - 1] >= best:
             following[v] = 0
             v -= 1
             continue
@@ -154,12 +188,7 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
         nodes += 1
         server[v] = place
         if v == m + 1:
-            if used[m] > 0:
-                total = _whole(f, server, charge[m])
-                if total < best:
-                    best = total
-                    for u in range(m + 2):
-                        found[u] = server[u]
+            best = _keep_better(f, server, used, charge, best, found)
             continue
         ready, cut = _arrival(f, v, server, end_s, v)
         _carry(v, used[v - 1], free, batch, block, on_root)

@@ -75,35 +75,41 @@ def choose_placement(
     if objective not in SAMPLED:
         raise PlacementError(f"Objective {objective!r} must be one of {', '.join(SAMPLED)}; choose one.")
     began = time.perf_counter()
-    mean = objective == "mean-jct"
     judge = Judge(system, objective, optimum.class_shares)
     first = rows(optimum.queries)
-
-    def tell(queries: Queries, values: Values, origin: str) -> None:
-        if mean:
-            on_better(judged(system, optimum, queries, values, origin))
-
-    search = Search(
-        judge,
-        Limits(evaluations, WORK_S[objective] if work_s is None else work_s),
-        seed,
-        bound=optimum.lower_bound_s if mean else judge.bound(),
-        check=check,
-        on_better=tell,
-    )
+    limits = Limits(evaluations, WORK_S[objective] if work_s is None else work_s)
+    search = _search(system, optimum, judge, limits, seed, check, on_better)
     found = search.run(starts(system, first), lambda: groups_of(system, optimum))
     final = _final(judge, first, found, seed)
-    sampled = Sampled(
-        objective, final.values.value, final.values.error, judge.bound(), final.formula_value, *final.gain,
-        judge.by_class(final.values), judge.asked, FINAL, found.settled, final.origin, _rivals(found, final),
-    )  # fmt: skip
-    values = final.values if mean else mean_of(system, optimum, final.queries, seed)
+    sampled = _sampled(judge, found, final)
+    is_mean = objective == "mean-jct"
+    values = final.values if is_mean else mean_of(system, optimum, final.queries, seed)
     return replace(
         judged(system, optimum, final.queries, values, final.origin),
         seconds=optimum.seconds + time.perf_counter() - began,
         notes=(_note(sampled), *optimum.notes),
         sampled=sampled,
     )
+
+
+def _search(
+    system: System,
+    optimum: Placement,
+    judge: Judge,
+    limits: Limits,
+    seed: int,
+    check: Callable[[], None],
+    on_better: Improved,
+) -> Search:
+    """The search, which tells of better placements where they are judged by the mean."""
+    is_mean = judge.objective == "mean-jct"
+
+    def tell(queries: Queries, values: Values, origin: str) -> None:
+        if is_mean:
+            on_better(judged(system, optimum, queries, values, origin))
+
+    bound = optimum.lower_bound_s if is_mean else judge.bound()
+    return Search(judge, limits, seed, bound=bound, check=check, on_better=tell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +133,16 @@ def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
     if not gain > SURE * error:
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
     return _Final(found.queries, found.origin, values, own.value, (gain, error))
+
+
+def _sampled(judge: Judge, found: Found, final: _Final) -> Sampled:
+    """The figures of the search for the report."""
+    gain, gain_error = final.gain
+    return Sampled(
+        judge.objective, final.values.value, final.values.error, judge.bound(), final.formula_value, gain,
+        gain_error, judge.by_class(final.values), judge.asked, FINAL, found.settled, final.origin,
+        _rivals(found, final),
+    )  # fmt: skip
 
 
 def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:

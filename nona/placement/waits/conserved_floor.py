@@ -73,19 +73,30 @@ def conserved_floor_s(system: System, queries: Sequence[Placed] | None = None) -
     spare = 1.0 - stream.rate * stream.mean - float(rate @ work) / number
     if len(system.class_names) > 1 or not poisson or spare <= 0.0:
         return base
+    more = _conserved(system, queries, times, behind, spare) - float(rate * work @ longest)
+    return base + max(float(more), 0.0) / float(rate.sum() * work.max())
+
+
+def _conserved(
+    system: System,
+    queries: Sequence[Placed] | None,
+    times: Sequence[Floats],
+    behind: Sequence[Floats],
+    spare: float,
+) -> float:
+    """The right side of the formula: what Σ λ P T is at least; ``spare`` is 1 − ρ."""
+    stream, number = system.background_compute, system.executors
     moment = stream.rate * second_moment(stream)
     total, batches = -0.5 * number * moment, 0.0
     for j, (q, p) in enumerate(zip(system.queries, times, strict=True)):
         single = float((p**2).sum())
-        y = work[j] ** 2 / number  # the least there is, all executors having an equal part
+        y = p.sum() ** 2 / number  # the least there is, all executors having an equal part
         if queries is not None:
             y = max(y, _squares(q, queries[j], p))
         after = max(float(p @ (p + behind[j])), 0.5 * (y + single))
-        total += float(rate[j]) * (after - 0.5 * (1.0 + q.service_scv) * single)
-        batches += float(rate[j]) * (y + q.service_scv * single) / number
-    total += number * (1.0 - stream.rate * stream.mean) * (batches + moment) / (2.0 * spare)
-    more = total - float(rate * work @ longest)
-    return base + max(float(more), 0.0) / float(rate.sum() * work.max())
+        total += float(q.rate) * (after - 0.5 * (1.0 + q.service_scv) * single)
+        batches += float(q.rate) * (y + q.service_scv * single) / number
+    return total + number * (1.0 - stream.rate * stream.mean) * (batches + moment) / (2.0 * spare)
 
 
 def _behind(q: QueryClass, p: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
@@ -12,8 +12,8 @@ from nona.report.decisions.rows import heat, ratio_words, where
 from nona.report.decisions.verdicts import QUESTIONS, compared, family_of
 from nona.report.figures.style import QUIET, colours, figure, text
 from nona.report.text import share_text
+from nona.results.studies.decisions import DecisionStudy, QuestionKey, RatioToBest
 
-Data = Mapping[str, Any]
 FULL = 1.25  # a ratio from which on a cell has the full colour
 SYMBOLS = (
     "circle",
@@ -29,26 +29,28 @@ SYMBOLS = (
 )
 
 
-def ratios_figure(data: Data, key: str) -> go.Figure:
+def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     """Every cell's ratio with its interval, sorted; colour and symbol show the family.
 
     On a logarithmic axis twice as long and half as long are equally far from 1; the dashed line is the goal.
     """
-    cells = sorted(compared(data, key), key=lambda c: c[key]["ratio"])
-    families = list(dict.fromkeys(str(n["family"]) for n in data["networks"].values()))
+    cells = sorted(compared(data, key), key=lambda c: c.answer.ratio)
+    families = list(dict.fromkeys(n.family for n in data.networks.values()))
     colour = colours(families)
     made = figure(430)
     for number, family in enumerate(families):
-        own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c) == family]
+        own = [(rank, c) for rank, c in enumerate(cells, 1) if family_of(data, c.cell) == family]
         if own:
             made.add_scatter(
                 x=[rank for rank, _ in own],
-                y=[c[key]["ratio"] for _, c in own],
-                error_y=_whiskers([c[key] for _, c in own]),
+                y=[c.answer.ratio for _, c in own],
+                error_y=_whiskers([c.answer for _, c in own]),
                 name=text(family),
                 mode="markers",
                 marker={"size": 7, "color": colour[family], "symbol": SYMBOLS[number % len(SYMBOLS)]},
-                customdata=[f"{text(where(c))}<br>{ratio_words(c[key])} {c[key]['best']}" for _, c in own],
+                customdata=[
+                    f"{text(where(c.cell))}<br>{ratio_words(c.answer)} {c.answer.best}" for _, c in own
+                ],
                 hovertemplate="%{customdata}<extra></extra>",
             )
     made.update_xaxes(title="cells, sorted by ratio")
@@ -60,9 +62,9 @@ def ratios_figure(data: Data, key: str) -> go.Figure:
     return made
 
 
-def _whiskers(answers: list[Data]) -> dict[str, Any]:
-    up = [0.0 if a["high"] is None else a["high"] - a["ratio"] for a in answers]
-    down = [0.0 if a["low"] is None else a["ratio"] - a["low"] for a in answers]
+def _whiskers(answers: Sequence[RatioToBest]) -> dict[str, Any]:
+    up = [0.0 if a.high is None else a.high - a.ratio for a in answers]
+    down = [0.0 if a.low is None else a.ratio - a.low for a in answers]
     return {
         "type": "data",
         "symmetric": False,
@@ -73,7 +75,7 @@ def _whiskers(answers: list[Data]) -> dict[str, Any]:
     }
 
 
-def heat_figure(data: Data, key: str) -> go.Figure:
+def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     """Link bandwidth on x, its background load on y: the largest ratio; the median when pointed at."""
     links, backgrounds, ratios = heat(data, key)
     made = figure(150 + 62 * len(backgrounds), legend=False)

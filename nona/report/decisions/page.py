@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nona.report.decisions.rows import missed_gains, network_rows, worst_rows
 from nona.report.decisions.text import findings, provenance, title
+from nona.results.studies.decisions import DecisionStudy
 
-Data = Mapping[str, Any]
 BEGIN, END = "<!-- made from the data: begin -->", "<!-- made from the data: end -->"
 
 
-def with_results(page: str, data: Data) -> str:
+def with_results(page: str, data: DecisionStudy) -> str:
     """``page`` with the text between its two marks replaced by text made from ``data``."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{results_markdown(data)}\n\n{END}{after}"
 
 
-def results_markdown(data: Data) -> str:
+def results_markdown(data: DecisionStudy) -> str:
     """Finding, details, and the tables with the worst cells."""
     parts = [f"**{title(data)}.**", "\n".join(f"* {line}" for line in findings(data))]
     for heading, rows in (
@@ -32,7 +31,7 @@ def results_markdown(data: Data) -> str:
     return "\n\n".join([*parts, provenance(data)])
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(rows: Sequence[Mapping[str, object]]) -> str:
     """A table in Markdown.
 
     >>> print(_table([{"a": 1, "b": "x|y"}]))

@@ -2,162 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from nona.report.decisions.verdicts import (
     FASTER,
     QUESTIONS,
+    Compared,
+    Question,
     compared,
     counts,
     prediction_error,
     promising,
+    surely_left,
     unsteady,
     verdict,
     worst,
 )
 from nona.report.text import or_dash, share_text, time_text
+from nona.results.studies.decisions import (
+    CellConditions,
+    DecisionStudy,
+    Entrant,
+    PlacementFigures,
+    PossibleGain,
+    QuestionKey,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
+)
 
-Data = Mapping[str, Any]
+Row = dict[str, str | float | None]
 
 
-def where(cell: Data) -> str:
+def where(cell: CellConditions) -> str:
     """Network and conditions of a cell in words.
 
-    >>> where({"network": "gpt2", "link": 25.0, "background": 0.3, "load": 0.5})
+    >>> where(CellConditions(network="gpt2", link=25.0, background=0.3, load=0.5))
     'gpt2, 25 Gbit/s, background 30 %, load 50 %'
     """
-    words = [str(cell["network"])]
-    if cell["link"] is not None:
-        words += [f"{cell['link']:g} Gbit/s", f"background {share_text(cell['background'])}"]
-    return ", ".join([*words, f"load {share_text(cell['load'])}"])
+    words = [cell.network]
+    if cell.link is not None:
+        words += [f"{cell.link:g} Gbit/s", f"background {share_text(cell.background or 0.0)}"]
+    return ", ".join([*words, f"load {share_text(cell.load)}"])
 
 
-def ratio_words(answer: Data | None) -> str:
+def ratio_words(answer: RatioToBest | None) -> str:
     """The ratio with its interval.
 
-    >>> ratio_words({"ratio": 1.9034, "low": 1.8884, "high": 1.9185}), ratio_words(None)
-    ('1.903 (1.888 to 1.919)', '–')
+    >>> ratio_words(RatioToBest(best="local", ratio=1.9034, low=1.8884, high=1.9185, pairs=5))
+    '1.903 (1.888 to 1.919)'
     """
     if answer is None:
         return "–"
-    if answer["low"] is None or answer["high"] is None:
-        return f"{answer['ratio']:.3f}"
-    return f"{answer['ratio']:.3f} ({answer['low']:.3f} to {answer['high']:.3f})"
+    if answer.low is None or answer.high is None:
+        return f"{answer.ratio:.3f}"
+    return f"{answer.ratio:.3f} ({answer.low:.3f} to {answer.high:.3f})"
 
 
-def network_rows(data: Data) -> list[dict[str, Any]]:
+def network_rows(data: DecisionStudy) -> list[Row]:
     """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
     rows = []
-    for name, facts in data["networks"].items():
-        own = {**data, "cells": [c for c in data["cells"] if c["network"] == name and "placement" in c]}
-        row: dict[str, Any] = {"network": name, "family": facts["family"], "interior": facts["interior"]}
-        for key, question in QUESTIONS.items():
-            cells = compared(own, key)
-            ratios = [c[key]["ratio"] for c in cells]
-            met = counts(cells, key, question.goal)["met"]
-            of = len(cells) + len(unsteady(own, key))
-            row[f"{question.name} at most {question.goal}"] = f"{met} of {of}" if of else "–"
-            row[f"{question.name}, median"] = f"{median(ratios):.3f}" if ratios else "–"
-            row[f"{question.name}, worst"] = f"{max(ratios):.3f}" if ratios else "–"
-        gaps = [c["placement"]["gap"] for c in own["cells"] if c["placement"]["gap"] is not None]
-        errors = [abs(e) for c in own["cells"] if (e := prediction_error(c)) is not None]
-        row["largest gap"] = share_text(max(gaps), 1) if gaps else "–"
-        row["largest prediction error"] = share_text(max(errors), 1) if errors else "–"
-        row["longest placing time"] = time_text(
-            max((c["placement"]["seconds"] for c in own["cells"]), default=None)
-        )
-        rows.append(row)
+    for name, facts in data.networks.items():
+        cells = [c for c in data.simulated() if c.network == name]
+        own = data.model_copy(update={"cells": tuple(cells)})
+        row: Row = {"network": name, "family": facts.family, "interior": facts.interior}
+        for question in QUESTIONS.values():
+            row |= _goal_columns(own, question)
+        rows.append(row | _placing_columns(cells))
     return rows
 
 
-def worst_rows(data: Data, key: str, most: int = 10) -> list[dict[str, Any]]:
+def _goal_columns(own: DecisionStudy, question: Question) -> Row:
+    cells = compared(own, question.key)
+    ratios = [c.answer.ratio for c in cells]
+    met = counts(cells, question.goal).met
+    of = len(cells) + len(unsteady(own, question.key))
+    return {
+        f"{question.name} at most {question.goal}": f"{met} of {of}" if of else "–",
+        f"{question.name}, median": f"{median(ratios):.3f}" if ratios else "–",
+        f"{question.name}, worst": f"{max(ratios):.3f}" if ratios else "–",
+    }
+
+
+def _placing_columns(cells: Sequence[SimulatedCell]) -> Row:
+    gaps = [c.placement.gap for c in cells if c.placement.gap is not None]
+    errors = [abs(e) for c in cells if (e := prediction_error(c)) is not None]
+    return {
+        "largest gap": share_text(max(gaps), 1) if gaps else "–",
+        "largest prediction error": share_text(max(errors), 1) if errors else "–",
+        "longest placing time": time_text(max((c.placement.seconds for c in cells), default=None)),
+    }
+
+
+def worst_rows(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Row]:
     """The cells with the largest ratios."""
-    return [_compared_row(cell, key) for cell in worst(data, key, most)]
+    return [_compared_row(found, QUESTIONS[key]) for found in worst(data, key, most)]
 
 
-def missed_gains(data: Data, most: int = 10) -> list[dict[str, Any]]:
+def missed_gains(data: DecisionStudy, most: int = 10) -> list[Row]:
     """The cells in which nona gains little although the bound leaves much, the largest remainder first."""
-    cells = [c for c in promising(data) if c["blind"]["ratio"] >= FASTER]
-    ordered = sorted(cells, key=lambda c: -c["potential"]["low"])[:most]
-    return [_compared_row(cell, "blind") for cell in ordered]
+    cells = [c for c in promising(data) if c.answer.ratio >= FASTER]
+    ordered = sorted(cells, key=lambda c: -surely_left(c.cell))[:most]
+    return [_compared_row(found, QUESTIONS["blind"]) for found in ordered]
 
 
-def _compared_row(cell: Data, key: str) -> dict[str, Any]:
-    question, answer = QUESTIONS[key], cell[key]
-    held, placement = cell["schedulers"], cell["placement"]
+def _compared_row(found: Compared, question: Question) -> Row:
+    cell, answer = found.cell, found.answer
     return {
         "cell": where(cell),
-        question.name: time_text(held[question.name]["mean_s"]),
-        "best other": f"{answer['best']} {time_text(held[answer['best']]['mean_s'])}",
+        question.name: time_text(cell.mean_s(question.name)),
+        "best other": f"{answer.best} {time_text(cell.mean_s(answer.best))}",
         "ratio": ratio_words(answer),
         "goal": verdict(answer, question.goal),
-        "objective": time_text(placement["objective_s"]),
-        "gap": or_dash(placement["gap"], lambda gap: share_text(gap, 1)),
-        "possible gain": or_dash(cell["potential"], _potential),
+        "objective": time_text(cell.placement.objective_s),
+        "gap": _gap(cell.placement),
+        "possible gain": _potential(cell.potential),
     }
 
 
-def _potential(found: Data) -> str:
-    return share_text(max(found["value"], 0.0), 1)
+def _gap(placement: PlacementFigures) -> str:
+    return or_dash(placement.gap, lambda gap: share_text(gap, 1))
 
 
-def cell_rows(data: Data) -> list[dict[str, Any]]:
+def _potential(found: PossibleGain | None) -> str:
+    return "–" if found is None else share_text(max(found.value, 0.0), 1)
+
+
+def cell_rows(data: DecisionStudy) -> list[Row]:
     """Every cell as a table shows it."""
-    return [_cell_row(cell) for cell in data["cells"]]
+    return [_cell_row(cell) for cell in data.cells]
 
 
-def _cell_row(cell: Data) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "network": cell["network"],
-        "link": or_dash(cell["link"], lambda link: f"{link:g} Gbit/s"),
-        "background": or_dash(cell["background"], share_text),
-        "load": share_text(cell["load"]),
+def _cell_row(cell: SimulatedCell | UnplacedCell) -> Row:
+    row: Row = {
+        "network": cell.network,
+        "link": or_dash(cell.link, lambda link: f"{link:g} Gbit/s"),
+        "background": or_dash(cell.background, share_text),
+        "load": share_text(cell.load),
     }
+    held = cell if isinstance(cell, SimulatedCell) else None
     for key, question in QUESTIONS.items():
-        answer = cell.get(key)
+        answer = None if held is None else held.answer(key)
         row[f"{question.name} / best"] = ratio_words(answer)
-        row[f"best rival of {question.name}"] = answer["best"] if answer else "–"
-    placement = cell.get("placement", {})
-    row["objective"] = time_text(placement.get("objective_s"))
-    row["gap"] = or_dash(placement.get("gap"), lambda gap: share_text(gap, 1))
-    row["possible gain"] = or_dash(cell.get("potential"), _potential)
-    row["placed in"] = time_text(placement.get("seconds"))
-    for name, held in cell.get("schedulers", {}).items():
-        row[name] = time_text(held.get("mean_s"))
-    row["note"] = cell.get("error", "")
+        row[f"best rival of {question.name}"] = "–" if answer is None else answer.best
+    row["objective"] = "–" if held is None else time_text(held.placement.objective_s)
+    row["gap"] = "–" if held is None else _gap(held.placement)
+    row["possible gain"] = "–" if held is None else _potential(held.potential)
+    row["placed in"] = "–" if held is None else time_text(held.placement.seconds)
+    for name, entrant in held.schedulers.items() if held is not None else ():
+        row[name] = time_text(entrant.mean_s)
+    row["note"] = "" if isinstance(cell, SimulatedCell) else cell.error
     return row
 
 
-def file_rows(data: Data) -> list[dict[str, Any]]:
+def file_rows(data: DecisionStudy) -> list[Row]:
     """One flat row for each cell and scheduler, SI units: for CSV and Parquet files."""
     return [
-        {key: cell[key] for key in ("network", "link", "background", "load")}
-        | {"scheduler": name, "reason": held.get("reason", "")}
-        | {key: held.get(key) for key in ("mean_s", "half_width_s", "runs")}
-        | {key: cell["placement"][key] for key in ("objective_s", "lower_bound_s", "gap")}
-        | _flat(cell)
-        for cell in data["cells"]
-        for name, held in cell.get("schedulers", {}).items()
+        _file_row(cell, name, entrant)
+        for cell in data.simulated()
+        for name, entrant in cell.schedulers.items()
     ]
 
 
-def _flat(cell: Data) -> dict[str, Any]:
-    return {
-        f"{key}_{part}": None if cell[key] is None else cell[key][part]
-        for key in QUESTIONS
-        for part in ("best", "ratio", "low", "high")
+def _file_row(cell: SimulatedCell, name: str, entrant: Entrant) -> Row:
+    placement = cell.placement
+    row: Row = {
+        "network": cell.network,
+        "link": cell.link,
+        "background": cell.background,
+        "load": cell.load,
+        "scheduler": name,
+        "reason": entrant.reason,
+        "mean_s": entrant.mean_s,
+        "half_width_s": entrant.half_width_s,
+        "runs": None if entrant.reason else entrant.runs,
+        "objective_s": placement.objective_s,
+        "lower_bound_s": placement.lower_bound_s,
+        "gap": placement.gap,
     }
+    for key in QUESTIONS:
+        answer = cell.answer(key)
+        row[f"{key}_best"] = None if answer is None else answer.best
+        row[f"{key}_ratio"] = None if answer is None else answer.ratio
+        row[f"{key}_low"] = None if answer is None else answer.low
+        row[f"{key}_high"] = None if answer is None else answer.high
+    return row
 
 
-def heat(data: Data, key: str) -> tuple[Sequence[float], Sequence[float], list[list[list[float]]]]:
+def heat(
+    data: DecisionStudy, key: QuestionKey
+) -> tuple[Sequence[float], Sequence[float], list[list[list[float]]]]:
     """(links, backgrounds, ratios of the cells at each background and link)."""
-    cells = [c for c in compared(data, key) if c["link"] is not None]
-    links = sorted({c["link"] for c in cells})
-    backgrounds = sorted({c["background"] for c in cells})
-    ratios = [
-        [[c[key]["ratio"] for c in cells if (c["background"], c["link"]) == (b, link)] for link in links]
-        for b in backgrounds
-    ]
-    return links, backgrounds, ratios
+    at: dict[tuple[float, float], list[float]] = {}
+    for found in compared(data, key):
+        link, background = found.cell.link, found.cell.background
+        if link is not None and background is not None:
+            at.setdefault((background, link), []).append(found.answer.ratio)
+    links = sorted({link for _, link in at})
+    backgrounds = sorted({background for background, _ in at})
+    return links, backgrounds, [[at.get((b, link), []) for link in links] for b in backgrounds]

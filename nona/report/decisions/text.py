@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
 from nona.report.decisions.rows import missed_gains, network_rows, ratio_words, where, worst_rows
 from nona.report.decisions.verdicts import (
@@ -27,9 +26,9 @@ from nona.report.decisions.verdicts import (
     worst,
 )
 from nona.report.text import counted, share_text, table
+from nona.results.studies.decisions import DecisionStudy, QuestionKey
 from nona.units import format_time
 
-Data = Mapping[str, Any]
 HOW = (
     "Each network, alone or in a mix, is placed and simulated on 16 A100 servers, with the same jobs for all "
     "schedulers. A ratio is a mean completion time over that of the best rival, with the 95 % interval of "
@@ -37,13 +36,8 @@ HOW = (
 )
 
 
-def title(data: Data, key: str = "blind") -> str:
-    """The main finding in one sentence.
-
-    >>> cell = {"link": 25.0, "blind": {"ratio": 0.9, "low": 0.8}}
-    >>> title({"cells": [cell]}).removeprefix("Of 1 cell, nona is faster than ")
-    'the best other scheduler that does not see queues in 1, within 1 % in 0, slower in 0'
-    """
+def title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
+    """The main finding in one sentence."""
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return f"{question.name} was not simulated"
@@ -54,15 +48,15 @@ def title(data: Data, key: str = "blind") -> str:
     )
 
 
-def heat_title(data: Data, key: str = "blind") -> str:
+def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
     """Where the largest ratio is."""
     cells = worst(data, key, 1)
     if not cells:
         return f"{QUESTIONS[key].name} was not simulated"
-    return f"The largest ratio is {cells[0][key]['ratio']:.3g}: {where(cells[0])}"
+    return f"The largest ratio is {cells[0].answer.ratio:.3g}: {where(cells[0].cell)}"
 
 
-def findings(data: Data) -> list[str]:
+def findings(data: DecisionStudy) -> list[str]:
     """Counts and worst cells of both questions, the gain, and the accuracy of the predictions."""
     lines = [line for key in QUESTIONS for line in _question(data, key)]
     hopeful = promising(data)
@@ -76,7 +70,7 @@ def findings(data: Data) -> list[str]:
     return [*lines, *_live(data), *_predictions(data), *_placing(data), *_targets(data), *_unsteady(data)]
 
 
-def _live(data: Data) -> list[str]:
+def _live(data: DecisionStudy) -> list[str]:
     """nona-live against least-loaded, and which schedulers are faster where it misses its goal."""
     baseline = ratios_to(data, "nona-live", "least-loaded")
     lines = []
@@ -87,10 +81,10 @@ def _live(data: Data) -> list[str]:
             f"nona-live over least-loaded: at most {most:.3f} ({where(cell)}), below {FASTER} in {faster} of "
             f"{len(baseline)} cells."
         )
-    missed = [c for c in compared(data, "live") if c["live"]["ratio"] > LIVE_GOAL]
+    missed = [c for c in compared(data, "live") if c.answer.ratio > LIVE_GOAL]
     if missed:
-        rivals = Counter(str(c["live"]["best"]) for c in missed)
-        loads = Counter(share_text(c["load"]) for c in missed)
+        rivals = Counter(c.answer.best for c in missed)
+        loads = Counter(share_text(c.cell.load) for c in missed)
         lines.append(
             f"Where nona-live takes more than {LIVE_GOAL} of the best time ({counted(len(missed), 'cell')}), "
             f"the best is {_numbered(rivals)}; the load is {_numbered(loads)}."
@@ -103,15 +97,15 @@ def _numbered(counts_: Mapping[str, int]) -> str:
     return ", ".join(f"{name} in {n}" for name, n in ordered)
 
 
-def _targets(data: Data) -> list[str]:
+def _targets(data: DecisionStudy) -> list[str]:
     """How many networks keep the targets for the gap, at each link speed that has one."""
     lines = []
     for link, most in GAP_TARGETS.items():
         gaps: dict[str, float] = {}
-        for cell in data["cells"]:
-            gap = cell.get("placement", {}).get("gap")
-            if cell["link"] == link and gap is not None:
-                gaps[cell["network"]] = max(gaps.get(cell["network"], 0.0), gap)
+        for cell in data.simulated():
+            gap = cell.placement.gap
+            if cell.link == link and gap is not None:
+                gaps[cell.network] = max(gaps.get(cell.network, 0.0), gap)
         wide = {name: gap for name, gap in gaps.items() if gap > most}
         if gaps:
             above = (
@@ -124,29 +118,29 @@ def _targets(data: Data) -> list[str]:
     return lines
 
 
-def _question(data: Data, key: str) -> list[str]:
+def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return [f"{question.name} is not among the schedulers of this run."]
     goals = (GOAL,) if key == "blind" else (GOAL, LIVE_GOAL)
     parts = []
     for goal in goals:
-        found = counts(cells, key, goal)
+        found = counts(cells, goal)
         parts.append(
-            f"at most {goal} in {found['met']} of {len(cells)} cells, above it in {found['missed']}"
-            + (f", not significantly above in {found['open']}" if found["open"] else "")
+            f"at most {goal} in {found.met} of {len(cells)} cells, above it in {found.missed}"
+            + (f", not significantly above in {found.open}" if found.open else "")
         )
     if lost := unsteady(data, key):
         parts.append(f"without a steady state in {len(lost)} more, e.g. {where(lost[0])}")
     (last,) = worst(data, key, 1)
     return [
         f"{question.name} over {question.rivals}: {'; '.join(parts)}. Median "
-        f"{median(c[key]['ratio'] for c in cells):.3f}; the largest is {ratio_words(last[key])} against "
-        f"{last[key]['best']} ({where(last)})."
+        f"{median(c.answer.ratio for c in cells):.3f}; the largest is {ratio_words(last.answer)} against "
+        f"{last.answer.best} ({where(last.cell)})."
     ]
 
 
-def _predictions(data: Data) -> list[str]:
+def _predictions(data: DecisionStudy) -> list[str]:
     found = predicted_cells(data)
     if not found:
         return []
@@ -158,15 +152,15 @@ def _predictions(data: Data) -> list[str]:
     ]
 
 
-def _placing(data: Data) -> list[str]:
-    cells = [c for c in data["cells"] if "placement" in c and c["link"] is not None]
+def _placing(data: DecisionStudy) -> list[str]:
+    cells = [c for c in data.simulated() if c.link is not None]
     if not cells:
         return []
-    slowest = max(cells, key=lambda c: c["placement"]["seconds"])
-    gaps = [(c["placement"]["gap"], c) for c in cells if c["placement"]["gap"] is not None]
+    slowest = max(cells, key=lambda c: c.placement.seconds)
+    gaps = [(c.placement.gap, c) for c in cells if c.placement.gap is not None]
     lines = [
-        f"The median CPU time of placing is {format_time(median(c['placement']['seconds'] for c in cells))}, "
-        f"the maximum {format_time(slowest['placement']['seconds'])} ({where(slowest)})."
+        f"The median CPU time of placing is {format_time(median(c.placement.seconds for c in cells))}, "
+        f"the maximum {format_time(slowest.placement.seconds)} ({where(slowest)})."
     ]
     if gaps:
         gap, cell = max(gaps, key=lambda pair: pair[0])
@@ -178,31 +172,29 @@ def _placing(data: Data) -> list[str]:
     return lines
 
 
-def _unsteady(data: Data) -> list[str]:
-    counted: dict[str, int] = {}
-    for cell in data["cells"]:
-        for name, held in cell.get("schedulers", {}).items():
-            counted[name] = counted.get(name, 0) + ("reason" in held)
-    told = ", ".join(f"{name} in {n}" for name, n in counted.items() if n)
-    lines = [f"Without a steady state: {told} of {len(data['cells'])} cells."] if told else []
-    failed = [c for c in data["cells"] if "error" in c]
-    return [*lines, *(f"Not placed: {where(c)}: {c['error']}" for c in failed)]
+def _unsteady(data: DecisionStudy) -> list[str]:
+    lost: dict[str, int] = {}
+    for cell in data.simulated():
+        for name, held in cell.schedulers.items():
+            lost[name] = lost.get(name, 0) + bool(held.reason)
+    told = ", ".join(f"{name} in {n}" for name, n in lost.items() if n)
+    lines = [f"Without a steady state: {told} of {len(data.cells)} cells."] if told else []
+    return [*lines, *(f"Not placed: {where(c)}: {c.error}" for c in data.unplaced())]
 
 
-def provenance(data: Data) -> str:
+def provenance(data: DecisionStudy) -> str:
     """The provenance of the numbers."""
-    about = data["about"]
-    size = f"{about['jobs']:,} jobs" if about["jobs"] else f"about {about['events']:,} events"
-    text = (
-        f"{about['command']}: version {about['version']}, {about['date']}, seed {about['seed']}, "
-        f"{len(data['cells'])} cells ({about['cells']} for each network; 3 loads each without messages), "
-        f"{about['replications']} to {about['most']} runs of {size}, {format_time(about['seconds'])} with "
-        f"{about['workers']} process{'es' if about['workers'] > 1 else ''}, {about['cluster']}."
+    about = data.about
+    size = f"{about.jobs:,} jobs" if about.jobs else f"about {about.events:,} events"
+    return (
+        f"{about.command}: version {about.version}, {about.date}, seed {about.seed}, "
+        f"{len(data.cells)} cells ({about.cells} for each network; 3 loads each without messages), "
+        f"{about.replications} to {about.most} runs of {size}, {format_time(about.seconds)} with "
+        f"{about.workers} process{'es' if about.workers > 1 else ''}, {about.cluster}."
     )
-    return f"{text} {about.get('note', '')}".strip()
 
 
-def decisions_text(data: Data) -> str:
+def decisions_text(data: DecisionStudy) -> str:
     """What ``nona study decisions`` prints."""
     parts = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
     for heading, rows in (

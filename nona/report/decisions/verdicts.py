@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-Data = Mapping[str, Any]
+from nona.results.studies.decisions import (
+    CellConditions,
+    DecisionStudy,
+    QuestionKey,
+    RatioToBest,
+    SimulatedCell,
+)
+
+Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best
 LIVE_GOAL = 1.02
 GAIN, FASTER = 0.05, 0.99  # where the bound leaves more than the first, the ratio shall be below the second
@@ -18,13 +26,13 @@ WITHIN = 0.10  # of the simulated mean: a prediction that is close
 class Question:
     """What a ratio of the data compares: ``name`` over the best of ``rivals``."""
 
-    key: str
+    key: QuestionKey
     name: str
     rivals: str
     goal: float
 
 
-QUESTIONS: Mapping[str, Question] = {
+QUESTIONS: Mapping[QuestionKey, Question] = {
     q.key: q
     for q in (
         Question("blind", "nona", "the best other scheduler that does not see queues", GOAL),
@@ -33,44 +41,63 @@ QUESTIONS: Mapping[str, Question] = {
 }
 
 
-def compared(data: Data, key: str) -> list[Data]:
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A cell that answers a question, and the answer."""
+
+    cell: SimulatedCell
+    answer: RatioToBest
+
+
+def compared(data: DecisionStudy, key: QuestionKey) -> list[Compared]:
     """The cells that answer a question: there is a ratio, and for ``blind`` something to distribute."""
     return [
-        cell
-        for cell in data["cells"]
-        if cell.get(key) is not None and (key == "live" or cell["link"] is not None)
+        Compared(cell, answer)
+        for cell in data.simulated()
+        if (answer := cell.answer(key)) is not None and _is_asked(cell, key)
     ]
 
 
-def unsteady(data: Data, key: str) -> list[Data]:
+def unsteady(data: DecisionStudy, key: QuestionKey) -> list[SimulatedCell]:
     """The cells in which the scheduler that a question is about has no steady state, so no ratio."""
     name = QUESTIONS[key].name
     return [
         cell
-        for cell in data["cells"]
-        if "reason" in cell.get("schedulers", {}).get(name, {})
-        and (key == "live" or cell["link"] is not None)
+        for cell in data.simulated()
+        if name in cell.schedulers and cell.schedulers[name].reason and _is_asked(cell, key)
     ]
 
 
-def verdict(answer: Data, goal: float) -> str:
+def _is_asked(cell: SimulatedCell, key: QuestionKey) -> bool:
+    return key == "live" or cell.link is not None
+
+
+def verdict(answer: RatioToBest, goal: float) -> Verdict:
     """``met``: at most ``goal``; ``missed``: the whole interval is above; ``open``: above, not significantly.
 
-    >>> [verdict({"ratio": r, "low": r - 0.01}, 1.01) for r in (0.9, 1.015, 1.2)]
+    >>> def answer(ratio: float) -> RatioToBest:
+    ...     return RatioToBest(best="local", ratio=ratio, low=ratio - 0.01, high=2.0, pairs=5)
+    >>> [verdict(answer(ratio), 1.01) for ratio in (0.9, 1.015, 1.2)]
     ['met', 'open', 'missed']
     """
-    if answer["ratio"] <= goal:
+    if answer.ratio <= goal:
         return "met"
-    low = answer["low"]
-    return "missed" if low is not None and low > goal else "open"
+    return "missed" if answer.low is not None and answer.low > goal else "open"
 
 
-def counts(cells: Iterable[Data], key: str, goal: float) -> dict[str, int]:
-    """Verdict → number of cells."""
-    found = dict.fromkeys(("met", "open", "missed"), 0)
-    for cell in cells:
-        found[verdict(cell[key], goal)] += 1
-    return found
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Number of cells by verdict."""
+
+    met: int
+    open: int
+    missed: int
+
+
+def counts(cells: Iterable[Compared], goal: float) -> Counts:
+    """Count the verdicts on a goal."""
+    found = [verdict(c.answer, goal) for c in cells]
+    return Counts(found.count("met"), found.count("open"), found.count("missed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,64 +118,59 @@ class Sides:
         return self.faster + self.equal + self.slower
 
 
-def sides(data: Data, key: str) -> Sides:
-    """Count the cells of a question by the goal's margin.
-
-    >>> cells = [{"link": 25, "blind": {"ratio": r}} for r in (0.8, 1.005, 1.2)]
-    >>> sides({"cells": cells}, "blind")
-    Sides(faster=1, equal=1, slower=1, margin=0.01)
-    """
+def sides(data: DecisionStudy, key: QuestionKey) -> Sides:
+    """Count the cells of a question by the goal's margin."""
     margin = round(QUESTIONS[key].goal - 1, 6)
-    ratios = [c[key]["ratio"] for c in compared(data, key)]
+    ratios = [c.answer.ratio for c in compared(data, key)]
     faster = sum(r < 1 - margin for r in ratios)
     slower = sum(r > 1 + margin for r in ratios)
     lost = len(unsteady(data, key))
     return Sides(faster, len(ratios) - faster - slower, slower + lost, margin)
 
 
-def promising(data: Data) -> list[Data]:
+def promising(data: DecisionStudy) -> list[Compared]:
     """Cells in which the bound leaves significantly more than :data:`GAIN` to gain over the best rival."""
-    return [
-        c
-        for c in compared(data, "blind")
-        if c["potential"] is not None and c["potential"]["low"] is not None and c["potential"]["low"] > GAIN
-    ]
+    return [c for c in compared(data, "blind") if surely_left(c.cell) > GAIN]
 
 
-def gained(cells: Iterable[Data]) -> int:
+def surely_left(cell: SimulatedCell) -> float:
+    """The lower end of the possible gain; 0 where it is not known."""
+    left = cell.potential.low if cell.potential is not None else None
+    return 0.0 if left is None else left
+
+
+def gained(cells: Iterable[Compared]) -> int:
     """The number of cells in which nona takes less than :data:`FASTER` of the best rival's time."""
-    return sum(c["blind"]["ratio"] < FASTER for c in cells)
+    return sum(c.answer.ratio < FASTER for c in cells)
 
 
-def worst(data: Data, key: str, most: int = 10) -> list[Data]:
+def worst(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Compared]:
     """The cells with the largest ratios, the largest first."""
-    return sorted(compared(data, key), key=lambda c: -c[key]["ratio"])[:most]
+    return sorted(compared(data, key), key=lambda c: -c.answer.ratio)[:most]
 
 
-def ratios_to(data: Data, name: str, other: str) -> list[tuple[float, Data]]:
+def ratios_to(data: DecisionStudy, name: str, other: str) -> list[tuple[float, SimulatedCell]]:
     """(mean of ``name`` / mean of ``other``, cell) of every cell in which both have a steady state."""
     pairs = []
-    for cell in data["cells"]:
-        held = cell.get("schedulers", {})
-        mean_s, other_s = held.get(name, {}).get("mean_s"), held.get(other, {}).get("mean_s")
+    for cell in data.simulated():
+        mean_s, other_s = cell.mean_s(name), cell.mean_s(other)
         if mean_s and other_s:
             pairs.append((mean_s / other_s, cell))
     return pairs
 
 
-def prediction_error(cell: Data) -> float | None:
+def prediction_error(cell: SimulatedCell) -> float | None:
     """(objective − simulated mean of nona) / simulated; ``None`` without a steady state."""
-    simulated = cell.get("schedulers", {}).get("nona", {}).get("mean_s")
-    predicted = cell.get("placement", {}).get("objective_s")
+    simulated, predicted = cell.mean_s("nona"), cell.placement.objective_s
     return predicted / simulated - 1.0 if simulated and predicted is not None else None
 
 
-def predicted_cells(data: Data) -> Sequence[tuple[float, Data]]:
+def predicted_cells(data: DecisionStudy) -> Sequence[tuple[float, SimulatedCell]]:
     """(error, cell) of every cell with a comparable prediction."""
-    pairs = [(prediction_error(c), c) for c in data["cells"]]
+    pairs = [(prediction_error(c), c) for c in data.simulated()]
     return [(e, c) for e, c in pairs if e is not None]
 
 
-def family_of(data: Data, cell: Data) -> str:
+def family_of(data: DecisionStudy, cell: CellConditions) -> str:
     """The family of a cell's network."""
-    return str(data["networks"][cell["network"]]["family"])
+    return data.networks[cell.network].family

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import plotly.graph_objects as go
 
 from nona.report.figures.style import figure, text
 from nona.report.prediction_map.rows import BANDS, columns_of, error, half_width
 from nona.report.text import share_text
+from nona.results.studies.prediction_map import MapPoint, Measure, PredictionMap
 
 COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, and beyond
 
@@ -23,12 +21,12 @@ def band(value: float) -> int:
     return sum(abs(value) > bound for bound in BANDS)
 
 
-def map_figure(data: Mapping[str, Any], measure: str) -> go.Figure:
+def map_figure(data: PredictionMap, measure: Measure) -> go.Figure:
     """Placements and loads as rows, scenarios as columns; the number is the signed error in per cent."""
-    points = data["points"]
-    scenarios = list(dict.fromkeys(p["scenario"] for p in points))
-    columns = columns_of(points)
-    found = {(p["scenario"], p["placement"], p["load"]): p for p in points}
+    points = data.points
+    scenarios = list(dict.fromkeys(p.scenario for p in points))
+    columns = columns_of((p.placement, p.load) for p in points)
+    found = {(p.scenario, p.placement, p.load): p for p in points}
     rows = [[found.get((s, *c)) for s in scenarios] for c in columns]
     errors = [[None if p is None else error(p, measure) for p in row] for row in rows]
     made = figure(210 + 21 * len(columns), legend=False)
@@ -72,14 +70,14 @@ def _whole(value: float) -> str:
     return f"{rounded:+d}" if rounded else "0"
 
 
-def _hover(point: Mapping[str, Any] | None, measure: str) -> str:
+def _hover(point: MapPoint | None, measure: Measure) -> str:
     value = None if point is None else error(point, measure)
     if point is None or value is None:
         return ""
     half = half_width(point, measure)
     sure = "" if half is None else f", simulation ± {share_text(half, 1)}"
     return (
-        f"{text(point['scenario'])}, {point['placement']}, {point['load']}<br>"
-        f"executors {share_text(point['servers'])}, link {share_text(point['link'])}<br>"
+        f"{text(point.scenario)}, {point.placement}, {point.load}<br>"
+        f"executors {share_text(point.servers)}, link {share_text(point.link)}<br>"
         f"{share_text(value, 1, '+')}{sure}"
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from nona.report.prediction_map.rows import (
     BANDS,
     BOUNDS,
@@ -15,8 +12,8 @@ from nona.report.prediction_map.rows import (
     within,
 )
 from nona.report.text import share_text, table
+from nona.results.studies.prediction_map import Measure, PredictionMap
 
-Data = Mapping[str, Any]
 WHICH = (
     "The map compares two predictions. The optimiser's *formula* uses mean waits, so that its optimum can be "
     "certified; the *response* samples jobs with random waits and gives the mean, the 95th percentile and "
@@ -24,14 +21,9 @@ WHICH = (
 )
 
 
-def title(data: Data, measure: str = "mean_s") -> str:
-    """The main finding in one sentence.
-
-    >>> point = {"state": "stable", "mean_s": {"predicted": 1.0, "simulated": 1.0, "ci95": 0.0}}
-    >>> title({"points": [point]})
-    'The predicted mean is within 10 % of the simulation at 1 of 1 points'
-    """
-    good, of = within(data["points"], measure, BOUNDS[measure])
+def title(data: PredictionMap, measure: Measure = "mean_s") -> str:
+    """The main finding in one sentence."""
+    good, of = within(data.points, measure, BOUNDS[measure])
     name = {
         "mean_s": "predicted mean",
         "p95_s": "predicted 95th percentile",
@@ -41,9 +33,9 @@ def title(data: Data, measure: str = "mean_s") -> str:
     return f"The {name} is within {bound} of the simulation at {good} of {of} points"
 
 
-def findings(data: Data) -> list[str]:
+def findings(data: PredictionMap) -> list[str]:
     """The number of points in each band, the worst point, and the uncertainty of its simulation."""
-    points = data["points"]
+    points = data.points
     lines = []
     for measure, name in MEASURES.items():
         counts = [(bound, within(points, measure, bound)[0]) for bound in BANDS]
@@ -55,7 +47,7 @@ def findings(data: Data) -> list[str]:
         _, worst = max(known, key=lambda pair: pair[0])
         half = half_width(worst, "mean_s")
         lines.append(
-            f"The mean has its largest error in {worst['scenario']}, {worst['placement']}, {worst['load']}: "
+            f"The mean has its largest error in {worst.scenario}, {worst.placement}, {worst.load}: "
             f"{share_text(error(worst, 'mean_s') or 0.0, sign='+')}"
             + ("." if half is None else f"; the simulated mean has ± {share_text(half)}.")
         )
@@ -64,36 +56,36 @@ def findings(data: Data) -> list[str]:
         f"At {sure} points the error of the mean is above {100 * BOUNDS['mean_s']:.0f} % for every value in "
         "the simulation's interval."
     )
-    unsteady = sum(p["state"] != "stable" for p in points)
+    unsteady = sum(p.state != "stable" for p in points)
     if unsteady:
         lines.append(f"{unsteady} points had no steady state in the simulation and are left out.")
     return lines
 
 
-def provenance(data: Data) -> str:
+def provenance(data: PredictionMap) -> str:
     """The provenance of the stored map."""
-    about = data["about"]
-    seed = "the scenarios' own seeds" if about["seed"] is None else f"seed {about['seed']}"
+    about = data.about
+    seed = "the scenarios' own seeds" if about.seed is None else f"seed {about.seed}"
     return (
-        f"Made by {about['command']} (version {about['version']}, {about['made']}, "
-        f"{about['seconds'] / 60:.0f} min): {about['replications']} runs of about {about['tasks']:,} tasks "
+        f"Made by {about.command} (version {about.version}, {about.made}, "
+        f"{about.seconds / 60:.0f} min): {about.replications} runs of about {about.tasks:,} tasks "
         f"at each point, {seed}. Loads are those of the most loaded executors and links."
     )
 
 
-def map_text(data: Data) -> str:
+def map_text(data: PredictionMap) -> str:
     """The map for a terminal."""
     rows = []
-    for p in data["points"]:
-        e, e95, old = (error(p, m) for m in ("mean_s", "p95_s", "formula_s"))
+    for p in data.points:
+        e, e95, old = error(p, "mean_s"), error(p, "p95_s"), error(p, "formula_s")
         half = half_width(p, "mean_s")
         rows.append(
             {
-                "scenario": p["scenario"],
-                "placement": p["placement"],
-                "load": p["load"],
-                "servers": f"{p['servers']:.2f}",
-                "link": f"{p['link']:.2f}",
+                "scenario": p.scenario,
+                "placement": p.placement,
+                "load": p.load,
+                "servers": f"{p.servers:.2f}",
+                "link": f"{p.link:.2f}",
                 "mean": "–" if e is None else f"{e:+.1%}",
                 "±": "–" if half is None else f"{half:.1%}",
                 "p95": "–" if e95 is None else f"{e95:+.1%}",

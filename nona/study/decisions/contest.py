@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nona.results.studies.decisions import Entrant
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions, simulate_run
@@ -53,19 +54,6 @@ class Answer:
 
     best: str
     ratio: Ratio
-
-
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """A scheduler's mean JCT (s) with its half-width and its number of runs.
-
-    With a ``reason`` it has no steady state, and the means are ``nan``.
-    """
-
-    mean_s: float
-    half_width_s: float
-    runs: int
-    reason: str = ""
 
 
 def is_precise(ratio: Ratio) -> bool:
@@ -113,10 +101,10 @@ class Contest:
     def entrant(self, name: str) -> Entrant:
         """The mean of a scheduler with Student's interval over its runs, or by batch means for one run."""
         if name in self.reasons:
-            return Entrant(math.nan, math.nan, 0, self.reasons[name])
+            return Entrant(reason=self.reasons[name])
         found = mean_interval(self.means_s[name])
         half = found.half_width if found.n > 1 else self._first_half_s[name]
-        return Entrant(found.mean, half, found.n)
+        return Entrant(mean_s=found.mean, half_width_s=half, runs=found.n)
 
     def answer(self, question: Question) -> Answer | None:
         """``None`` where ``who`` or all of its rivals have no steady state."""

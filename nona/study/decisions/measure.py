@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from nona.errors import PlacementError
 from nona.placement.result.placement import Placement
-from nona.report.plain import number
+from nona.results.document import number
+from nona.results.studies.decisions import (
+    Entrant,
+    PlacementFigures,
+    PossibleGain,
+    RatioToBest,
+    SimulatedCell,
+    UnplacedCell,
+)
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.study.decisions.cells import Cell
-from nona.study.decisions.contest import Answer, Contest, Effort, Entrant, Question
+from nona.study.decisions.contest import Answer, Contest, Effort, Question
 from nona.study.decisions.workloads import Workload, cell_scenario
 from nona.study.placing.rehearsal import rehearsed
 from nona.study.preparation import Study, prepare
@@ -36,57 +43,62 @@ class Size:
     engine: str = "compiled"
 
 
-def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> dict[str, Any]:
-    """Place and simulate a cell: its row of the data.
+def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> SimulatedCell | UnplacedCell:
+    """Place and simulate a cell.
 
-    Keys: ``jobs`` of a run; ``placement`` (:func:`placement_figures`); ``schedulers``: mean JCT with the
-    half-width of its 95 % interval and the number of runs, or why there is no steady state; ``blind``: nona
-    over the best of the others that see no queue; ``live``: nona-live over the best of all others, ``None``
-    where it is not there; ``potential``: 1 − lower bound / mean of the best other that sees no queue, the
-    share of its time that any placement can save at the most (``low``: with the lower end of that mean's
-    interval); ``seconds`` of CPU time.
+    ``blind`` compares nona with the best of the others that see no queue, ``live`` nona-live with the best
+    of all others.
     """
     begin = time.process_time()
     study = prepare(cell_scenario(workload, cell, seed))
     try:
         placement = place(study)
     except PlacementError as error:
-        return {"error": str(error), "seconds": time.process_time() - begin}
+        return UnplacedCell(
+            network=workload.name,
+            link=cell.link,
+            background=cell.background,
+            load=cell.load,
+            error=str(error),
+            seconds=time.process_time() - begin,
+        )
     placed_s = time.process_time() - begin
     contest = contest_of(study, placement, effort(study, cell, size))
     contest.hold()
     questions = {question.who: contest.answer(question) for question in contest.questions}
     blind = questions[REFERENCE]
-    return {
-        "jobs": contest.effort.jobs,
-        "placement": placement_figures(placement) | {"seconds": placed_s},
-        "schedulers": {name: _entrant(contest, name) for name in (*contest.chosen, *_unheld(contest))},
-        "blind": _answer(blind),
-        "live": _answer(questions.get(LIVE)),
-        "potential": None if blind is None else _potential(placement, contest.entrant(blind.best)),
-        "seconds": time.process_time() - begin,
-    }
+    return SimulatedCell(
+        network=workload.name,
+        link=cell.link,
+        background=cell.background,
+        load=cell.load,
+        jobs=contest.effort.jobs,
+        placement=placement_figures(placement, placed_s),
+        schedulers={name: contest.entrant(name) for name in (*contest.chosen, *_unheld(contest))},
+        blind=_answer(blind),
+        live=_answer(questions.get(LIVE)),
+        potential=None if blind is None else _potential(placement, contest.entrant(blind.best)),
+        seconds=time.process_time() - begin,
+    )
 
 
-def placement_figures(placement: Placement) -> dict[str, Any]:
-    """Figures of a placement: objective and bounds (s), gap, utilisation of link and executors.
-
-    ``formula_s`` is the objective of the formula's optimum, ``origin`` where the placement comes from.
-    """
+def placement_figures(placement: Placement, seconds: float) -> PlacementFigures:
+    """Figures of a placement that took ``seconds`` of CPU time."""
     predicted, formula, sampled = placement.prediction, placement.formula, placement.sampled
-    return {
-        "objective_s": placement.objective_s,
-        "objective_error_s": placement.objective_error_s,
-        "formula_s": placement.objective_s if formula is None else formula.objective_s,
-        "formula_gap": placement.gap if formula is None else formula.gap,
-        "origin": "formula" if sampled is None else sampled.origin,
-        "lower_bound_s": placement.lower_bound_s,
-        "global_bound_s": placement.global_bound_s,
-        "gap": placement.gap,
-        "link": predicted.network_utilization,
-        "executors": predicted.compute_utilization,
-        "solver": placement.solver,
-    }
+    return PlacementFigures(
+        objective_s=placement.objective_s,
+        objective_error_s=placement.objective_error_s,
+        formula_s=placement.objective_s if formula is None else formula.objective_s,
+        formula_gap=placement.gap if formula is None else formula.gap,
+        origin="formula" if sampled is None else sampled.origin,
+        lower_bound_s=placement.lower_bound_s,
+        global_bound_s=placement.global_bound_s,
+        gap=placement.gap,
+        link=predicted.network_utilization,
+        executors=predicted.compute_utilization,
+        solver=placement.solver,
+        seconds=seconds,
+    )
 
 
 def effort(study: Study, cell: Cell, size: Size) -> Effort:
@@ -126,29 +138,22 @@ def contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
     return Contest(study.system, chosen, effort, questions, reasons=reasons)
 
 
-def _potential(placement: Placement, best: Entrant) -> dict[str, float | None] | None:
-    if number(placement.lower_bound_s) is None:
+def _potential(placement: Placement, best: Entrant) -> PossibleGain | None:
+    if number(placement.lower_bound_s) is None or best.mean_s is None:
         return None
-    low_s = best.mean_s - best.half_width_s
-    return {
-        "value": 1.0 - placement.lower_bound_s / best.mean_s,
-        "low": number(1.0 - placement.lower_bound_s / low_s),
-    }
+    low_s = None if best.half_width_s is None else best.mean_s - best.half_width_s
+    return PossibleGain(
+        value=1.0 - placement.lower_bound_s / best.mean_s,
+        low=None if low_s is None else 1.0 - placement.lower_bound_s / low_s,
+    )
 
 
 def _unheld(contest: Contest) -> list[str]:
     return [name for name in contest.reasons if name not in contest.chosen]
 
 
-def _entrant(contest: Contest, name: str) -> dict[str, Any]:
-    found = contest.entrant(name)
-    if found.reason:
-        return {"reason": found.reason}
-    return {"mean_s": found.mean_s, "half_width_s": number(found.half_width_s), "runs": found.runs}
-
-
-def _answer(answer: Answer | None) -> dict[str, Any] | None:
+def _answer(answer: Answer | None) -> RatioToBest | None:
     if answer is None:
         return None
     ratio = answer.ratio
-    return {"best": answer.best, "ratio": ratio.value, "low": ratio.low, "high": ratio.high, "pairs": ratio.n}
+    return RatioToBest(best=answer.best, ratio=ratio.value, low=ratio.low, high=ratio.high, pairs=ratio.n)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nona.report.decisions.page import with_results
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_decisions
 
 
 def main(arguments: Sequence[str]) -> None:
     """Rewrite each file named, between its marks."""
     for name in arguments:
         path = Path(name)
-        path.write_text(with_results(path.read_text("utf-8"), shipped("decisions")), "utf-8")
+        path.write_text(with_results(path.read_text("utf-8"), shipped_decisions()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The study itself: the choice of cells, their runs, and plain data with provenance."""
+"""The study itself: the choice of cells, their runs, and the result with its provenance."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nona import __version__
 from nona.errors import SimulationError
 from nona.experiments.pieces import run_pieces
+from nona.results.studies.decisions import DecisionAbout, DecisionStudy
 from nona.schedulers.registry import scheduler_names
 from nona.study.decisions.cells import LINKS, all_cells, fraction, loads_only
 from nona.study.decisions.measure import AWARE, BLIND, Size
 from nona.study.decisions.tasks import Cells, Task
 from nona.study.decisions.workloads import GPU, SERVERS, distributes, facts, workload_table
 from nona.study.provenance import now_text
-from nona.study.shipped import rounded
+from nona.study.shipped import rounded_result
 
 DIGITS = 5
 TWINS = frozenset(  # another network of the same family is run
@@ -74,8 +74,8 @@ def decisions_study(
     engine: str = "compiled",
     workers: int = 1,
     on_progress: Callable[[DecisionProgress], None] = lambda progress: None,
-) -> dict[str, Any]:
-    """Run the study; its plain data: ``about`` (provenance), ``networks`` (their facts), ``cells`` (rows).
+) -> DecisionStudy:
+    """Run the study; numbers are rounded to :data:`DIGITS` significant digits.
 
     Parameters
     ----------
@@ -93,10 +93,9 @@ def decisions_study(
 
     rows = run_pieces(Cells(tuple(tasks), size, chosen.seed), len(tasks), workers, heard)
     names = dict.fromkeys(name for name, _ in tasks)
-    about = _about(chosen, size) | {"workers": workers, "seconds": time.perf_counter() - begin}
+    about = _about(chosen, size, workers, time.perf_counter() - begin)
     networks = {name: facts(workload_table()[name]) for name in names}
-    found: dict[str, Any] = rounded({"about": about, "networks": networks, "cells": rows}, DIGITS)
-    return found
+    return rounded_result(DecisionStudy(about=about, networks=networks, cells=tuple(rows)), DIGITS)
 
 
 def planned(settings: DecisionSettings) -> list[Task]:
@@ -117,21 +116,23 @@ def planned(settings: DecisionSettings) -> list[Task]:
     return tasks
 
 
-def _about(settings: DecisionSettings, size: Size) -> dict[str, Any]:
-    return {
-        "study": "decisions",
-        "command": _command(settings),
-        "version": __version__,
-        "date": now_text(),
-        "seed": settings.seed,
-        "cluster": f"{SERVERS} {GPU}",
-        "cells": "all 48" if settings.full else "12 of 48, in turn by network",
-        "events": size.events if size.jobs is None else None,
-        "jobs": size.jobs,
-        "replications": size.replications,
-        "most": max(size.most, size.replications),
-        "schedulers": [n for n in (*BLIND, *AWARE) if n in scheduler_names()],
-    }
+def _about(settings: DecisionSettings, size: Size, workers: int, seconds: float) -> DecisionAbout:
+    return DecisionAbout(
+        study="decisions",
+        command=_command(settings),
+        version=__version__,
+        date=now_text(),
+        seed=settings.seed,
+        cluster=f"{SERVERS} {GPU}",
+        cells="all 48" if settings.full else "12 of 48, in turn by network",
+        events=size.events if size.jobs is None else None,
+        jobs=size.jobs,
+        replications=size.replications,
+        most=max(size.most, size.replications),
+        schedulers=tuple(n for n in (*BLIND, *AWARE) if n in scheduler_names()),
+        workers=workers,
+        seconds=seconds,
+    )
 
 
 def _command(settings: DecisionSettings) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from nona.experiments.pool import Key
+from nona.results.studies.decisions import SimulatedCell, UnplacedCell
 from nona.study.decisions.cells import Cell
 from nona.study.decisions.measure import Size, measure
 from nona.study.decisions.workloads import workload_table
@@ -23,11 +23,10 @@ class Cells:
     seed: int
     reporting: bool = True
 
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> dict[str, Any]:
-        """The row of one cell."""
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> SimulatedCell | UnplacedCell:
+        """The results of one cell."""
         name, cell = self.tasks[key[0]]
-        row = {"network": name, "link": cell.link, "background": cell.background, "load": cell.load}
-        row |= measure(workload_table()[name], cell, self.size, self.seed)
+        row = measure(workload_table()[name], cell, self.size, self.seed)
         if on_progress is not None:
             on_progress(name)
         return row

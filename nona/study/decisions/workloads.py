@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
+from nona.results.studies.decisions import NetworkFacts
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import description, manifest, workflows
@@ -72,18 +72,18 @@ def distributes(workload: Workload) -> bool:
     return any(s.interior for q in _system(workload).queries for s in q.decomposition.subgraphs)
 
 
-def facts(workload: Workload) -> dict[str, Any]:
+def facts(workload: Workload) -> NetworkFacts:
     """Facts on a workload for a table: its tasks, its largest interior, seconds and bytes of a query."""
     queries = _system(workload).queries
-    return {
-        "family": workload.family,
-        "description": workload.description,
-        "models": list(workload.models),
-        "tasks": sum(len(q.tasks) for q in queries),
-        "interior": max((len(s.interior) for q in queries for s in q.decomposition.subgraphs), default=0),
-        "work_s": sum(float(q.tasks.compute_s[0].sum()) for q in queries) / len(queries),
-        "bytes": sum(float(q.tasks.tensor_bytes.sum()) for q in queries) / len(queries),
-    }
+    return NetworkFacts(
+        family=workload.family,
+        description=workload.description,
+        models=workload.models,
+        tasks=sum(len(q.tasks) for q in queries),
+        interior=max((len(s.interior) for q in queries for s in q.decomposition.subgraphs), default=0),
+        work_s=sum(float(q.tasks.compute_s[0].sum()) for q in queries) / len(queries),
+        bytes=sum(float(q.tasks.tensor_bytes.sum()) for q in queries) / len(queries),
+    )
 
 
 def _system(workload: Workload) -> System:

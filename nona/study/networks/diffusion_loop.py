@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 
 LATENT, PIXELS = 4 * 64 * 64, 3 * 512 * 512
 TEXT = 77 * 768
@@ -12,7 +10,7 @@ TEXT_FLOP, STEP_FLOP, DECODE_FLOP = 1.3e10, 8e11, 2.5e12  # CLIP's text encoder;
 TEXT_WEIGHTS, STEP_WEIGHTS, DECODE_WEIGHTS = 1.23e8, 8.6e8, 5e7
 
 
-def diffusion_loop(steps: int) -> dict[str, Any]:
+def diffusion_loop(steps: int) -> NodeLink:
     """``steps`` of denoising, each a conditional and an unconditional pass beside one another.
 
     Every step reads both encoded texts, so that no task but the first separates the graph.

@@ -6,14 +6,12 @@ neighbours and take a launch each.
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder, compute_bound
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder, compute_bound
 
 
 def encoder_decoder(
     layers: int, *, width: int = 1024, tokens: int = 512, experts: int = 0, cached: bool = True
-) -> dict[str, Any]:
+) -> NodeLink:
     """An encoder–decoder transformer of ``layers`` + ``layers`` layers, two sources and many sinks.
 
     With ``cached`` every decoder layer reads a cache of keys and values (sources of the graph) and

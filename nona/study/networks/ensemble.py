@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 
 BATCH, SIDES = 16, (224, 299, 384, 448)
 GFLOP = (1.4, 3.6, 8.2, 15.5, 31.0, 55.0, 120.0, 210.0)  # of one image: ResNet-18 to large transformers
@@ -12,7 +10,7 @@ EFFICIENCY = 0.5  # of the rate of large products: small images fill a GPU badly
 FEATURES, CLASSES = 2048, 1000
 
 
-def wide_ensemble(members: int) -> dict[str, Any]:
+def wide_ensemble(members: int) -> NodeLink:
     """``members`` classifiers of a batch of 16 images, and a vote.
 
     Members of one image size share its scaling; every second member has two branches, for the image and for

@@ -6,15 +6,13 @@ two for each token); that many small experts keep the total: Dai et al., DeepSee
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 from nona.study.networks.transformer import attention
 
 WIDTH, HIDDEN, SHARE = 4096, 8 * 14_336, 0.25
 
 
-def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> dict[str, Any]:
+def mixture_of_experts(experts: int, layers: int = 1, tokens: int = 512) -> NodeLink:
     """``layers`` of attention, router and ``experts``, each token visiting a quarter of them.
 
     An expert gathers its share of the tokens, multiplies them with three matrices (gate, up, down), and

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 from nona.study.networks.transformer import encoder
 
 TOWERS = {"vision": (577, 1024, 6), "audio": (750, 768, 6), "text": (256, 768, 4)}  # tokens, width, layers
 FUSED, KEPT, WIDTH = 4, 96, 1024  # layers; tokens that each tower hands over; width
 
 
-def multimodal(batch: int = 4) -> dict[str, Any]:
+def multimodal(batch: int = 4) -> NodeLink:
     """Three towers side by side for a ``batch`` of clips, each pooled to 96 tokens, and four layers on all.
 
     >>> {node["id"].rstrip("0123456789.") for node in multimodal()["nodes"]} >= {"clip", "fuse", "answer"}

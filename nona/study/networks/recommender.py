@@ -6,15 +6,13 @@ recommendation systems, 2019 (recollected); sizes assumed.
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 
 BATCH, LOOKUPS, WIDTH = 4096, 64, 128
 LAYERS = (4096, 2048, 512)
 
 
-def two_tower(tables: int) -> dict[str, Any]:
+def two_tower(tables: int) -> NodeLink:
     """``tables`` tables, half of each tower, for a batch of 4096 pairs.
 
     A lookup sums 64 rows of 128 entries for each of the batch: it reads memory and computes next to

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from nona.errors import GraphError
 from nona.study.networks.diffusion_loop import diffusion_loop
@@ -18,6 +17,7 @@ from nona.study.networks.recommender import two_tower
 from nona.study.networks.retrieval import retrieval_tree
 from nona.study.networks.speech import whisper_small
 from nona.study.networks.stable_diffusion import stable_diffusion_u_net
+from nona.study.networks.task_graph import NodeLink
 from nona.study.networks.u_net import u_net
 
 
@@ -32,7 +32,7 @@ class GeneratedNetwork:
     family: str
     interior: int
     description: str
-    build: Callable[[], dict[str, Any]]
+    build: Callable[[], NodeLink]
 
 
 def _experts(experts: int, layers: int, interior: int) -> GeneratedNetwork:

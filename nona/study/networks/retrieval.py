@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder
 
 VECTOR, PASSAGE = 1024, 256  # entries of an embedding, tokens of a passage
 SHARD = 2_000_000  # vectors, searched one by one
@@ -13,7 +11,7 @@ EMBEDDER, RERANKER, GENERATOR = 110e6, 110e6, 1.3e9  # parameters; a token takes
 ANSWER = 12  # tokens, each of which reads all weights
 
 
-def retrieval_tree(shards: int) -> dict[str, Any]:
+def retrieval_tree(shards: int) -> NodeLink:
     """A question, ``shards`` searched, 16 passages of each scored, merged by fours, an answer and a check.
 
     >>> [len(retrieval_tree(n)["nodes"]) for n in (8, 32)]

@@ -6,15 +6,13 @@ table 1 (recollected): 12 + 12 layers of width 768; 30 s of audio are 1500 token
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import SINGLE_FLOPS, TaskGraphBuilder
+from nona.study.networks.task_graph import SINGLE_FLOPS, NodeLink, TaskGraphBuilder
 from nona.study.networks.transformer import attention, encoder, feed_forward
 
 LAYERS, WIDTH, FRAMES, BANDS, VOCABULARY = 12, 768, 1500, 80, 51_865
 
 
-def whisper_small(tokens: int = 8) -> dict[str, Any]:
+def whisper_small(tokens: int = 8) -> NodeLink:
     """A pass over 30 s of audio and the first ``tokens`` of the text.
 
     >>> total_ms = sum(node["compute_ms"] for node in whisper_small()["nodes"])

@@ -11,15 +11,14 @@ and the model's published configuration (recollected). Tasks are coarser than th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from nona.study.networks.task_graph import SINGLE_FLOPS, TaskGraphBuilder
+from nona.study.networks.task_graph import SINGLE_FLOPS, NodeLink, TaskGraphBuilder
 
 LEVELS = (320, 640, 1280, 1280)
 TEXT_TOKENS, TEXT_WIDTH, TIME_WIDTH = 77, 768, 1280
 
 
-def stable_diffusion_u_net(side: int = 64) -> dict[str, Any]:
+def stable_diffusion_u_net(side: int = 64) -> NodeLink:
     """One denoising step on latents of ``side`` × ``side``.
 
     >>> total_ms = sum(node["compute_ms"] for node in stable_diffusion_u_net()["nodes"])

@@ -12,13 +12,38 @@ for multicore architectures, Communications of the ACM 52, 2009. Peaks: NVIDIA A
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypedDict
 
 FLOPS = 1.2e14  # half precision
 SINGLE_FLOPS = 1.2e13  # single precision: 62 % of 19.5 TFLOP/s
 BYTES_PER_S = 1.2e12
 LAUNCH_S = 4e-6
 ENTRY_BYTES = 2
+
+
+class Node(TypedDict):
+    """A task of node-link data and its time."""
+
+    id: str
+    compute_ms: float
+
+
+class Edge(TypedDict):
+    """A read of a tensor, which has the name of the task that makes it."""
+
+    source: str
+    target: str
+    bytes: int
+    tensor: str
+
+
+class NodeLink(TypedDict):
+    """Directed node-link data, as a scenario's key ``models`` takes it; ``graph`` says what it is."""
+
+    directed: bool
+    graph: dict[str, str]
+    nodes: list[Node]
+    edges: list[Edge]
 
 
 class TaskGraphBuilder:
@@ -37,8 +62,8 @@ class TaskGraphBuilder:
 
     def __init__(self, flops: float = FLOPS, bytes_per_s: float = BYTES_PER_S) -> None:
         self._flops, self._bytes_per_s = flops, bytes_per_s
-        self._nodes: list[dict[str, Any]] = []
-        self._edges: list[dict[str, Any]] = []
+        self._nodes: list[Node] = []
+        self._edges: list[Edge] = []
         self._entries: dict[str, float] = {}
 
     def task(self, name: str, flop: float, entries: float, *inputs: str, weights: float = 0.0) -> str:
@@ -69,7 +94,7 @@ class TaskGraphBuilder:
             name, 2 * k * k * channels * out * pixels, out * pixels, *inputs, weights=k * k * channels * out
         )
 
-    def mapping(self, **about: str) -> dict[str, Any]:
+    def mapping(self, **about: str) -> NodeLink:
         """Directed node-link data; ``about`` says what it is (``name``, ``description``)."""
         return {"directed": True, "graph": about, "nodes": self._nodes, "edges": self._edges}
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from nona.study.networks.task_graph import TaskGraphBuilder, compute_bound
+from nona.study.networks.task_graph import NodeLink, TaskGraphBuilder, compute_bound
 
 
-def u_net(levels: int, blocks: int, *, channels: int = 128, side: int = 64) -> dict[str, Any]:
+def u_net(levels: int, blocks: int, *, channels: int = 128, side: int = 64) -> NodeLink:
     """A diffusion U-Net: ``blocks`` residual blocks a level, each with the time's and the text's input.
 
     Sources: the image, the time step, the text. Skips join every block of the way down with its

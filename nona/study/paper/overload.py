@@ -8,11 +8,11 @@ it. Any ratio can be had from a run that is long enough, unless the scheduler re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from nona.report.sweeps.report import REFERENCE
+from nona.results.studies.paper import Growth, OverloadRun
 from nona.scenario.schema import Scenario
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.records.run import Records
@@ -33,13 +33,12 @@ def growth(
     claim: float,
     engine: str = "auto",
     check: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[float, dict[str, Any] | None]]:
+) -> Iterator[tuple[float, Growth | None]]:
     """One run from an idle cluster, without warm-up, of each of ``lengths`` jobs, for each scheduler.
 
-    Yields the share that is done, and with each scheduler's last run its row: name, kind, and the ``runs``:
-    their number of jobs, mean JCT (s), how many jobs were not complete when the run was cut off (they count
-    with their age), and the ratio to nona in a run of the same jobs. Lengths go up until the ratio reaches
-    ``claim``. Schedulers that are stable have no row.
+    Yields the share that is done, and with each scheduler's last run all of its runs. Jobs that were not
+    complete when a run was cut off count with their age. Lengths go up until the ratio reaches ``claim``.
+    Schedulers that are stable have none.
     """
     study = prepare(scenario, sources)
     placement = place(study)
@@ -47,7 +46,7 @@ def growth(
     nona = next(pair for pair in chosen if pair[0].name == REFERENCE)
     beside: dict[int, float] = {}
     for done, (scheduler, prepared) in enumerate(chosen, 1):
-        runs: list[dict[str, Any]] = []
+        runs: list[OverloadRun] = []
         state = "stable"
         for jobs in lengths if scheduler.name != REFERENCE else ():
             check()
@@ -61,9 +60,9 @@ def growth(
                 break
             runs.append(_row(found, beside[jobs]))
             yield (done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen), None
-            if runs[-1]["ratio"] >= claim:
+            if runs[-1].ratio >= claim:
                 break
-        row = {"scheduler": scheduler.name, "kind": scheduler.kind, "runs": runs}
+        row = Growth(scheduler=scheduler.name, kind=scheduler.kind, runs=tuple(runs))
         yield done / len(chosen), row if state == "overloaded" else None
 
 
@@ -81,13 +80,13 @@ def _mean(records: Records) -> float:
     return float(np.maximum(times, 0.0).mean())
 
 
-def _row(records: Records, nona_s: float) -> dict[str, Any]:
+def _row(records: Records, nona_s: float) -> OverloadRun:
     mean = _mean(records)
-    return {
-        "jobs": records.jobs,
-        "length_s": records.window_s[1] - records.window_s[0],
-        "jct_s": mean,
-        "unfinished": int(records.jobs - records.tally.completed.sum()),
-        "ratio": mean / nona_s,
-        "offered_link": records.offered[1],
-    }
+    return OverloadRun(
+        jobs=records.jobs,
+        length_s=records.window_s[1] - records.window_s[0],
+        jct_s=mean,
+        unfinished=int(records.jobs - records.tally.completed.sum()),
+        ratio=mean / nona_s,
+        offered_link=records.offered[1],
+    )

@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from nona.placement.fixed.local_and_spread import spread_placement
 from nona.placement.fixed.presets import idle_presets, place_fixed
 from nona.placement.formula.prediction import predict
 from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.result.prediction import Prediction
+from nona.results.studies.paper import Reach
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare
@@ -46,18 +46,16 @@ FIXED: Mapping[str, Callable[[Study], Queries]] = {
 }
 
 
-def reach(scenario: Scenario, sources: Sources, claim: float) -> list[dict[str, Any]]:
+def reach(scenario: Scenario, sources: Sources, claim: float) -> list[Reach]:
     """For each of :data:`FIXED`: the link background at which the formula's ratio to nona is ``claim``.
 
-    ``edge`` is where its link is full, ``at`` where the ratio is reached, ``room`` the distance between
-    them; ``relaxation_s`` and ``jobs`` that arrive meanwhile say how long a run must be at the least.
     nona's placement is the one solved at the edge, held while the load is looked for.
     """
     names = {s.name for s in scenario.schedulers}
     return [_reach(scenario, sources, claim, name) for name in FIXED if name in names]
 
 
-def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> dict[str, Any]:
+def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> Reach:
     start = prepare(with_value(scenario, LINK, 0.0), sources)
     queries = FIXED[name](start)
     edge = 1.0 - predict(start.system, queries).network_utilization
@@ -76,18 +74,18 @@ def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> dic
     spare = 1.0 - theirs.network_utilization
     relaxation_s = 4.0 * theirs.network_wait_s / spare
     rate = sum(q.rate for q in start.system.queries)
-    return {
-        "scheduler": name,
-        "edge": edge,
-        "at": edge - low,
-        "room": low,
-        "ratio": theirs.jct_s / ours.jct_s,
-        "jct_s": theirs.jct_s,
-        "nona_jct_s": ours.jct_s,
-        "link_wait_s": theirs.network_wait_s,
-        "relaxation_s": relaxation_s,
-        "jobs": relaxation_s * rate,
-    }
+    return Reach(
+        scheduler=name,
+        edge=edge,
+        at=edge - low,
+        room=low,
+        ratio=theirs.jct_s / ours.jct_s,
+        jct_s=theirs.jct_s,
+        nona_jct_s=ours.jct_s,
+        link_wait_s=theirs.network_wait_s,
+        relaxation_s=relaxation_s,
+        jobs=relaxation_s * rate,
+    )
 
 
 def _loaded(system: System, load: float) -> System:

@@ -6,11 +6,12 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nona import __version__
 from nona.errors import SimulationError
 from nona.report.sweeps.report import sweep_report
+from nona.results.studies.paper import Overload, PaperStudy
+from nona.results.sweep import SweepReport
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
@@ -18,7 +19,7 @@ from nona.sources.samples import scenario_path
 from nona.study.paper.overload import OVERLOAD, growth
 from nona.study.paper.reach import reach
 from nona.study.provenance import now_text
-from nona.study.shipped import rounded
+from nona.study.shipped import rounded_result
 from nona.study.sweeps.curves import curves
 from nona.study.sweeps.numbers import COMPUTE, LINK, number_named, with_value
 from nona.study.sweeps.settings import SweepSettings
@@ -59,7 +60,7 @@ class PaperProgress:
 
     text: str
     fraction: float
-    data: Mapping[str, Any] | None = None
+    data: PaperStudy | None = None
 
 
 def paper_scenario(seed: int | None = None) -> Scenario:
@@ -75,11 +76,7 @@ def paper_study(
     workers: int = 1,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[PaperProgress]:
-    """Run the study; the last progress holds its plain data.
-
-    The data: ``sweeps`` (by name, each a :func:`~nona.report.sweeps.report.sweep_report`), ``reach``
-    (where the formula puts a ratio of :data:`CLAIM`, :mod:`.reach`), ``overload`` (ratio against run
-    length, :mod:`.overload`), and the provenance: command, version, date, seed.
+    """Run the study; the last progress holds its result.
 
     Parameters
     ----------
@@ -90,33 +87,35 @@ def paper_study(
     """
     chosen, begin = settings or PaperSettings(), time.perf_counter()
     scenario, sources = paper_scenario(chosen.seed), Sources(scenario_path(SCENARIO).parent)
-    found: dict[str, Any] = {}
+    found: dict[str, SweepReport] = {}
     for name in SWEEPS:
         start, span = _BEGIN[name], _span(name)
         for told in curves(
             scenario, _sweep(scenario, chosen, name), sources, engine=engine, workers=workers, check=check
         ):
             yield PaperProgress(f"background {name}, {told.stage}", start + span * told.fraction * 0.999)
-        found[name] = sweep_report(told).to_json()
+        found[name] = sweep_report(told)
     beyond = with_value(scenario, LINK, OVERLOAD)
     rows = []
     for share, row in growth(beyond, sources, chosen.lengths, CLAIM, engine, check):
         yield PaperProgress("overload", _BEGIN["overload"] + _span("overload") * share * 0.999)
         rows.append(row)
-    yield PaperProgress(
-        "done",
-        1.0,
-        rounded(
-            {
-                **_provenance(scenario, chosen),
-                "claim": CLAIM,
-                "sweeps": found,
-                "reach": reach(scenario, sources, CLAIM),
-                "overload": {"key": LINK, "value": OVERLOAD, "schedulers": [r for r in rows if r]},
-                "seconds": time.perf_counter() - begin,
-            }
-        ),
+    data = PaperStudy(
+        study="paper",
+        scenario=SCENARIO,
+        command=_command(chosen),
+        version=__version__,
+        date=now_text(),
+        seed=scenario.seed,
+        jobs=chosen.jobs,
+        replications=chosen.replications,
+        claim=CLAIM,
+        sweeps=found,
+        reach=tuple(reach(scenario, sources, CLAIM)),
+        overload=Overload(key=LINK, value=OVERLOAD, schedulers=tuple(r for r in rows if r)),
+        seconds=time.perf_counter() - begin,
     )
+    yield PaperProgress("done", 1.0, rounded_result(data))
 
 
 def _span(part: str) -> float:
@@ -135,7 +134,7 @@ def _sweep(scenario: Scenario, settings: PaperSettings, name: str) -> SweepSetti
     )
 
 
-def _provenance(scenario: Scenario, settings: PaperSettings) -> dict[str, Any]:
+def _command(settings: PaperSettings) -> str:
     usual = PaperSettings()
     changed = [
         (f"--{option}", str(value))
@@ -146,13 +145,4 @@ def _provenance(scenario: Scenario, settings: PaperSettings) -> dict[str, Any]:
         )
         if value != default
     ]
-    return {
-        "study": "paper",
-        "scenario": SCENARIO,
-        "command": shlex.join(["nona", "study", "paper", "--json", *(w for pair in changed for w in pair)]),
-        "version": __version__,
-        "date": now_text(),
-        "seed": scenario.seed,
-        "jobs": settings.jobs,
-        "replications": settings.replications,
-    }
+    return shlex.join(["nona", "study", "paper", "--json", *(w for pair in changed for w in pair)])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from nona.placement.formula.prediction import predict
 from nona.placement.response import Response, predict_response
+from nona.results.studies.prediction_map import Comparison, MapPoint
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.records.run import Records
@@ -20,34 +20,40 @@ _FEWEST = 200  # jobs of a run
 
 
 def measure(
-    system: System, placed: Placed, *, tasks: int, replications: int, engine: str = "auto"
-) -> dict[str, Any]:
-    """Predict and simulate a placement: the row of the map, without its names.
+    names: tuple[str, str, str],
+    system: System,
+    placed: Placed,
+    *,
+    tasks: int,
+    replications: int,
+    engine: str = "auto",
+) -> MapPoint:
+    """Predict and simulate a placement; ``names`` are those of the scenario, the placement and the load.
 
-    Each of ``replications`` runs has about ``tasks`` tasks. Keys: utilisation of the most loaded
-    ``servers`` and ``link`` as predicted, ``split`` (:func:`~nona.study.prediction_map.points.splits`),
-    ``formula_s`` (mean by the optimiser's formula), and for ``mean_s``, ``p95_s`` and ``miss`` the
-    ``predicted``, the ``simulated`` and its half-width ``ci95``; ``sampling_s``, the standard error of the
-    predicted mean; the simulation's ``state``.
+    Each of ``replications`` runs has about ``tasks`` tasks.
     """
+    scenario, placement, load = names
     response = predict_response(system, placed.queries, shares=placed.shares)
     count = runs_of(system, tasks)
     runs = simulated(system, placed, count, replications, engine)
     slo_s = [q.slo_s for q in system.queries]
     summary = summarize(runs, slo_s, [q.name for q in system.queries])
-    return {
-        "servers": float(response.compute_utilization.max()),
-        "link": response.link_utilization,
-        "split": splits(placed.queries),
-        "processes": sorted({q.arrivals.process for q in system.queries}),
-        "jobs": count,
-        "state": summary.state,
-        "formula_s": predict(system, placed.queries, placed.shares).jct_s,
-        "sampling_s": response.mix.error_s,
-        "mean_s": _pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
-        "p95_s": _p95(response, summary),
-        "miss": _miss(system, response, summary),
-    }
+    return MapPoint(
+        scenario=scenario,
+        placement=placement,
+        load=load,
+        servers=float(response.compute_utilization.max()),
+        link=response.link_utilization,
+        split=splits(placed.queries),
+        processes=tuple(sorted({q.arrivals.process for q in system.queries})),
+        jobs=count,
+        state=summary.state,
+        formula_s=predict(system, placed.queries, placed.shares).jct_s,
+        sampling_s=response.mix.error_s,
+        mean_s=_pair(response.mix.mean_s, summary.jct.mean.mean, summary.jct.mean.half_width),
+        p95_s=_p95(response, summary),
+        miss=_miss(system, response, summary),
+    )
 
 
 def runs_of(system: System, tasks: int) -> int:
@@ -69,16 +75,16 @@ def simulated(
     ]
 
 
-def _pair(predicted: float, simulated_value: float, half: float) -> dict[str, float]:
-    return {"predicted": predicted, "simulated": simulated_value, "ci95": half}
+def _pair(predicted: float, simulated_value: float, half: float) -> Comparison:
+    return Comparison(predicted=predicted, simulated=simulated_value, ci95=half)
 
 
-def _p95(response: Response, summary: SchedulerSummary) -> dict[str, float]:
+def _p95(response: Response, summary: SchedulerSummary) -> Comparison:
     p95 = summary.jct.p95
     return _pair(response.mix.quantile_s(0.95), p95.mean, p95.half_width)
 
 
-def _miss(system: System, response: Response, summary: SchedulerSummary) -> dict[str, float] | None:
+def _miss(system: System, response: Response, summary: SchedulerSummary) -> Comparison | None:
     slo_s = [q.slo_s for q in system.queries]
     shares = response.miss(slo_s)
     weights = [q.rate if s is not None else 0.0 for q, s in zip(system.queries, slo_s, strict=True)]

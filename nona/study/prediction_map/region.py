@@ -7,8 +7,9 @@ from typing import Any
 
 from nona.report.prediction_map.rows import BOUNDS, error
 from nona.report.text import share_text
+from nona.results.studies.prediction_map import MapPoint
 from nona.study.prediction_map.points import HIGHEST
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_map
 from nona.system import QueryClass, System
 
 _NEAR = 0.15  # utilisations that count as similar
@@ -26,7 +27,7 @@ def warning(system: System, response: Mapping[str, Any]) -> str | None:
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."
-    similar = [p for p in shipped("prediction_map")["points"] if _similar(p, system, servers, link)]
+    similar = [p for p in shipped_map().points if _similar(p, system, servers, link)]
     errors = [abs(e) for p in similar if (e := error(p, "mean_s")) is not None]
     bound = BOUNDS["mean_s"]
     if not errors:
@@ -66,9 +67,7 @@ def _tested(query: QueryClass) -> bool:
     return arrivals.process in ("poisson", "deterministic")
 
 
-def _similar(point: Mapping[str, Any], system: System, servers: float, link: float | None) -> bool:
+def _similar(point: MapPoint, system: System, servers: float, link: float | None) -> bool:
     bursty = any(q.arrivals.process != "poisson" for q in system.queries)
-    alike = point["split"] == 0 if link is None else abs(point["link"] - link) <= _NEAR
-    return bool(
-        bursty == (point["processes"] != ["poisson"]) and abs(point["servers"] - servers) <= _NEAR and alike
-    )
+    alike = point.split == 0 if link is None else abs(point.link - link) <= _NEAR
+    return bursty == (point.processes != ("poisson",)) and abs(point.servers - servers) <= _NEAR and alike

@@ -1,4 +1,4 @@
-"""The study itself: every point, on one process or several; at the end plain data."""
+"""The study itself: every point, on one process or several."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from nona import __version__
 from nona.errors import SimulationError
 from nona.experiments.pieces import run_pieces
 from nona.experiments.pool import Key
+from nona.results.studies.prediction_map import MapAbout, MapPoint, PredictionMap
 from nona.study.prediction_map.measure import measure
 from nona.study.prediction_map.points import LOADS, names_of, point
 from nona.study.prediction_map.systems import SYSTEMS, map_system
 from nona.study.provenance import now_text
-from nona.study.shipped import rounded
+from nona.study.shipped import rounded_result
 
 _DIGITS = 5
 
@@ -53,15 +53,22 @@ class MapPoints:
     engine: str
     reporting: bool = True
 
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> dict[str, Any]:
-        """The row of one point."""
-        name, placement, load = self.names[key[0]]
+    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> MapPoint:
+        """The results of one point."""
+        names = name, placement, load = self.names[key[0]]
         system, placed = point(map_system(name, self.size.seed), placement, LOADS[load])
         size = self.size
-        found = measure(system, placed, tasks=size.tasks, replications=size.replications, engine=self.engine)
+        found = measure(
+            names,
+            system,
+            placed,
+            tasks=size.tasks,
+            replications=size.replications,
+            engine=self.engine,
+        )
         if on_progress is not None:
             on_progress(f"{name}, {placement}, {load}")
-        return {"scenario": name, "placement": placement, "load": load} | found
+        return found
 
 
 def map_study(
@@ -70,8 +77,8 @@ def map_study(
     engine: str = "auto",
     workers: int = 1,
     on_progress: Callable[[float, str], None] = lambda fraction, text: None,
-) -> dict[str, Any]:
-    """Run the study; its plain data: ``points`` (rows) and ``about`` (provenance).
+) -> PredictionMap:
+    """Run the study; numbers are rounded to five significant digits.
 
     ``workers`` are processes, on whose number results do not depend; what ``on_progress`` raises ends the
     work.
@@ -88,17 +95,16 @@ def map_study(
         workers,
         lambda done, text: on_progress(done / len(names), text),
     )
-    about = {
-        "command": _command(size),
-        "version": __version__,
-        "made": now_text(),
-        "tasks": size.tasks,
-        "replications": size.replications,
-        "seed": size.seed,
-        "seconds": time.perf_counter() - begin,
-    }
-    found: dict[str, Any] = rounded({"about": about, "points": rows}, _DIGITS)
-    return found
+    about = MapAbout(
+        command=_command(size),
+        version=__version__,
+        made=now_text(),
+        tasks=size.tasks,
+        replications=size.replications,
+        seed=size.seed,
+        seconds=time.perf_counter() - begin,
+    )
+    return rounded_result(PredictionMap(about=about, points=tuple(rows)), _DIGITS)
 
 
 def _command(size: MapSettings) -> str:

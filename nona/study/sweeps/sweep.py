@@ -23,7 +23,7 @@ _NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, eq=False)
-class SweepPoint:
+class SweptPoint:
     """One scheduler at one value of the swept number.
 
     ``predicted_s`` and ``link_utilization`` are ``None`` where queueing theory has no steady state;
@@ -53,7 +53,7 @@ def sweep(
     sources: Sources = _NO_SOURCES,
     workers: int = 1,
     dask: str | None = None,
-) -> Iterator[SweepPoint]:
+) -> Iterator[SweptPoint]:
     """Set the key at ``path`` to each of ``values``; predict and simulate each scheduler there.
 
     Schedulers that queueing theory has no prediction for are simulated only; ``workers`` and ``dask`` say
@@ -68,7 +68,7 @@ def sweep(
         for name in schedulers:
             placed = placements.get(name)
             p = placed.prediction if placed else None
-            yield SweepPoint(
+            yield SweptPoint(
                 value,
                 name,
                 p.jct_s if p else None,

@@ -9,7 +9,7 @@ from nona.report.decisions.figures import heat_figure, ratios_figure
 from nona.report.decisions.rows import cell_rows, missed_gains, network_rows, worst_rows
 from nona.report.decisions.text import HOW, findings, heat_title, provenance, title
 from nona.report.decisions.verdicts import QUESTIONS, compared
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_decisions
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -17,7 +17,7 @@ from nona.ui.widgets.tables import table
 
 def decisions_section() -> None:
     """The stored study: two charts with their findings, the findings in words, and tables."""
-    data = shipped("decisions")
+    data = shipped_decisions()
     st.markdown(HOW)
     known = [key for key in QUESTIONS if compared(data, key)]
     chosen = st.segmented_control(

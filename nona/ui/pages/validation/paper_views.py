@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -13,21 +10,19 @@ from nona.report.paper.rows import growth_rows, point_rows, summary_rows
 from nona.report.paper.text import OURS, findings, growth_title, provenance, ratio_title, title
 from nona.report.sweeps.figure import sweep_figure
 from nona.results.sweep import SweepReport
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_paper
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Data = Mapping[str, Any]
-
 
 def paper_section() -> None:
     """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
-    data = shipped("paper")
+    data = shipped_paper()
     st.markdown(f"**{plain(title(data))}.** {plain(OURS)}")
-    for name, column in zip(data["sweeps"], st.columns(len(data["sweeps"])), strict=True):
+    for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
         with column:
-            _ratios(name, data["sweeps"][name])
+            _ratios(name, report)
     finding = growth_title(data)
     st.markdown(f"**{plain(finding)}**")
     picture(
@@ -45,11 +40,11 @@ def paper_section() -> None:
     st.caption(plain(provenance(data)))
 
 
-def _ratios(name: str, report: Data) -> None:
+def _ratios(name: str, report: SweepReport) -> None:
     finding = ratio_title(name, report)
     st.markdown(f"**{plain(finding)}**")
     picture(
-        sweep_figure(SweepReport.from_json(report), f"Ratio to {report['reference']}"),
+        sweep_figure(report, f"Ratio to {report.reference}"),
         key=f"paper-{name}",
         alt=f"Mean JCT over that of nona against background {name}; crosses: edges of stability. {finding}",
     )

@@ -8,7 +8,7 @@ import streamlit as st
 from nona.report.prediction_map.figure import map_figure
 from nona.report.prediction_map.rows import MEASURES, point_rows, summary_rows
 from nona.report.prediction_map.text import WHICH, findings, provenance, title
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_map
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -16,7 +16,7 @@ from nona.ui.widgets.tables import table
 
 def prediction_section() -> None:
     """The stored map as a chart with its finding, the findings, and two tables."""
-    data = shipped("prediction_map")
+    data = shipped_map()
     st.markdown(WHICH)
     measure = st.segmented_control(
         "Prediction of",
