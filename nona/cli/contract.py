@@ -52,7 +52,7 @@ def contract_report(arguments: argparse.Namespace, model: study.PreparedModel) -
     glued = study.glued_model(model, Link(network.capacity, network.latency_s), share=share)
     counts = study.configuration_counts(model)
     report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
-    return report | {"rule": arguments.rule, "coarsening": coarsening_report(glued)}
+    return report | {"rule": arguments.rule, "coarsening": coarsening_report(glued).to_json()}
 
 
 def _quantity(option: str, value: str | float, dimension: Dimension) -> float:

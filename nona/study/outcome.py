@@ -18,6 +18,8 @@ from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
 from nona.results.about import About, ModelFacts
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.sources.named import file_names, is_file
@@ -78,7 +80,9 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
         "slo_s": dict(zip(names, slo_s, strict=True)),
         "predicted": predicted_means(study, placement),
         "models": {n: f.to_json() for n, f in model_facts(study).items()},
-        "placement": None if placement is None else placement_report(study.system, placement, names),
+        "placement": None
+        if placement is None
+        else placement_report(study.system, placement, names).to_json(),
     }
     outcome: dict[str, Any] = plain(data)
     return outcome
@@ -86,7 +90,7 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> dic
 
 def placement_outcome(
     study: Study, placement: Placement, made: str, comparison: Comparison | None = None
-) -> dict[str, Any]:
+) -> PlacementOutcome:
     """All displayed data of a placement, with local and spread for comparison.
 
     ``comparison`` holds these two where they were judged before.
@@ -94,20 +98,22 @@ def placement_outcome(
     comparison = comparison or compare(study, placement)
     names = study.scenario.labels
 
-    def report(other: Placement | None) -> dict[str, Any] | None:
+    def report(other: Placement | None) -> PlacementReport | None:
         return None if other is None else placement_report(study.system, other, names)
 
-    outcome: dict[str, Any] = plain(
-        {
-            "about": about(study, made).to_json(),
-            "nona": placement_report(study.system, placement, names)
-            | {"response": response_of(study, placement)},
-            "local": report(comparison.local),
-            "spread": report(comparison.spread),
-            "models": {n: f.to_json() for n, f in model_facts(study).items()},
-        }
+    return PlacementOutcome(
+        about=about(study, made),
+        nona=full_report(study, placement),
+        local=report(comparison.local),
+        spread=report(comparison.spread),
+        models=model_facts(study),
     )
-    return outcome
+
+
+def full_report(study: Study, placement: Placement) -> FullPlacementReport:
+    """The report on a placement with the response of its jobs."""
+    report = placement_report(study.system, placement, study.scenario.labels)
+    return FullPlacementReport.of(report, response_of(study, placement))
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:

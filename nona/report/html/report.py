@@ -18,6 +18,8 @@ from nona.report.html.simulation import (
     warmup_section,
 )
 from nona.report.simulations.findings import findings
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.report import PlacementReport
 from nona.units import format_time
 
 Row = Mapping[str, Any]
@@ -39,7 +41,7 @@ def simulation_html(data: Row) -> str:
 
     Equal data give equal bytes; the date is among them.
     """
-    told, report = data["about"], data["report"]
+    told, report, placed = data["about"], data["report"], data.get("placement")
     lines = [(f.text, f.kind) for f in findings(data)]
     return document(
         f"{told['name']}: simulation",
@@ -55,22 +57,22 @@ def simulation_html(data: Row) -> str:
             warmup_section(data),
             checks_section(report),
             provenance_section(data["models"]),
-            placement_section(data.get("placement")),
+            placement_section(None if placed is None else PlacementReport.from_json(placed)),
             section("Limits", bullets([(line, "") for line in LIMITS])),
             scenario_section(told, "simulate", "--html", "report.html"),
         ],
     )
 
 
-def placement_html(data: Row) -> str:
+def placement_html(data: PlacementOutcome) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
-    told = data["about"]
+    told = data.about.to_json()
     return document(
         f"{told['name']}: placement",
         [
-            _header(told, "Placement", {"Solver": data["nona"]["solver"]}),
-            placement_section(data["nona"], data),
-            provenance_section(data["models"]),
+            _header(told, "Placement", {"Solver": data.nona.solver}),
+            placement_section(data.nona, data),
+            provenance_section({name: m.to_json() for name, m in data.models.items()}),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
             scenario_section(told, "place", "--html", "placement.html"),
         ],

@@ -57,9 +57,21 @@ class TaskKind:
 KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
-        TaskKind("place", "placement", _PLACEMENT, "nona.ui.tasks.place:place_scenario"),
+        TaskKind(
+            "place",
+            "placement",
+            _PLACEMENT,
+            "nona.ui.tasks.place:place_scenario",
+            "nona.results.placement.outcome:SolvedPlacement",
+        ),
         TaskKind("capacity", "search for servers", SIMULATION_PARTS, "nona.ui.tasks.capacity:find_capacity"),
-        TaskKind("congestion", "prediction", _PLACEMENT, "nona.ui.tasks.place:predict_congestion"),
+        TaskKind(
+            "congestion",
+            "prediction",
+            _PLACEMENT,
+            "nona.ui.tasks.place:predict_congestion",
+            "nona.results.placement.congestion:CongestionCurve",
+        ),
         TaskKind("simulate", "simulation", SIMULATION_PARTS, "nona.ui.tasks.simulate:simulate_scenario"),
         TaskKind("sweep", "sweep", SIMULATION_PARTS, "nona.ui.tasks.sweep:sweep_scenario"),
         TaskKind("answer", "quick answer", SIMULATION_PARTS, "nona.ui.tasks.answer:answer"),

@@ -13,6 +13,7 @@ import streamlit as st
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.simulations.summary_table import summary_table
 from nona.report.table_files import csv_bytes, parquet_bytes
+from nona.results.placement.outcome import SolvedPlacement
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
@@ -40,7 +41,7 @@ def run_downloads(state: AppState) -> None:
     if result is None:
         return
     data, job = result.data, jobs().get(result.job_id)
-    name = _name(data)
+    name = _name(data["about"]["name"])
     folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")
@@ -54,10 +55,10 @@ def run_downloads(state: AppState) -> None:
 
 def placement_downloads(state: AppState) -> None:
     """The block of downloads of the placement that is shown."""
-    result = state.results.get("place")
-    if result is None:
+    data = state.held("place", SolvedPlacement)
+    if data is None:
         return
-    data, name = result.data, _name(result.data)
+    name = _name(data.about.name)
     with st.container(border=True, key="place-downloads"):
         st.markdown("**Downloads of this placement**")
         _row(
@@ -75,16 +76,16 @@ def placement_downloads(state: AppState) -> None:
                     "Everything on this page, the working included.",
                     f"{name}_placement.json",
                     JSON,
-                    lambda: json.dumps(data, indent=2).encode(),
+                    lambda: json.dumps(data.to_json(), indent=2).encode(),
                 ),
-                _yaml(data, name),
+                _yaml(data.about.yaml, name),
             ],
         )
 
 
-def _name(data: Data) -> str:
+def _name(scenario: str) -> str:
     """The prefix of the files: the name of the scenario as it was run."""
-    return safe_name(data["about"]["name"]).replace(" ", "_")
+    return safe_name(scenario).replace(" ", "_")
 
 
 def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
@@ -114,16 +115,16 @@ def _reports(data: Data, name: str, folder: Path | None) -> list[Download]:
                 (folder / TRACE).read_bytes,
             )
         )
-    return [*found, _yaml(data, name)]
+    return [*found, _yaml(data["about"]["yaml"], name)]
 
 
-def _yaml(data: Data, name: str) -> Download:
+def _yaml(text: str, name: str) -> Download:
     return Download(
         "Scenario (YAML)",
         "The scenario of this result, as it was when the result was made.",
         f"{name}_as_run.yaml",
         YAML,
-        lambda: str(data["about"]["yaml"]).encode(),
+        lambda: text.encode(),
     )
 
 
