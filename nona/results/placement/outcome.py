@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
@@ -43,8 +43,6 @@ class SolvedPlacement(PlacementOutcome):
     steps: tuple[SearchStep, ...]
 
     @classmethod
-    def of(
-        cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...]
-    ) -> SolvedPlacement:
+    def of(cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...]) -> Self:
         """The outcome with its working and the steps that led to it."""
         return cls(**dict(outcome), working=working, steps=steps)

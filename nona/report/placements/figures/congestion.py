@@ -88,7 +88,7 @@ def congestion_rows(curve: CongestionCurve) -> Sequence[Mapping[str, float | Non
     return [
         {
             "background %": 100 * p.background,
-            **{f"{n} ms": _ms(mean_s(p)) for n, mean_s in reversed(MEANS_S.items())},
+            **{f"{n} ms": _ms(mean_s(p)) for n, mean_s in reversed(list(MEANS_S.items()))},
         }
         for p in curve.points
     ]
