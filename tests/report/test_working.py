@@ -13,6 +13,8 @@ from nona.placement.sampled.choose import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding
 from nona.report.placements.working.whole import working
+from nona.results.placement.congestion import CongestionCurve
+from nona.results.placement.working import Working
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
@@ -48,8 +50,8 @@ def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str
     return study.system, place(study), scenario.labels
 
 
-def values(found: dict[str, Any]) -> dict[str, float]:
-    return {line["key"]: line["value"] for line in found["lines"]}
+def values(found: Working) -> dict[str, float]:
+    return {line.key: line.value for line in found.lines if line.value is not None}
 
 
 def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
@@ -71,10 +73,10 @@ def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement
     assert told["gap"] == pytest.approx(certificate_of(placement).gap, rel=1e-6, abs=1e-12)
     assert told["price"] == pytest.approx(p.congestion_price_s_per_byte, rel=1e-9)
     for name, predicted in zip(names, p.queries, strict=True):
-        model = found["models"][name]
-        assert model["lines"][0]["value"] == pytest.approx(predicted.jct_s, rel=1e-12)
-        for subgraph in model["subgraphs"]:
-            assert sum(c["probability"] for c in subgraph["configurations"]) == pytest.approx(1)
+        model = found.models[name]
+        assert model.lines[0].value == pytest.approx(predicted.jct_s, rel=1e-12)
+        for subgraph in model.subgraphs:
+            assert sum(c.probability for c in subgraph.configurations) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("fixed", [local_placement, spread_placement])
@@ -91,11 +93,11 @@ def test_fixed_placements_add_up_too(fixed: Any, solved: tuple[System, Placement
 
 def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
     found = working(*solved)
-    for line in found["lines"]:
-        assert "=" in line["filled"]
-        assert any(c.isdigit() for c in line["filled"])
-        assert line["filled"].count("{") == line["filled"].count("}")
-        assert "nan" not in line["filled"]
+    for line in found.lines:
+        assert "=" in line.filled
+        assert any(c.isdigit() for c in line.filled)
+        assert line.filled.count("{") == line.filled.count("}")
+        assert "nan" not in line.filled
 
 
 def test_congestion_rises_to_where_splitting_stops_paying() -> None:
@@ -123,7 +125,7 @@ def test_a_system_that_never_splits_says_so_at_once() -> None:
 
 
 def test_the_finding_says_where_splitting_stops_paying() -> None:
-    found = {"points": [], "now": 0.3, "stops": 0.96}
+    found = CongestionCurve(points=(), now=0.3, stops=0.96)
     assert "stops paying when the background uses 96" in congestion_finding(found)
-    assert "to saturation" in congestion_finding({**found, "stops": None})
-    assert "does not pay" in congestion_finding({**found, "stops": 0.3})
+    assert "to saturation" in congestion_finding(found.model_copy(update={"stops": None}))
+    assert "does not pay" in congestion_finding(found.model_copy(update={"stops": 0.3}))
