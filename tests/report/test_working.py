@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str
 
 
 def values(found: Working) -> dict[str, float]:
-    return {line.key: line.value for line in found.lines if line.value is not None}
+    """Key → value; what has no finite value is infinite."""
+    return {line.key: math.inf if line.value is None else line.value for line in found.lines}
 
 
 def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement, tuple[str, ...]]) -> None:

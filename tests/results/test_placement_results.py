@@ -66,13 +66,11 @@ def test_the_command_prints_the_report_with_its_response(solved: SolvedPlacement
     assert FullPlacementReport.from_json(data) == solved.nona
 
 
-@pytest.mark.parametrize(
-    "place_of_it", [(), ("nona",), ("nona", "predicted"), ("nona", "response"), ("working",)]
-)
-def test_an_unknown_key_is_refused(solved: SolvedPlacement, place_of_it: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("keys", [(), ("nona",), ("nona", "predicted"), ("nona", "response"), ("working",)])
+def test_an_unknown_key_is_refused(solved: SolvedPlacement, keys: tuple[str, ...]) -> None:
     data: dict[str, Any] = solved.to_json()
     inner = data
-    for key in place_of_it:
+    for key in keys:
         inner = inner[key]
     inner["unknown"] = 1
     with pytest.raises(ValidationError, match="unknown"):
