@@ -98,9 +98,10 @@ def _models(report: PlacementReport) -> list[dict[str, str]]:
 def _servers(report: PlacementReport) -> str:
     """Executor classes, the probability that each model draws them, and the memory of the weights."""
     shares = share_rows(report)
+    classes = [{name: str(cell) for name, cell in row.items()} for row in class_rows(report)]
     return (
         paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
-        + table(class_rows(report), "Executor classes with their load, wait and memory")
+        + table(classes, "Executor classes with their load, wait and memory")
         + (table(shares, "Probability of each executor class, model by model") if shares else "")
     )
 

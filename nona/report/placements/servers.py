@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nona.report.text import or_dash, percent_text, time_text
 from nona.results.placement.report import PlacementReport
 from nona.units import format_size
@@ -38,7 +36,7 @@ def memory_finding(report: PlacementReport) -> str:
     return f"{text}, at most {percent_text(max(full))} of an executor" if full else text
 
 
-def class_rows(report: PlacementReport) -> list[dict[str, Any]]:
+def class_rows(report: PlacementReport) -> list[dict[str, str | int]]:
     """A row for each executor class: number, load, wait, memory."""
     return [
         {
@@ -55,7 +53,7 @@ def class_rows(report: PlacementReport) -> list[dict[str, Any]]:
     ]
 
 
-def replica_rows(report: PlacementReport) -> list[dict[str, Any]]:
+def replica_rows(report: PlacementReport) -> list[dict[str, str | int]]:
     """A row for each model: its weights, how many executors hold them, the total of the replicas."""
     return [
         {
@@ -68,7 +66,7 @@ def replica_rows(report: PlacementReport) -> list[dict[str, Any]]:
     ]
 
 
-def share_rows(report: PlacementReport) -> list[dict[str, Any]]:
+def share_rows(report: PlacementReport) -> list[dict[str, str]]:
     """A row for each query class: the probability of each executor class; no rows for a single class."""
     shares = report.class_shares
     if len(report.predicted.classes) == 1:

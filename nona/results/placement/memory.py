@@ -21,11 +21,11 @@ class ClassMemory(Document):
 
 
 class ModelMemory(Document):
-    """The weights of one model, and how many executors hold them."""
+    """The weights of one model, and how many executors hold them; a whole 0 where it states none."""
 
-    weight_bytes: float
+    weight_bytes: int | float
     replicas: int
-    replicas_bytes: float
+    replicas_bytes: int | float
 
 
 class MemoryReport(Document):

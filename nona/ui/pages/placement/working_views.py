@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -97,7 +96,7 @@ def _queries(models: Mapping[str, WorkingModel]) -> None:
         st.caption(f"Mean over the configurations: {format_time(subgraph.span_s, 4)}.")
 
 
-def _configuration(number: int, c: WorkingConfiguration) -> dict[str, Any]:
+def _configuration(number: int, c: WorkingConfiguration) -> dict[str, str | float | None]:
     return {
         "configuration": f"{number}{' (local)' if c.local else ''}",
         "x, %": 100 * c.probability,
