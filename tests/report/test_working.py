@@ -113,6 +113,7 @@ def test_congestion_rises_to_where_splitting_stops_paying() -> None:
         assert background_of(again) == pytest.approx(point.background)
         assert point.local_s == pytest.approx(local_placement(again).objective_s)
         assert point.nona_s is not None
+        assert point.local_s is not None
         assert point.nona_s <= point.local_s * (1 + 2e-3)
     nona = [p.nona_s for p in curve.points if p.nona_s is not None]
     assert nona == sorted(nona)

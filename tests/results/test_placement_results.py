@@ -79,7 +79,7 @@ def test_an_unknown_key_is_refused(solved: SolvedPlacement, keys: tuple[str, ...
 
 def test_a_result_cannot_be_changed(solved: SolvedPlacement) -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        solved.nona.objective_s = 1.0  # type: ignore[misc]
+        solved.nona.objective_s = 1.0
 
 
 def test_the_outcome_of_the_study_has_no_working(solved: SolvedPlacement) -> None:
