@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.results.placement.outcome import SolvedPlacement
 from nona.ui.pages.placement.objective_views import objective_choice, sampled_section
 from nona.ui.pages.placement.predicted_views import response_section
 from nona.ui.pages.placement.search_views import early_note, live_search, search_section
@@ -11,7 +12,7 @@ from nona.ui.pages.placement.views import charts
 from nona.ui.pages.simulation.downloads import placement_downloads
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import current_job, job_panel, result_of
+from nona.ui.shell.job_panel import current_job, job_panel, stale_note
 from nona.ui.widgets.fields import plain
 
 state = current()
@@ -21,7 +22,8 @@ st.caption(
 )
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)
-data = result_of(state, "place")
+stale_note(state, "place")
+data = state.held("place", SolvedPlacement)
 if data is None:
     job = current_job(state, "place")
     if job is None or not job.running:
@@ -33,7 +35,7 @@ if data is None:
     equivalent(state, "place", "--json", key="place")
     st.stop()
 
-report = data["nona"]
+report = data.nona
 early_note(data)
 result_tiles(data)
 st.markdown(plain(verdict(data)))

@@ -34,7 +34,6 @@ from nona.hardware.executor import executor_class
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.models import inspection
 from nona.report.placements.certificate_text import is_sampled
-from nona.report.placements.report import placement_report
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.plain import plain
@@ -42,15 +41,15 @@ from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
 from nona.report.text import inspection_text
+from nona.results.placement.report import FullPlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
-from nona.study.outcome import TIMELINE_JOBS, placement_outcome, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, full_report, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
-from nona.study.response import response_of
 
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
@@ -91,17 +90,14 @@ def place(arguments: PlaceOptions) -> None:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     prepared = study.prepare(scenario, sources)
     placement = study.place(prepared, solver=arguments.solver)
-    report = placement_report(prepared.system, placement, prepared.scenario.labels)
-    report["response"] = response_of(prepared, placement)
+    report = full_report(prepared, placement)
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-    _emit(arguments, report, _placement_lines)
+    _emit(arguments, report.to_json(), lambda _: _placement_lines(report))
 
 
-def _placement_lines(report: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [placement_text(report), *response_lines(plain(report["response"]), not is_sampled(report))]
-    )
+def _placement_lines(report: FullPlacementReport) -> str:
+    return "\n".join([placement_text(report), *response_lines(report.response, not is_sampled(report))])
 
 
 def simulate(arguments: SimulateOptions) -> None:

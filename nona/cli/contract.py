@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction
 from nona.report.text import contraction_text
 from nona.results.model import ContractionReport
+from nona.results.placement.coarsening import CoarseningReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Contract:
     """What ``nona contract`` tells: the contraction, and the tasks that stay together."""
 
     contraction: ContractionReport
-    coarsening: Mapping[str, Any]
+    coarsening: CoarseningReport
 
     @property
     def text(self) -> str:
@@ -30,7 +30,7 @@ class Contract:
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``nona contract --json`` prints."""
-        return self.contraction.to_json() | {"coarsening": self.coarsening}
+        return self.contraction.to_json() | {"coarsening": self.coarsening.to_json()}
 
 
 def contract_report(arguments: ContractOptions, model: study.PreparedModel) -> Contract:

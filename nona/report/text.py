@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.results.model import ContractionReport, Inspection
+from nona.results.placement.coarsening import CoarseningReport
 from nona.units import format_count, format_size, format_time
 
 Row = Mapping[str, Any]
@@ -56,29 +57,29 @@ def inspection_text(report: Inspection) -> str:
     return "\n".join(lines)
 
 
-def contraction_text(report: ContractionReport, coarsening: Row) -> str:
+def contraction_text(report: ContractionReport, coarsening: CoarseningReport) -> str:
     """What ``nona contract`` prints; ``coarsening`` is the report on the tasks that stay together."""
     lines = [
         f"{report.model}: {report.summary}",
         f"{counted(len(report.subgraphs), 'sub-graph')} to place",
-        f"{coarsening['summary']}",
+        f"{coarsening.summary}",
     ]
     rows = [
         {
             "interior": len(s.interior),
-            "groups": glued["interior_units"],
+            "groups": glued.interior_units,
             "configurations": s.configurations,
             "root": s.root or "(start)",
             "sink": s.sink or "(end)",
         }
-        for s, glued in zip(report.subgraphs, coarsening["subgraphs"], strict=True)
+        for s, glued in zip(report.subgraphs, coarsening.subgraphs, strict=True)
     ]
     columns = ("interior", "groups", "configurations", "root", "sink")
     if rows:
         lines.append(table(rows, columns))
-    if report.rule == coarsening["rule"]:
-        steps = coarsening["steps"]
-        lines += [s["reason"] for s in steps[:_STEPS]]
+    if report.rule == coarsening.rule:
+        steps = coarsening.steps
+        lines += [s.reason for s in steps[:_STEPS]]
         lines += [f"… and {len(steps) - _STEPS:,} more steps; --json has all"] if len(steps) > _STEPS else []
     return "\n".join(lines)
 

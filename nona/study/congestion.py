@@ -6,9 +6,8 @@ and near saturation their error is larger than the differences that are drawn.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from nona.placement.capacity.memory import allowed_classes, default_shares
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.shares.choice import is_choice
 from nona.placement.solve import solve
+from nona.results.placement.congestion import CongestionCurve, CongestionPoint
 from nona.system import Stream, System
 
 Floats = NDArray[np.float64]
@@ -27,29 +27,6 @@ GAP = 1e-3  # of the placements along the curve: finer than the line is wide
 TIME_S = 1.0  # at each load, where interiors are too large to list
 DEFAULT_SIZE_BYTES = 1e6  # of a background message, where there is no background yet
 Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class CongestionPoint:
-    """Mean JCT by formula (s) at one background utilisation of the link; ``None``: no steady state.
-
-    ``kept_s`` is local on nona's own executor classes: what splitting is held against.
-    """
-
-    background: float
-    nona_s: float | None
-    local_s: float | None
-    spread_s: float | None
-    kept_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CongestionCurve:
-    """``stops``: the background above which splitting no longer pays; ``None``: it pays throughout."""
-
-    points: tuple[CongestionPoint, ...]
-    now: float
-    stops: float | None
 
 
 def with_background(system: System, utilization: float) -> System:
@@ -79,7 +56,7 @@ def congestion_curve(system: System, points: int = 12, progress: Progress | None
         found.append(_point(system, load, shares))
         if progress is not None:
             progress((i + 1) / (len(loads) + 1))
-    return CongestionCurve(tuple(found), now, _stops(system, found, shares))
+    return CongestionCurve(points=tuple(found), now=now, stops=_stops(system, found, shares))
 
 
 def _shares(system: System) -> Floats | None:
@@ -96,20 +73,19 @@ def _point(system: System, load: float, shares: Floats | None) -> CongestionPoin
     loaded = with_background(system, load)
     wanted = "uniform" if shares is None else shares
     return CongestionPoint(
-        load,
-        _jct(lambda: solve(loaded, gap=GAP, shares=wanted, time_s=TIME_S).objective_s),
-        _jct(lambda: local_placement(loaded).objective_s),
-        _jct(lambda: spread_placement(loaded).objective_s),
-        _jct(lambda: local_placement(loaded, shares).objective_s),
+        background=load,
+        nona_s=_jct(lambda: solve(loaded, gap=GAP, shares=wanted, time_s=TIME_S).objective_s),
+        local_s=_jct(lambda: local_placement(loaded).objective_s),
+        spread_s=_jct(lambda: spread_placement(loaded).objective_s),
+        kept_s=_jct(lambda: local_placement(loaded, shares).objective_s),
     )
 
 
 def _jct(of: Callable[[], float]) -> float | None:
     try:
-        value = of()
+        return of()
     except PlacementError:
         return None
-    return value if math.isfinite(value) else None
 
 
 def _pays(point: CongestionPoint) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from nona import __version__
 from nona.cost.uncertainty import SIGMA
@@ -11,12 +10,13 @@ from nona.graph.node_link.document import to_node_link
 from nona.placement.result.placement import Placement
 from nona.report.inputs.models import provenance_shares
 from nona.report.placements.report import placement_report
-from nona.report.plain import plain
 from nona.report.simulations.differences import all_differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
 from nona.results.about import About, ModelFacts
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
@@ -78,13 +78,13 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
         slo_s=dict(zip(names, slo_s, strict=True)),
         predicted=predicted_means(study, placement),
         models=model_facts(study),
-        placement=None if placement is None else plain(placement_report(study.system, placement, names)),
+        placement=None if placement is None else placement_report(study.system, placement, names),
     )
 
 
 def placement_outcome(
     study: Study, placement: Placement, made: str, comparison: Comparison | None = None
-) -> dict[str, Any]:
+) -> PlacementOutcome:
     """All displayed data of a placement, with local and spread for comparison.
 
     ``comparison`` holds these two where they were judged before.
@@ -92,20 +92,22 @@ def placement_outcome(
     comparison = comparison or compare(study, placement)
     names = study.scenario.labels
 
-    def report(other: Placement | None) -> dict[str, Any] | None:
+    def report(other: Placement | None) -> PlacementReport | None:
         return None if other is None else placement_report(study.system, other, names)
 
-    outcome: dict[str, Any] = plain(
-        {
-            "about": about(study, made).to_json(),
-            "nona": placement_report(study.system, placement, names)
-            | {"response": response_of(study, placement)},
-            "local": report(comparison.local),
-            "spread": report(comparison.spread),
-            "models": {n: f.to_json() for n, f in model_facts(study).items()},
-        }
+    return PlacementOutcome(
+        about=about(study, made),
+        nona=full_report(study, placement),
+        local=report(comparison.local),
+        spread=report(comparison.spread),
+        models=model_facts(study),
     )
-    return outcome
+
+
+def full_report(study: Study, placement: Placement) -> FullPlacementReport:
+    """The report on a placement with the response of its jobs."""
+    report = placement_report(study.system, placement, study.scenario.labels)
+    return FullPlacementReport.of(report, response_of(study, placement))
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:

@@ -1,23 +1,23 @@
-"""The response of a placement as plain data, with a warning where it was not tested."""
+"""The response of a placement, with a warning where it was not tested."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from nona.errors import PlacementError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import reported_response
 from nona.report.placements.response import response_report
+from nona.results.placement.response import ResponseReport
 from nona.study.prediction_map.region import warning
 from nona.study.preparation import Study
 
 
-def response_of(study: Study, placement: Placement) -> dict[str, Any]:
+def response_of(study: Study, placement: Placement) -> ResponseReport:
     """Mean, percentiles and SLO misses of each model and of the mix; ``warning`` is a line or ``None``."""
     report = response_report(study.system, placement, study.scenario.labels)
-    return report | {"warning": warning(study.system, report)}
+    return report.model_copy(update={"warning": warning(study.system, report)})
 
 
 def predicted_means(study: Study, placement: Placement | None) -> dict[str, float | None]:

@@ -15,6 +15,7 @@ from nona import study
 from nona.cli.main import main
 from nona.report.html.report import simulation_html
 from nona.report.placements.certificate_text import bound_text
+from nona.results.placement.report import FullPlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.study.exports import write_records
@@ -62,7 +63,7 @@ def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path: Path) -> 
 
 def test_place_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["place", "slides_example", "--html", str(tmp_path / "p.html"), "--json"]) == 0
-    placed = json.loads(capsys.readouterr().out)
+    placed = FullPlacementReport.from_json(json.loads(capsys.readouterr().out))
     page = html.unescape((tmp_path / "p.html").read_text())
     assert bound_text(placed) in page
     assert "nona place scenario.yaml --html placement.html" in page

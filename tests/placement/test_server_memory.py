@@ -168,10 +168,11 @@ def test_the_report_adds_up() -> None:
     told, shares = memory_report(s, found, names), shares_report(s, found, names)
     assert all(sum(row.values()) == pytest.approx(1) for row in shares.values())
     total = 0.0
-    for row in told["classes"]:
-        assert row["resident_bytes"] == sum(row["weights_bytes"].values())
-        assert row["free_bytes"] == row["memory_bytes"] - row["resident_bytes"] >= 0
-        assert set(row["weights_bytes"]) == {n for n in names if shares[n][row["class"]] > 0}
-        total += row["executors"] * row["resident_bytes"]
-    assert told["replicas_bytes"] == pytest.approx(total)
-    assert told["models"]["large"]["replicas"] == 2
+    for row in told.classes:
+        assert row.resident_bytes == sum(row.weights_bytes.values())
+        assert row.memory_bytes is not None
+        assert row.free_bytes == row.memory_bytes - row.resident_bytes >= 0
+        assert set(row.weights_bytes) == {n for n in names if shares[n][row.executor_class] > 0}
+        total += row.executors * row.resident_bytes
+    assert told.replicas_bytes == pytest.approx(total)
+    assert told.models["large"].replicas == 2

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from placement_sample import RESPONSE, report
 from simulation_rows import model, parts, scheduler
 
 from nona.report.figures.style import text
@@ -18,7 +19,7 @@ from nona.report.placements.figures.placement import (
     jct_split_figure,
     servers_of,
 )
-from nona.report.placements.parts import parts_of
+from nona.report.placements.parts import PARTS, TimeParts, parts_of
 from nona.report.simulations.figures.parts import parts_figure
 from nona.report.simulations.figures.simulation import (
     ecdf_figure,
@@ -27,6 +28,8 @@ from nona.report.simulations.figures.simulation import (
     utilisation_figure,
 )
 from nona.report.simulations.series import _binned, _ecdf
+from nona.results.placement.configuration import PlacedConfiguration, PlacedModel
+from nona.results.placement.response import ModelResponse
 from nona.results.simulation.report import Resources
 from nona.results.simulation.series import Distribution, OverTime, ResourceLoad
 
@@ -38,7 +41,7 @@ def drawn(figure: go.Figure) -> str:
 
 
 def test_jct_split_stacks_to_the_jct() -> None:
-    parts = {"compute_s": 0.01, "transfer_s": 0.002, "network_wait_s": 0.003, "server_wait_s": 0.0}
+    parts = TimeParts(0.015, compute_s=0.01, transfer_s=0.002, network_wait_s=0.003, server_wait_s=0.0)
     made = jct_split_figure({"a": parts, NASTY: parts})
     assert [sum(bar.x[i] for bar in made.data) for i in range(2)] == pytest.approx([15.0, 15.0])
     assert made.layout.barmode == "stack"
@@ -48,13 +51,23 @@ def test_jct_split_stacks_to_the_jct() -> None:
 @pytest.mark.parametrize("mean_s", [0.02, 0.015, 0.0131])
 def test_parts_add_up_to_what_sampled_jobs_take(mean_s: float) -> None:
     """Longer than by formula, as long, and shorter: joins are added, or waits are shortened."""
-    path = {"compute_s": 0.01, "transfer_s": 0.002, "network_wait_s": 0.002, "server_wait_s": 0.001}
-    found = parts_of({"a": {**path, "jct_s": 0.015}}, {"models": {"a": {"mean_s": mean_s}}})
+    path = PlacedModel(
+        jct_s=0.015,
+        compute_s=0.01,
+        transfer_s=0.002,
+        network_wait_s=0.002,
+        server_wait_s=0.001,
+        subgraphs=(),
+    )
+    times = {"p50_s": mean_s, "p95_s": mean_s, "p99_s": mean_s}
+    response = ModelResponse(mean_s=mean_s, slo_s=None, miss=None, **times)
+    found = parts_of({"a": path}, RESPONSE.model_copy(update={"models": {"a": response}}))
     made = jct_split_figure(found)
     assert sum(bar.x[0] for bar in made.data) == pytest.approx(1e3 * mean_s)
-    assert found["a"]["jct_s"] == mean_s
-    assert all(found["a"][k] >= 0 for k in (*path, "joins_s"))
-    assert (found["a"]["compute_s"], found["a"]["transfer_s"]) == (0.01, 0.002)
+    assert found["a"].jct_s == mean_s
+    assert all(part(found["a"]) >= 0 for part in PARTS.values())
+    assert (found["a"].compute_s, found["a"].transfer_s) == (0.01, 0.002)
+    assert parts_of({"a": path}, None)["a"].jct_s == 0.015
 
 
 def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() -> None:
@@ -74,9 +87,9 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() ->
 def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
     made = comparison_figure(
         {
-            "nona": {"objective_s": 0.01, "objective_error_s": 0.002, "predicted": {"jct_s": 0.03}},
+            "nona": report(objective_s=0.01, objective_error_s=0.002),
             "local": None,
-            "spread": {"objective_s": None, "predicted": {"jct_s": 0.02}},
+            "spread": report(objective_s=None),
         }
     )
     assert list(made.data[0].y) == [10.0, 0, 0]
@@ -120,7 +133,8 @@ def test_every_task_stands_on_exactly_one_server(data: st.DataObject) -> None:
     parts = [[t for t, k in zip(tasks, labels, strict=True) if k == g] for g in sorted(set(labels))]
     root = data.draw(st.integers(-1, len(parts) - 1))
     sink = data.draw(st.integers(-1, len(parts) - 1))
-    configuration = {"parts": parts, "root_part": root, "sink_part": sink}
+    whole = tuple(tuple(part) for part in parts)
+    configuration = PlacedConfiguration(parts=whole, root_part=root, sink_part=sink, probability=1.0)
     servers = servers_of(configuration, "root", "sink")
     assert sorted(t for _, own in servers for t in own) == sorted([*tasks, "root", "sink"])
     where = {t: name for name, own in servers for t in own}

@@ -18,6 +18,7 @@ from nona.report.placements.links import link_finding
 from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
+from nona.report.text import time_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
@@ -199,18 +200,18 @@ def test_a_placement_has_its_certificate_and_configurations() -> None:
     assert page.wrong == []
     assert page.open == []
     text = "".join(page.text)
-    assert format_time(data["nona"]["objective_s"]) in text
-    assert bound_text(data["nona"]) in text
+    assert time_text(data.nona.objective_s) in text
+    assert bound_text(data.nona) in text
     assert comparison_finding(data).removeprefix("nona: ") in text
-    early = "".join(Page(placement_html({**data, "ended_early_s": 3.0})).text)
+    early = "".join(Page(placement_html(data.model_copy(update={"ended_early_s": 3.0}))).text)
     assert early_text(3.0) in early
     assert early_text(3.0) not in text
     shown = [
-        c["probability"]
-        for m in data["nona"]["models"].values()
-        for s in m["subgraphs"]
-        for c in s["configurations"]
-        if c["probability"] > 0.01
+        c.probability
+        for m in data.nona.models.values()
+        for s in m.subgraphs
+        for c in s.configurations
+        if c.probability > 0.01
     ]
     assert all(any(f"{p:.2%}" in row for row in page.rows) for p in shown)
 
@@ -232,9 +233,9 @@ def test_several_links_have_a_table_of_their_waits() -> None:
     prepared = study.prepare(load_scenario(scenario_path("racks_and_nics")))
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
-    links = data["nona"]["predicted"]["links"]
+    links = data.nona.predicted.links
     rows = {row[0]: row for row in page.rows if len(row) == 6}
-    assert [link["name"] for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
+    assert [link.name for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
     for link in links:
-        assert rows[link["name"]][-1] == format_time(link["wait_s"])
+        assert rows[link.name][-1] == time_text(link.wait_s)
     assert link_finding(links) in "".join(page.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -19,10 +18,11 @@ from nona.report.placements.servers import (
 )
 from nona.report.placements.terminal import placement_text
 from nona.report.placements.text import comparison_finding
-from nona.report.plain import plain
+from nona.results.placement.report import PlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
 from nona.study import place, prepare
+from nona.study.outcome import placement_outcome
 from nona.study.preparation import Study
 from nona.study.simulating.run import compare, predictions
 
@@ -33,52 +33,54 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def report(study: Study) -> dict[str, Any]:
+def report(study: Study) -> PlacementReport:
     placement = place(study)
     told = placement_report(study.system, placement, study.scenario.labels)
-    for row, predicted in zip(told["predicted"]["classes"], placement.prediction.classes, strict=True):
-        assert (row["utilization"], row["wait_s"]) == (predicted.utilization, predicted.wait_s)
-    result: dict[str, Any] = plain(told)
-    json.dumps(result, allow_nan=False)
-    return result
+    for row, predicted in zip(told.predicted.classes, placement.prediction.classes, strict=True):
+        assert (row.utilization, row.wait_s) == (predicted.utilization, predicted.wait_s)
+    json.dumps(told.to_json(), allow_nan=False)
+    return told
 
 
-def test_weights_are_those_of_the_models_at_their_precision(study: Study, report: dict[str, Any]) -> None:
+def test_weights_are_those_of_the_models_at_their_precision(study: Study, report: PlacementReport) -> None:
     for model, name in zip(study.models, study.scenario.labels, strict=True):
         # fp32 files, costed at fp16
-        assert report["memory"]["models"][name]["weight_bytes"] == pytest.approx(model.graph.weight_bytes / 2)
-    for row in report["memory"]["classes"]:
-        assert row["memory_bytes"] == study.cluster.classes[row["class"]].memory_bytes
-        assert row["executors"] == sum(e.executor_class == row["class"] for e in study.cluster.executors)
+        assert report.memory.models[name].weight_bytes == pytest.approx(model.graph.weight_bytes / 2)
+    for row in report.memory.classes:
+        assert row.memory_bytes == study.cluster.classes[row.executor_class].memory_bytes
+        same = sum(e.executor_class == row.executor_class for e in study.cluster.executors)
+        assert row.executors == same
 
 
 def test_a_uniform_draw_is_told_as_such(study: Study) -> None:
     told = placement_report(study.system, local_placement(study.system), study.scenario.labels)
-    for row in told["class_shares"].values():
+    for row in told.class_shares.values():
         assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
 
 
-def test_rows_and_findings_say_the_numbers(report: dict[str, Any]) -> None:
-    classes = report["predicted"]["classes"]
-    busiest = max(classes, key=lambda c: c["utilization"])
-    assert servers_finding(report).startswith(f"{busiest['class']} is the busiest of 3 executor classes")
+def test_rows_and_findings_say_the_numbers(report: PlacementReport) -> None:
+    classes = report.predicted.classes
+    busiest = max(classes, key=lambda c: c.utilization)
+    assert servers_finding(report).startswith(
+        f"{busiest.executor_class} is the busiest of 3 executor classes"
+    )
     assert "of an executor" in memory_finding(report)
-    assert [r["executor class"] for r in class_rows(report)] == [c["class"] for c in classes]
+    assert [r["executor class"] for r in class_rows(report)] == [c.executor_class for c in classes]
     shown = {r["model"]: r for r in share_rows(report)}
-    for name, row in report["class_shares"].items():
+    for name, row in report.class_shares.items():
         for kind, share in row.items():
             assert (shown[name][kind] == "–") == (share < 1e-6)
     copies = {r["model"]: r["replicas"] for r in replica_rows(report)}
-    for name, row in report["class_shares"].items():
-        held = sum(c["executors"] for c in classes if row[c["class"]] > 0)
+    for name, row in report.class_shares.items():
+        held = sum(c.executors for c in classes if row[c.executor_class] > 0)
         assert copies[name] == held
 
 
-def test_text_and_html_have_every_class(report: dict[str, Any]) -> None:
+def test_text_and_html_have_every_class(report: PlacementReport) -> None:
     text, html = placement_text(report), placement_section(report)
-    for row in report["predicted"]["classes"]:
-        assert f"{row['class']}: {row['executors']} x" in text
-        assert row["class"] in html
+    for row in report.predicted.classes:
+        assert f"{row.executor_class}: {row.executors} x" in text
+        assert row.executor_class in html
     assert "Probability of each executor class" in html
 
 
@@ -109,5 +111,5 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state() ->
     assert max(c.utilization for c in placement.prediction.classes) < 1
     by_formula = {"nona": placement.prediction.jct_s, "local": None, "spread": None}
     assert predictions(study, placement) == by_formula
-    told = {"nona": {"objective_s": placement.objective_s}, "local": None, "spread": None}
+    told = placement_outcome(study, placement, "today", found)
     assert comparison_finding(told) == "nona: local overloads executors, spread overloads executors"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from nona.placement.sampled.choose import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding
 from nona.report.placements.working.whole import working
+from nona.results.placement.congestion import CongestionCurve
+from nona.results.placement.working import Working
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
@@ -48,8 +51,9 @@ def solved(request: pytest.FixtureRequest) -> tuple[System, Placement, tuple[str
     return study.system, place(study), scenario.labels
 
 
-def values(found: dict[str, Any]) -> dict[str, float]:
-    return {line["key"]: line["value"] for line in found["lines"]}
+def values(found: Working) -> dict[str, float]:
+    """Key → value; what has no finite value is infinite."""
+    return {line.key: math.inf if line.value is None else line.value for line in found.lines}
 
 
 def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
@@ -71,10 +75,10 @@ def test_every_line_equals_the_solvers_own_value(solved: tuple[System, Placement
     assert told["gap"] == pytest.approx(certificate_of(placement).gap, rel=1e-6, abs=1e-12)
     assert told["price"] == pytest.approx(p.congestion_price_s_per_byte, rel=1e-9)
     for name, predicted in zip(names, p.queries, strict=True):
-        model = found["models"][name]
-        assert model["lines"][0]["value"] == pytest.approx(predicted.jct_s, rel=1e-12)
-        for subgraph in model["subgraphs"]:
-            assert sum(c["probability"] for c in subgraph["configurations"]) == pytest.approx(1)
+        model = found.models[name]
+        assert model.lines[0].value == pytest.approx(predicted.jct_s, rel=1e-12)
+        for subgraph in model.subgraphs:
+            assert sum(c.probability for c in subgraph.configurations) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("fixed", [local_placement, spread_placement])
@@ -91,11 +95,11 @@ def test_fixed_placements_add_up_too(fixed: Any, solved: tuple[System, Placement
 
 def test_formulas_are_filled_with_numbers(solved: tuple[System, Placement, tuple[str, ...]]) -> None:
     found = working(*solved)
-    for line in found["lines"]:
-        assert "=" in line["filled"]
-        assert any(c.isdigit() for c in line["filled"])
-        assert line["filled"].count("{") == line["filled"].count("}")
-        assert "nan" not in line["filled"]
+    for line in found.lines:
+        assert "=" in line.filled
+        assert any(c.isdigit() for c in line.filled)
+        assert line.filled.count("{") == line.filled.count("}")
+        assert "nan" not in line.filled
 
 
 def test_congestion_rises_to_where_splitting_stops_paying() -> None:
@@ -109,6 +113,7 @@ def test_congestion_rises_to_where_splitting_stops_paying() -> None:
         assert background_of(again) == pytest.approx(point.background)
         assert point.local_s == pytest.approx(local_placement(again).objective_s)
         assert point.nona_s is not None
+        assert point.local_s is not None
         assert point.nona_s <= point.local_s * (1 + 2e-3)
     nona = [p.nona_s for p in curve.points if p.nona_s is not None]
     assert nona == sorted(nona)
@@ -123,7 +128,7 @@ def test_a_system_that_never_splits_says_so_at_once() -> None:
 
 
 def test_the_finding_says_where_splitting_stops_paying() -> None:
-    found = {"points": [], "now": 0.3, "stops": 0.96}
+    found = CongestionCurve(points=(), now=0.3, stops=0.96)
     assert "stops paying when the background uses 96" in congestion_finding(found)
-    assert "to saturation" in congestion_finding({**found, "stops": None})
-    assert "does not pay" in congestion_finding({**found, "stops": 0.3})
+    assert "to saturation" in congestion_finding(found.model_copy(update={"stops": None}))
+    assert "does not pay" in congestion_finding(found.model_copy(update={"stops": 0.3}))

@@ -13,6 +13,7 @@ from nona.errors import SimulationError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.formula.prediction import predict
 from nona.placement.sampled.starts import blend
+from nona.report.placements.report import placement_report
 from nona.report.placements.response import response_report
 from nona.report.placements.response_text import response_finding, response_lines, response_rows
 from nona.report.prediction_map.figure import band, map_figure
@@ -26,6 +27,7 @@ from nona.report.prediction_map.rows import (
     within,
 )
 from nona.report.prediction_map.text import findings, map_text, title
+from nona.results.placement.response import ResponseReport
 from nona.results.studies.prediction_map import Comparison, MapPoint, Measure, PredictionMap
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.prediction_map.measure import measure
@@ -168,33 +170,38 @@ def test_points_have_the_loads_that_they_name() -> None:
 
 def test_outside_the_tested_region_one_line_says_why() -> None:
     system = map_system("rag_pipeline")
-    inside = {"compute_utilization": 0.31, "link_utilization": 0.35}
+    inside = loaded(0.31, 0.35)
     assert warning(system, inside) is None
-    assert "executors busy 95 %" in str(warning(system, {**inside, "compute_utilization": 0.95}))
-    assert "link busy 97 %" in str(warning(system, {**inside, "link_utilization": 0.97}))
+    assert "executors busy 95 %" in str(warning(system, loaded(0.95, 0.35)))
+    assert "link busy 97 %" in str(warning(system, loaded(0.31, 0.97)))
     mmpp = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals("mmpp")),))
     assert "(mmpp)" in str(warning(mmpp, inside))
     shared = replace(system, discipline="processor-sharing")
     assert "equally shared" in str(warning(shared, inside))
-    idle = {"compute_utilization": 0.0, "link_utilization": 0.0}
-    assert "No tested point" in str(warning(system, idle))
-    stays = {"compute_utilization": 0.7, "link_utilization": 0.3}  # nothing beside the background
-    assert warning(system, stays) is None
-    crowded = {"compute_utilization": 0.83, "link_utilization": 0.85}
-    assert "tested points of similar load" in str(warning(system, crowded))
+    assert "No tested point" in str(warning(system, loaded(0.0, 0.0)))
+    assert warning(system, loaded(0.7, 0.3)) is None  # nothing beside the background
+    assert "tested points of similar load" in str(warning(system, loaded(0.83, 0.85)))
+
+
+def loaded(servers: float, link: float) -> ResponseReport:
+    """A response at these utilisations."""
+    times = {"mean_s": 0.01, "p50_s": 0.01, "p95_s": 0.02, "p99_s": 0.02, "sampling_s": 0.0}
+    loads = {"compute_utilization": servers, "link_utilization": link}
+    return ResponseReport(miss=None, models={}, **times, **loads)
 
 
 def test_the_response_is_told_model_by_model() -> None:
     system = replace(map_system("slides_example"), background_network=Stream())
-    report = response_report(system, local_placement(system), ["slides"])
-    assert report["mean_s"] == pytest.approx(0.022)
-    assert report["miss"] == 1.0
-    assert report["models"]["slides"]["p95_s"] == pytest.approx(0.022)
-    told = {**report, "warning": "Simulate."}
+    placement = local_placement(system)
+    report = response_report(system, placement, ["slides"])
+    assert report.mean_s == pytest.approx(0.022)
+    assert report.miss == 1.0
+    assert report.models["slides"].p95_s == pytest.approx(0.022)
+    told = report.model_copy(update={"warning": "Simulate."})
     assert response_finding(told, mean=True).startswith("The mean of sampled jobs is 22 ms")
     assert "mean" not in response_finding(told)
     assert response_lines(told)[-1] == "warning: Simulate."
-    (row,) = response_rows(told, {"slides": {"jct_s": 0.022}})
+    (row,) = response_rows(told, placement_report(system, placement, ["slides"]).models)
     assert (row["SLO missed"], row["SLO"]) == ("100.0 %", "20 ms")
 
 

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from nona.report.placements.certificate_text import bound_text, formula_line
 from nona.report.simulations.summary_table import summary_table
+from nona.results.placement.outcome import SolvedPlacement
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.pages.simulation import downloads
@@ -103,10 +104,11 @@ def test_a_placement_has_its_files(open_page: Open, monkeypatch: pytest.MonkeyPa
     state = run_of(open_page("6_placement"), "place")
     files = taken(monkeypatch, downloads.placement_downloads, state)
     found = json.loads(files["Download JSON"].make())
-    assert found["nona"]["objective_s"] == state.results["place"].data["nona"]["objective_s"]
+    assert found["nona"]["objective_s"] == state.results["place"].data.nona.objective_s
     page = html.unescape(files["HTML report"].make().decode())
-    assert bound_text(found["nona"]) in page
-    assert formula_line(found["nona"]) in page
+    assert SolvedPlacement.from_json(found) == state.results["place"].data
+    assert bound_text(state.results["place"].data.nona) in page
+    assert formula_line(state.results["place"].data.nona) in page
     assert parse_scenario(files["Scenario (YAML)"].make().decode()) == state.scenario
 
 
@@ -121,7 +123,7 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch
     finish(at, "place")
     text = taken(monkeypatch, downloads.placement_downloads, state)["Scenario (YAML)"].make().decode()
     assert parse_scenario(text).models.keys() == {"own.json"}
-    assert state.results["place"].data["about"]["files"] == []
+    assert state.results["place"].data.about.files == ()
 
 
 def test_nothing_is_offered_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from app_driver import Open, solve_demo, tab
 
 from nona.report.placements.figures.link_waits import link_waits_figure
 from nona.report.placements.links import link_finding
+from nona.results.placement.prediction import PredictedLink
 from nona.ui.session.state import AppState
 
 
@@ -58,27 +59,27 @@ def test_a_wrong_card_is_refused_beside_its_field(open_page: Open) -> None:
 def test_placement_over_cards_and_racks_shows_where_messages_wait(open_page: Open) -> None:
     at = solve_demo(open_page, "racks_and_nics")
     tab(at, "placement-tabs", "Servers and links")
-    links = state_of(at).results["place"].data["nona"]["predicted"]["links"]
+    links = state_of(at).results["place"].data.nona.predicted.links
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert link_finding(links) in shown
     table = next(d.value for d in at.dataframe if "crossed by" in d.value)
     assert table["link"].tolist() == ["server out", "rack up", "core", "rack down", "server in"]
     bars = link_waits_figure(links).data[0].x
-    assert sum(bars) == pytest.approx(
-        1e3 * state_of(at).results["place"].data["nona"]["predicted"]["network_wait_s"]
-    )
+    assert sum(bars) == pytest.approx(1e3 * state_of(at).results["place"].data.nona.predicted.network_wait_s)
 
 
 def test_one_link_has_no_section_of_its_own(open_page: Open) -> None:
     at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "Servers and links")
     assert "Where messages wait" not in [s.value for s in at.subheader]
-    (link,) = state_of(at).results["place"].data["nona"]["predicted"]["links"]
-    assert (link["kind"], link["share"]) == ("link", 1.0)
+    (link,) = state_of(at).results["place"].data.nona.predicted.links
+    assert (link.kind, link.share) == ("link", 1.0)
 
 
 def test_finding_of_an_overloaded_link() -> None:
-    core = {"name": "core", "share": 1.0, "capacity": 1.0, "utilization": 1.2, "wait_s": None}
+    core = PredictedLink(
+        name="core", kind="core", links=1, share=1.0, capacity=1.0, utilization=1.2, wait_s=None
+    )
     assert link_finding([core]).startswith("Bottleneck: core, 120.0 % busy: overloaded")
-    idle = {**core, "utilization": 0.0, "wait_s": 0.0}
+    idle = core.model_copy(update={"utilization": 0.0, "wait_s": 0.0})
     assert link_finding([idle]).endswith("messages do not wait")

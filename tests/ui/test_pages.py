@@ -115,14 +115,14 @@ def test_placement_shows_the_solution_of_the_study(open_page: Open) -> None:
     wanted = place(prepare(load_scenario(scenario_path("slides_example"))))
     assert metrics(at)["Predicted mean JCT"] == "14 ms"
     data = state_of(at).results["place"].data
-    assert data["nona"]["objective_s"] == wanted.objective_s
-    assert 0 <= data["nona"]["gap"] <= 1e-4
-    assert metrics(at)["Gap to the certified bound"] == gap_text(data["nona"])
+    assert data.nona.objective_s == wanted.objective_s
+    assert 0 <= data.nona.gap <= 1e-4
+    assert metrics(at)["Gap to the certified bound"] == gap_text(data.nona)
     assert wanted.notes
     told = [m.value.replace("\\", "") for m in at.markdown]
     assert all(f"- {note}" in told for note in plain_notes(wanted.notes))
-    assert data["local"]["objective_s"] == pytest.approx(0.022, rel=5e-3)
-    assert data["spread"]["objective_s"] == pytest.approx(0.032, rel=5e-3)
+    assert data.local.objective_s == pytest.approx(0.022, rel=5e-3)
+    assert data.spread.objective_s == pytest.approx(0.032, rel=5e-3)
     assert not at.warning
     state_of(at).edit(("workload", 0, "rate"), "0.2/s")
     at.run()

@@ -20,6 +20,8 @@ from nona.report.placements.sampled import missed_finding
 from nona.report.placements.steps_text import early_text, step_rows
 from nona.report.placements.text import against, congestion_finding, order_finding, plain_notes
 from nona.results.capacity import CapacityReport
+from nona.results.placement.configuration import PlacedConfiguration, PlacedSubgraph
+from nona.results.placement.search import SearchProgress
 from nona.study import glued_model, place, prepare
 from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
 from nona.ui.pages.placement.tabs import TABS
@@ -53,7 +55,7 @@ def test_findings_and_configurations_are_the_results(solved: AppTest) -> None:
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert order_finding(data) in shown
     tree = json.loads(at.get("bidi_component")[0].proto.json)["tree"]
-    subgraph = next(iter(data["nona"]["models"].values()))["subgraphs"][0]
+    subgraph = next(iter(data.nona.models.values())).subgraphs[0]
     assert tree == [configuration_list(subgraph)]
     assert "root's server" in texts(tree[0])
 
@@ -63,11 +65,11 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page: Open) -> None:
     at = solve_demo(open_page, "rag_pipeline")
     state = state_of(at)
     data, study = state.results["place"].data, prepare(state.scenario)
-    report, wanted = data["nona"], place(study)
-    assert report["objective_s"] == wanted.objective_s
-    assert report["objective_s"] == pytest.approx(report["response"]["mean_s"], rel=1e-12)
-    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
-        assert data[name]["objective_s"] == by_response(study.system, fixed(study.system)).objective_s
+    report, wanted = data.nona, place(study)
+    assert report.objective_s == wanted.objective_s
+    assert report.objective_s == pytest.approx(report.response.mean_s, rel=1e-12)
+    for other, fixed in ((data.local, local_placement), (data.spread, spread_placement)):
+        assert other.objective_s == by_response(study.system, fixed(study.system)).objective_s
     assert metrics(at)["Predicted mean JCT"] == format_time(wanted.objective_s)
     assert metrics(at)["Gap to the certified bound"] == gap_text(report)
     assert metrics(at)["Against local"] == against(data, "local").removesuffix(" local")
@@ -77,7 +79,7 @@ def test_tiles_bars_and_table_are_by_sampled_jobs(open_page: Open) -> None:
     bars = json.loads(next(c.proto.spec for c in at.get("plotly_chart") if '"spread"' in c.proto.spec))[
         "data"
     ][0]
-    ms = [1e3 * data[n]["objective_s"] for n in ("nona", "local", "spread")]
+    ms = [1e3 * r.objective_s for r in (data.nona, data.local, data.spread)]
     assert bars["text"] == [f"{v:.4g} ms" for v in ms]
 
 
@@ -113,7 +115,9 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
     assert not at.exception
     assert "Best so far" in at.markdown[0].value
     assert "25 %" in at.markdown[0].value
-    assert at.dataframe[0].value.to_dict("records") == step_rows(steps)
+    assert at.dataframe[0].value.to_dict("records") == step_rows(
+        SearchProgress.from_json({"steps": steps}).steps
+    )
     assert len(at.get("plotly_chart")) == 1
 
 
@@ -134,10 +138,10 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
     at.run()
     assert not at.exception
     data = state_of(at).results["place"].data
-    assert data["ended_early_s"] == pytest.approx(job.elapsed_s)
-    assert data["nona"]["objective_s"] == data["steps"][-1]["objective_s"]
-    assert metrics(at)["Predicted mean JCT"] == format_time(data["nona"]["objective_s"])
-    assert early_text(data["ended_early_s"]) in [w.value.replace("\\", "") for w in at.warning]
+    assert data.ended_early_s == pytest.approx(job.elapsed_s)
+    assert data.nona.objective_s == data.steps[-1].objective_s
+    assert metrics(at)["Predicted mean JCT"] == format_time(data.nona.objective_s)
+    assert early_text(data.ended_early_s) in [w.value.replace("\\", "") for w in at.warning]
     for name in TABS:  # everything below it can be opened
         tab(at, "placement-tabs", name)
     again = go(at, "1_overview")
@@ -163,8 +167,8 @@ def test_the_price_of_congestion_is_drawn_when_asked_for(solved: AppTest) -> Non
     curve = state.results["congestion"].data
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert congestion_finding(curve) in shown
-    assert curve["now"] == 0
-    assert curve["stops"] > 0.5
+    assert curve.now == 0
+    assert curve.stops > 0.5
     charts = {json.dumps(json.loads(c.proto.spec)["data"], sort_keys=True) for c in at.get("plotly_chart")}
     wanted = congestion_figure(curve, {"slides_example": state.scenario.workload[0].slo or 0})
     names = {t["name"] for c in charts for t in json.loads(c) if "name" in t}
@@ -178,14 +182,14 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest
     assert not at.exception
     placement = place(prepare(state_of(at).scenario))
     labels = [e.label.replace("\\", "") for e in at.expander]
-    lines = {x["key"]: x for x in state_of(at).results["place"].data["working"]["lines"]}
-    assert lines["objective"]["value"] == pytest.approx(placement.prediction.jct_s)
+    lines = {x.key: x for x in state_of(at).results["place"].data.working.lines}
+    assert lines["objective"].value == pytest.approx(placement.prediction.jct_s)
     for line in lines.values():
-        assert f"{line['title']}: **{value_text(line)}**" in labels
+        assert f"{line.title}: **{value_text(line)}**" in labels
     formulas = "".join(x.value for x in at.latex)
     for line in lines.values():
-        assert line["formula"] in formulas
-        assert line["filled"] in formulas
+        assert line.formula in formulas
+        assert line.filled in formulas
     table = next(d.value for d in at.dataframe if "g ms" in d.value)
     assert table["x, %"].sum() == pytest.approx(100)
     assert metrics(at)["Predicted mean JCT"] == "14 ms"
@@ -193,10 +197,10 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved: AppTest
 
 def test_many_configurations_are_folded() -> None:
     many = [
-        {"parts": [["a"], ["b"]], "root_part": 0, "sink_part": -1, "probability": p}
+        PlacedConfiguration(parts=(("a",), ("b",)), root_part=0, sink_part=-1, probability=p)
         for p in (0.4, 0.2, 0.15, 0.1, 0.1, 0.05)
     ]
-    tree = configuration_list({"root": "r", "sink": None, "configurations": many})
+    tree = configuration_list(PlacedSubgraph(root="r", sink=None, configurations=tuple(many)))
     shown = texts(tree)
     assert f"Show {len(many) - FIRST} more, which share 15 %" in shown
     assert shown.count("(end)") == len(many)
@@ -221,8 +225,8 @@ def test_the_objective_is_chosen_and_what_was_searched_is_told(open_page: Open) 
     assert state_of(at).scenario.objective == "slo"
     at.button(key="run-place").click().run()
     finish(at, "place")
-    report = state_of(at).results["place"].data["nona"]
-    assert report["objective"] == "slo"
+    report = state_of(at).results["place"].data.nona
+    assert report.objective == "slo"
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)
     assert missed_finding(report) in shown
 

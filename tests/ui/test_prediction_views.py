@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from app_driver import Open, solve_demo, tab
@@ -30,11 +31,15 @@ def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) ->
 
 def test_the_placement_page_shows_percentiles_misses_and_the_warning(open_page: Open) -> None:
     at = solve_demo(open_page, "slides_example")
-    response = at.session_state["nona_state"].results["place"].data["nona"]["response"]
+    state = at.session_state["nona_state"]
+    held = state.results["place"]
+    response = held.data.nona.response
     assert response_finding(response) in shown(at)
     table = next(d.value for d in at.dataframe if "95th percentile" in d.value)
     assert list(table["95th percentile"]) == ["14 ms"]
     assert not [w for w in at.warning if "simulate" in w.value]
-    response["warning"] = "Outside what was tested: simulate."
+    warned = response.model_copy(update={"warning": "Outside what was tested: simulate."})
+    nona = held.data.nona.model_copy(update={"response": warned})
+    state.results["place"] = replace(held, data=held.data.model_copy(update={"nona": nona}))
     at.run()
     assert any("Outside what was tested" in w.value for w in at.warning)

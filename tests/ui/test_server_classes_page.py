@@ -22,14 +22,14 @@ def test_slices_of_three_kinds_show_load_shares_and_replicas(open_page: Open) ->
     finish(at, "place")
     tab(at, "placement-tabs", "Servers and links")
     classes = next(f for f in frames(at) if "wait of a visit" in f and "executor class" in f)
-    report = at.session_state["nona_state"].results["place"].data["nona"]
+    report = at.session_state["nona_state"].results["place"].data.nona
     assert classes["executors"].tolist() == [8, 4, 14]
     shares = next(f for f in frames(at) if set(classes["executor class"]) <= set(f.columns))
-    assert shares["model"].tolist() == list(report["class_shares"])
+    assert shares["model"].tolist() == list(report.class_shares)
     replicas = next(f for f in frames(at) if "replicas in all" in f)
-    total = sum(m["replicas_bytes"] for m in report["memory"]["models"].values())
-    assert total == pytest.approx(report["memory"]["replicas_bytes"])
-    assert replicas["replicas"].tolist() == [m["replicas"] for m in report["memory"]["models"].values()]
+    total = sum(m.replicas_bytes for m in report.memory.models.values())
+    assert total == pytest.approx(report.memory.replicas_bytes)
+    assert replicas["replicas"].tolist() == [m.replicas for m in report.memory.models.values()]
 
 
 def test_a_model_that_fits_nowhere_stops_the_placement_in_one_line(open_page: Open) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -28,25 +27,28 @@ from nona.report.placements.servers import (
 from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding, objective_of
 from nona.report.text import or_dash, time_text
+from nona.results.placement.configuration import PlacedConfiguration
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.prediction import PredictedLink
+from nona.results.placement.report import PlacementReport
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 MOST_SUBGRAPHS, MOST_CONFIGURATIONS, LONGEST, LEAST = 24, 4, 160, 5e-4
 
 
-def placement_section(report: Row | None, beside: Row | None = None) -> Markup:
+def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Markup:
     """Objective, certificate, prediction and configurations; with ``local`` and ``spread`` of ``beside``."""
     if report is None:
         return Markup()
-    p = report["predicted"]
+    p = report.predicted
     told = {
-        "Predicted mean JCT": f"{time_text(report['objective_s'])}, {measure_text(report)}",
+        "Predicted mean JCT": f"{time_text(report.objective_s)}, {measure_text(report)}",
         "Certified": f"{bound_text(report)}; gap: {gap_text(report)}",
         **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
         "Origin": origin_text(report),
-        "Solver": f"{report['solver']}, {format_time(report['seconds'])}",
-        "Link": f"{_share(p['network_utilization'])} busy, mean wait {time_text(p['network_wait_s'])}",
-        "Executors": f"{_share(p['compute_utilization'])} busy, mean wait {time_text(p['server_wait_s'])}",
+        "Solver": f"{report.solver}, {format_time(report.seconds)}",
+        "Link": f"{_share(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
+        "Executors": f"{_share(p.compute_utilization)} busy, mean wait {time_text(p.server_wait_s)}",
     }
     rows, others = _configurations(report)
     return section(
@@ -54,24 +56,24 @@ def placement_section(report: Row | None, beside: Row | None = None) -> Markup:
         _early(beside),
         facts({name: line for name, line in told.items() if line}),
         *(paragraph(line) for line in (missed_finding(report), formula_line(report)) if line),
-        *(paragraph(note, "quiet") for note in report["notes"]),
+        *(paragraph(note, "quiet") for note in report.notes),
         _beside(report, beside) if beside else Markup(),
         table(_models(report), "Mean JCT of each model by formula, with its parts"),
-        _links(p.get("links", [])),
+        _links(p.links),
         _servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
         paragraph(others, "quiet"),
     )
 
 
-def _early(data: Row | None) -> Markup:
-    after_s = data.get("ended_early_s") if data else None
+def _early(data: PlacementOutcome | None) -> Markup:
+    after_s = data.ended_early_s if data else None
     return Markup() if after_s is None else paragraph(early_text(after_s), "bad")
 
 
-def _beside(report: Row, data: Row) -> Markup:
+def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     rows = []
-    for name, other in (("nona", report), ("local", data["local"]), ("spread", data["spread"])):
+    for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
         jct = objective_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
@@ -81,31 +83,32 @@ def _beside(report: Row, data: Row) -> Markup:
     )
 
 
-def _models(report: Row) -> list[dict[str, str]]:
+def _models(report: PlacementReport) -> list[dict[str, str]]:
     return [
         {
             "model": name,
-            "mean JCT": time_text(m["jct_s"]),
-            "compute": time_text(m["compute_s"]),
-            "transfer": time_text(m["transfer_s"]),
-            "wait at links": time_text(m["network_wait_s"]),
-            "wait at servers": time_text(m["server_wait_s"]),
+            "mean JCT": time_text(m.jct_s),
+            "compute": time_text(m.compute_s),
+            "transfer": time_text(m.transfer_s),
+            "wait at links": time_text(m.network_wait_s),
+            "wait at servers": time_text(m.server_wait_s),
         }
-        for name, m in report["models"].items()
+        for name, m in report.models.items()
     ]
 
 
-def _servers(report: Row) -> Markup:
+def _servers(report: PlacementReport) -> Markup:
     """Executor classes, the probability that each model draws them, and the memory of the weights."""
     shares = share_rows(report)
+    classes = [{name: str(cell) for name, cell in row.items()} for row in class_rows(report)]
     return (
         paragraph(f"{servers_finding(report)}. {memory_finding(report)}.")
-        + table(class_rows(report), "Executor classes with their load, wait and memory")
+        + table(classes, "Executor classes with their load, wait and memory")
         + (table(shares, "Probability of each executor class, model by model") if shares else "")
     )
 
 
-def _links(links: Sequence[Row]) -> Markup:
+def _links(links: Sequence[PredictedLink]) -> Markup:
     """Waits at each role of links, if there are several."""
     if len(links) < 2:
         return Markup()
@@ -114,28 +117,27 @@ def _links(links: Sequence[Row]) -> Markup:
     )
 
 
-def _configurations(report: Row) -> tuple[list[dict[str, str]], str]:
+def _configurations(report: PlacementReport) -> tuple[list[dict[str, str]], str]:
     """Rows for the sub-graphs that are split with some probability, and a sentence on the others."""
     rows: list[dict[str, str]] = []
     whole = split = left_out = 0
-    for name, model in report["models"].items():
-        for subgraph in model["subgraphs"]:
-            found = sorted(subgraph["configurations"], key=lambda c: -c["probability"])
-            if not any(part for c in found for part in c["parts"]):
+    for name, model in report.models.items():
+        for subgraph in model.subgraphs:
+            found = sorted(subgraph.configurations, key=lambda c: -c.probability)
+            if not subgraph.has_interior:
                 continue
-            if all(_is_local(c) for c in found if c["probability"] >= LEAST):
+            if all(c.is_local for c in found if c.probability >= LEAST):
                 whole += 1
                 continue
             split += 1
-            used = [c for c in found if c["probability"] >= LEAST]
+            used = [c for c in found if c.probability >= LEAST]
             shown = used[:MOST_CONFIGURATIONS] if split <= MOST_SUBGRAPHS else []
             left_out += len(used) - len(shown)
-            place = f"{subgraph['root'] or '(start)'} → {subgraph['sink'] or '(end)'}"
             rows += [
                 {
                     "model": name,
-                    "sub-graph": _cut(place, 90),
-                    "probability": f"{c['probability']:.2%}",
+                    "sub-graph": _cut(subgraph.title, 90),
+                    "probability": f"{c.probability:.2%}",
                     "parts": _parts(c),
                 }
                 for c in shown
@@ -152,16 +154,11 @@ def _others(whole: int, left_out: int) -> str:
     return " ".join(told)
 
 
-def _is_local(configuration: Row) -> bool:
-    """Whether all tasks run on the root's server."""
-    parts, root = configuration["parts"], configuration["root_part"]
-    return len(parts) <= (root == 0) and configuration["sink_part"] in (-1, root)
-
-
-def _parts(configuration: Row) -> str:
+def _parts(configuration: PlacedConfiguration) -> str:
     told = []
-    for i, part in enumerate(configuration["parts"]):
-        where = [w for w, key in (("root", "root_part"), ("sink", "sink_part")) if configuration[key] == i]
+    ends = (("root", configuration.root_part), ("sink", configuration.sink_part))
+    for i, part in enumerate(configuration.parts):
+        where = [end for end, index in ends if index == i]
         told.append("{" + ", ".join(part) + "}" + (f" with the {' and '.join(where)}" if where else ""))
     return _cut(" | ".join(told), LONGEST) or "–"
 

@@ -21,6 +21,7 @@ from nona.report.html.simulation import (
 )
 from nona.report.simulations.findings import findings
 from nona.results.about import About, ModelFacts
+from nona.results.placement.outcome import PlacementOutcome
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.units import format_time
@@ -67,16 +68,15 @@ def simulation_html(data: SimulationOutcome) -> str:
     )
 
 
-def placement_html(data: Row) -> str:
+def placement_html(data: PlacementOutcome) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
-    told = About.from_json(data["about"])
-    models = {name: ModelFacts.from_json(m) for name, m in data["models"].items()}
+    told = data.about
     return document(
         f"{told.name}: placement",
         [
-            _header(told, "Placement", {"Solver": data["nona"]["solver"]}),
-            placement_section(data["nona"], data),
-            provenance_section(models),
+            _header(told, "Placement", {"Solver": data.nona.solver}),
+            placement_section(data.nona, data),
+            provenance_section(data.models),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
             scenario_section(told, "place", "--html", "placement.html"),
         ],

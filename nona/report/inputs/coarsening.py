@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nona.contraction.contracted import ContractedGraph
 from nona.decomposition.subgraph import VIRTUAL, Decomposition
 from nona.placement.coarsening.result import Coarsening
 from nona.placement.coarsening.steps import CONDITION, NAME, with_glue
 from nona.placement.spans.messages import Link
+from nona.results.placement.coarsening import CoarseningReport, GluedSubgraph, GlueStep
 from nona.units import format_bandwidth, format_time
 
 
@@ -101,41 +101,44 @@ def glue_headline(g: Glued) -> str:
     return f"{left} {over}; this loses at most {format_time(g.bound_s)} ({100 * g.bound_share:.2g} %)."
 
 
-def coarsening_report(g: Glued) -> dict[str, Any]:
+def coarsening_report(g: Glued) -> CoarseningReport:
     """The key ``coarsening`` of ``nona contract --json``; times in seconds, sizes in bytes."""
+    own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
+    return CoarseningReport(
+        rule=NAME,
+        condition=CONDITION,
+        device=g.device,
+        capacity=g.link.speed,
+        latency_s=g.link.latency_s,
+        share=g.share,
+        interior_tasks=g.interior_tasks,
+        interior_units=g.interior_units,
+        bound_s=g.bound_s,
+        bound_share=g.bound_share,
+        summary=glue_headline(g),
+        steps=tuple(
+            GlueStep(into=s.into, merged=(s.source, s.target), edge=s.edge, reason=s.reason) for s in own
+        ),
+        subgraphs=_subgraphs(g),
+    )
+
+
+def _subgraphs(g: Glued) -> tuple[GluedSubgraph, ...]:
     ids = [t.id for t in g.contracted.tasks]
 
     def name(task: int) -> str | None:
         return None if task == VIRTUAL else ids[task]
 
-    own = g.contracted.steps[len(g.contracted.steps) - g.steps :]
-    return {
-        "rule": NAME,
-        "condition": CONDITION,
-        "device": g.device,
-        "capacity": g.link.speed,
-        "latency_s": g.link.latency_s,
-        "share": g.share,
-        "interior_tasks": g.interior_tasks,
-        "interior_units": g.interior_units,
-        "bound_s": g.bound_s,
-        "bound_share": g.bound_share,
-        "summary": glue_headline(g),
-        "steps": [
-            {"into": s.into, "merged": [s.source, s.target], "edge": list(s.edge), "reason": s.reason}
-            for s in own
-        ],
-        "subgraphs": [
-            {
-                "root": name(s.root),
-                "sink": name(s.sink),
-                "interior": len(s.interior),
-                "interior_units": c.interior_units,
-                "units": [[ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL] for unit in c.units],
-                "local_s": local,
-                "bound_s": c.bound_s(1.0),
-            }
-            for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
-            for nodes in [(s.root, *s.interior, s.sink)]
-        ],
-    }
+    return tuple(
+        GluedSubgraph(
+            root=name(s.root),
+            sink=name(s.sink),
+            interior=len(s.interior),
+            interior_units=c.interior_units,
+            units=tuple(tuple(ids[nodes[v]] for v in unit if nodes[v] != VIRTUAL) for unit in c.units),
+            local_s=local,
+            bound_s=c.bound_s(1.0),
+        )
+        for s, c, local in zip(g.decomposition.subgraphs, g.coarsenings, g.local_s, strict=True)
+        for nodes in [(s.root, *s.interior, s.sink)]
+    )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from nona.report.text import or_dash, time_text
+from nona.results.placement.report import PlacementReport
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 FORMULA = "formula"
 _NO_ERROR = 1e-6  # of the value: what is left is rounding
 _UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -27,18 +24,14 @@ ORIGINS = {
 }
 
 
-def is_sampled(report: Row) -> bool:
+def is_sampled(report: PlacementReport) -> bool:
     """Whether the objective is the mean by sampled jobs; else it is that of the formula."""
-    return bool(report["objective"] != FORMULA)
+    return report.objective != FORMULA
 
 
-def error_text(report: Row) -> str:
-    """``± 0.3 ms``, or nothing if all jobs take equally long.
-
-    >>> error_text({"objective_s": 0.08, "objective_error_s": 0.0003})
-    '± 0.3 ms'
-    """
-    return plus_minus(report["objective_s"], report.get("objective_error_s"))
+def error_text(report: PlacementReport) -> str:
+    """``± 0.3 ms``, or nothing if all jobs take equally long."""
+    return plus_minus(report.objective_s, report.objective_error_s)
 
 
 def plus_minus(value_s: float | None, error_s: float | None) -> str:
@@ -53,46 +46,38 @@ def plus_minus(value_s: float | None, error_s: float | None) -> str:
     return f"± {error_s / _UNITS[unit]:.2g} {unit}"
 
 
-def measure_text(report: Row) -> str:
-    """The method that predicts the objective, for the line below it.
-
-    >>> measure_text({"objective": "formula", "objective_s": 0.08})
-    'by formula alone: mean waits'
-    """
+def measure_text(report: PlacementReport) -> str:
+    """The method that predicts the objective, for the line below it."""
     if not is_sampled(report):
         return "by formula alone: mean waits"
     error = error_text(report)
     return f"{error}, by sampled jobs" if error else "by sampled jobs, all equal"
 
 
-def bound_above(report: Row) -> bool:
+def bound_above(report: PlacementReport) -> bool:
     """Whether the formula's bound is significantly above the prediction: then it bounds no sampled mean."""
     excess_s = _excess_s(report)
-    return excess_s > max(
-        2 * (report.get("objective_error_s") or 0.0), _AGREE * (report["objective_s"] or 0.0)
-    )
+    return excess_s > max(2 * (report.objective_error_s or 0.0), _AGREE * (report.objective_s or 0.0))
 
 
-def _excess_s(report: Row) -> float:
+def _excess_s(report: PlacementReport) -> float:
     """The excess of the formula's bound over the prediction, seconds."""
-    bound, value = report["formula"]["lower_bound_s"], report["objective_s"]
-    return max(bound - value, 0.0) if is_sampled(report) and None not in (bound, value) else 0.0
+    bound, value = report.formula.lower_bound_s, report.objective_s
+    if bound is None or value is None or not is_sampled(report):
+        return 0.0
+    return max(bound - value, 0.0)
 
 
-def gap_text(report: Row) -> str:
-    """The gap as a tile shows it.
-
-    >>> gap_text({"gap": 0.15, "objective": "formula", "objective_s": 2.0, "formula": {"lower_bound_s": 1.7}})
-    '15 %'
-    """
-    if report["gap"] is None:
+def gap_text(report: PlacementReport) -> str:
+    """The gap as a tile shows it: ``15 %``."""
+    if report.gap is None:
         return "no bound"
-    return "none" if bound_above(report) else f"{100 * report['gap']:.2g} %"
+    return "none" if bound_above(report) else f"{100 * report.gap:.2g} %"
 
 
-def bound_text(report: Row) -> str:
+def bound_text(report: PlacementReport) -> str:
     """The certificate, for the line below the gap."""
-    bound = report["formula"]["lower_bound_s"]
+    bound = report.formula.lower_bound_s
     if bound is None:
         return "no bound is known"
     if bound_above(report):
@@ -102,22 +87,22 @@ def bound_text(report: Row) -> str:
     return f"formula's bound at its own waits: {time_text(bound)}"
 
 
-def formula_line(report: Row) -> str:
+def formula_line(report: PlacementReport) -> str:
     """The formula's own figures and why they differ; empty where the formula is the objective."""
     if not is_sampled(report):
         return ""
-    own, found = report["formula"], report.get("sampled")
-    gap = "" if own["gap"] is None else f" with a certified gap of {100 * own['gap']:.2g} %"
-    text = f"By formula alone the optimum takes {time_text(own['objective_s'])}{gap}"
-    if found and report["objective"] == "mean-jct" and report["origin"] != FORMULA:
-        text += f"; sampled jobs take {or_dash(found['formula_value'], time_text)} there"
+    own, found = report.formula, report.sampled
+    gap = "" if own.gap is None else f" with a certified gap of {100 * own.gap:.2g} %"
+    text = f"By formula alone the optimum takes {time_text(own.objective_s)}{gap}"
+    if found and report.objective == "mean-jct" and report.origin != FORMULA:
+        text += f"; sampled jobs take {or_dash(found.formula_value, time_text)} there"
     return f"{text}. {_why(report)}"
 
 
-def _why(report: Row) -> str:
+def _why(report: PlacementReport) -> str:
     """Why the two predictions differ, if they do."""
-    value, formula = report["objective_s"], report["predicted"]["jct_s"]
-    if report["origin"] != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
+    value, formula = report.objective_s, report.predicted.jct_s
+    if report.origin != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY
     if value < formula * (1 - _AGREE):
         return (
@@ -126,18 +111,18 @@ def _why(report: Row) -> str:
     return "Sampled jobs take equally long."
 
 
-def origin_text(report: Row) -> str:
+def origin_text(report: PlacementReport) -> str:
     """The origin of the placement; empty if the formula is the objective."""
-    if report["objective"] != "mean-jct" or not report.get("sampled"):
+    if report.objective != "mean-jct" or report.sampled is None:
         return ""  # a search that was cancelled has not tried everything
-    origin = report["origin"]
+    origin = report.origin
     preset = f"It is the preset {origin}: sampled jobs are faster there than at the formula's optimum"
     return ORIGINS.get(origin, preset) + "."
 
 
-def certificate_words(report: Row) -> str:
+def certificate_words(report: PlacementReport) -> str:
     """The scope of the bounds, in a few sentences."""
-    if report["formula"]["lower_bound_s"] is None:
+    if report.formula.lower_bound_s is None:
         return "This solver gives no bound, so better placements may exist."
     if not is_sampled(report):
         return "The bound holds for every placement by formula; it does not cover the formula's own error."

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from nona.placement.capacity.memory import replicas, resident_bytes
 from nona.placement.result.placement import Placement
+from nona.results.placement.memory import ClassMemory, MemoryReport, ModelMemory
 from nona.system import System
 
 
-def memory_report(system: System, placement: Placement, names: Sequence[str]) -> dict[str, Any]:
+def memory_report(system: System, placement: Placement, names: Sequence[str]) -> MemoryReport:
     """Weights by executor class and by model, in bytes.
 
     An executor holds the weights of every model whose share of its class is positive, whole, as any
@@ -31,29 +31,29 @@ def memory_report(system: System, placement: Placement, names: Sequence[str]) ->
         resident = math.fsum(weights.values())
         memory = None if room is None else float(room[k])
         classes.append(
-            {
-                "class": kind,
-                "executors": int(counts[k]),
-                "memory_bytes": memory,
-                "weights_bytes": weights,
-                "resident_bytes": resident,
-                "free_bytes": None if memory is None else memory - resident,
-            }
+            ClassMemory(
+                executor_class=kind,
+                executors=int(counts[k]),
+                memory_bytes=memory,
+                weights_bytes=weights,
+                resident_bytes=resident,
+                free_bytes=None if memory is None else memory - resident,
+            )
         )
     where = np.array([(shares[list(r.queries)] > 0).any(axis=0) for r in models])
     copies = (where * counts).sum(axis=1)
-    return {
-        "classes": classes,
-        "models": {
-            label[m]: {
-                "weight_bytes": r.size_bytes,
-                "replicas": int(copies[m]),
-                "replicas_bytes": r.size_bytes * int(copies[m]),
-            }
+    return MemoryReport(
+        classes=tuple(classes),
+        models={
+            label[m]: ModelMemory(
+                weight_bytes=r.size_bytes,
+                replicas=int(copies[m]),
+                replicas_bytes=r.size_bytes * int(copies[m]),
+            )
             for m, r in enumerate(models)
         },
-        "replicas_bytes": math.fsum(r.size_bytes * int(copies[m]) for m, r in enumerate(models)),
-    }
+        replicas_bytes=math.fsum(r.size_bytes * int(copies[m]) for m, r in enumerate(models)),
+    )
 
 
 def shares_report(system: System, placement: Placement, names: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nona.placement.result.placement import Placement
-from nona.report.plain import number
+from nona.results.placement.report import PlacementReport
+from nona.results.placement.search import SampledSearch
 from nona.units import format_time
 
-Report = Mapping[str, Any]
 WORDS = {"slo": "missed SLOs", "mean-jct": "mean JCT"}
 
 
-def sampled_report(placement: Placement, names: Sequence[str]) -> dict[str, Any] | None:
-    """The search as plain data; ``None`` where there was none.
-
-    ``value`` is a probability for the objective ``slo``, seconds for ``mean-jct``; ``formula_value`` is
-    that of the formula's optimum, ``gain`` the difference, pair by pair.
-    """
+def sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
+    """The figures of the search; ``None`` where there was none."""
     found = placement.sampled
     if found is None:
         return None
-    return {
-        "value": number(found.value),
-        "error": number(found.error),
-        "bound": number(found.bound),
-        "formula_value": number(found.formula_value),
-        "gain": number(found.gain),
-        "gain_error": number(found.gain_error),
-        "models": dict(zip(names, found.queries, strict=True)),
-        "evaluations": found.evaluations,
-        "samples": found.samples,
-        "settled": found.settled,
-        "origin": found.origin,
-    }
+    return SampledSearch(
+        value=found.value,
+        error=found.error,
+        bound=found.bound,
+        formula_value=found.formula_value,
+        gain=found.gain,
+        gain_error=found.gain_error,
+        models=dict(zip(names, found.queries, strict=True)),
+        evaluations=found.evaluations,
+        samples=found.samples,
+        settled=found.settled,
+        origin=found.origin,
+    )
 
 
 def value_text(objective: str, value: float | None) -> str:
@@ -48,31 +43,30 @@ def value_text(objective: str, value: float | None) -> str:
     return f"{100 * value:.2f} %" if objective == "slo" else format_time(value)
 
 
-def missed_finding(report: Report) -> str:
+def missed_finding(report: PlacementReport) -> str:
     """The result of a search for fewer missed SLOs, in a sentence; empty for other objectives."""
-    found = report.get("sampled")
-    if found is None or report["objective"] != "slo":
+    found = report.sampled
+    if found is None or report.objective != "slo":
         return ""
 
-    def shown(key: str) -> str:
-        return value_text("slo", found[key])
+    def shown(share: float | None) -> str:
+        return value_text("slo", share)
 
-    text = f"Predicted share of missed SLOs: {shown('value')} (standard error {shown('error')})"
-    if found["gain"]:
-        text += f", {shown('gain')} less than the {shown('formula_value')} of the formula's optimum"
+    text = f"Predicted share of missed SLOs: {shown(found.value)} (standard error {shown(found.error)})"
+    if found.gain:
+        text += f", {shown(found.gain)} less than the {shown(found.formula_value)} of the formula's optimum"
     else:
         text += "; no other candidate is significantly better than the formula's optimum"
-    return f"{text}. The search gives no proof; no placement misses fewer than {shown('bound')}."
+    return f"{text}. The search gives no proof; no placement misses fewer than {shown(found.bound)}."
 
 
-def sampled_rows(report: Report) -> list[dict[str, str]]:
+def sampled_rows(report: PlacementReport) -> list[dict[str, str]]:
     """One row for each model that counts."""
-    found = report.get("sampled")
+    found, objective = report.sampled, report.objective
     if found is None:
         return []
-    objective = report["objective"]
     return [
         {"model": name, WORDS[objective]: value_text(objective, value)}
-        for name, value in found["models"].items()
+        for name, value in found.models.items()
         if value is not None
     ]

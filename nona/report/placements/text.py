@@ -3,76 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Literal
 
+from nona.report.placements.parts import PARTS, TimeParts
+from nona.results.placement.congestion import CongestionCurve
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.prediction import PredictedMix
+from nona.results.placement.report import PlacementReport
 from nona.units import format_time
 
-Row = Mapping[str, Any]
-SHARES = {
-    "compute_s": "compute",
-    "transfer_s": "transfers",
-    "network_wait_s": "waits at the link",
-    "server_wait_s": "waits at servers",
-    "joins_s": "joins and own work",
+NAMES = {
+    "compute": "compute",
+    "transfer": "transfers",
+    "network_wait": "waits at the link",
+    "server_wait": "waits at servers",
+    "joins": "joins and own work",
 }
 SAME = 1e-6
+Other = Literal["local", "spread"]
 
 
-def split_finding(models: Mapping[str, Row]) -> str:
+def split_finding(models: Mapping[str, TimeParts]) -> str:
     """The model with the smallest share of compute in its JCT, and its largest other parts.
 
-    >>> none = {"network_wait_s": 0.0, "server_wait_s": 0.0}
-    >>> split_finding({"a": {"jct_s": 4.0, "compute_s": 3.0, "transfer_s": 1.0, **none}})
+    >>> waits = {"network_wait_s": 0.0, "server_wait_s": 0.0}
+    >>> split_finding({"a": TimeParts(4.0, compute_s=3.0, transfer_s=1.0, **waits)})
     'a: 75 % compute, then 25 % transfers'
     """
-    worst = min(models, key=lambda n: _share(models[n], "compute_s"))
-    ordered = sorted(SHARES, key=lambda k: -models[worst].get(k, 0.0))[:2]
-    told = [f"{100 * _share(models[worst], k):.0f} % {SHARES[k]}" for k in ordered]
-    text = f"{worst}: {told[0]}" + (f", then {told[1]}" if models[worst][ordered[1]] > 0 else "")
+    worst = min(models, key=lambda n: _share(models[n], "compute"))
+    first, second = sorted(PARTS, key=lambda k: -PARTS[k](models[worst]))[:2]
+    told = [f"{100 * _share(models[worst], k):.0f} % {NAMES[k]}" for k in (first, second)]
+    text = f"{worst}: {told[0]}" + (f", then {told[1]}" if PARTS[second](models[worst]) > 0 else "")
     return text if len(models) == 1 else f"Least compute-bound is {text}"
 
 
-def _share(model: Row, key: str) -> float:
-    return float(model[key] / model["jct_s"]) if model["jct_s"] else 0.0
+def _share(times: TimeParts, part: str) -> float:
+    return PARTS[part](times) / times.jct_s if times.jct_s else 0.0
 
 
-def comparison_finding(data: Row) -> str:
+def comparison_finding(data: PlacementOutcome) -> str:
     """How much nona's mean JCT is below those of local and spread, all by the same measure.
 
-    >>> comparison_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
-    'nona: 25 % below local, spread overloads the link'
+    ``nona: 25 % below local, spread overloads the link``
     """
     return f"nona: {against(data, 'local')}, {against(data, 'spread')}"
 
 
-def against(data: Row, name: str) -> str:
+def against(data: PlacementOutcome, name: Other) -> str:
     """How far nona is below one of the others: ``25 % below local``."""
-    best, value = data["nona"]["objective_s"], objective_of(data[name])
+    best, value = data.nona.objective_s, objective_of(_other(data, name))
     if value is None:
-        return f"{name} overloads {'executors' if data['local'] is None else 'the link'}"
+        return f"{name} overloads {'executors' if data.local is None else 'the link'}"
     if best is None or abs(value - best) <= SAME * best:
         return f"as fast as {name}"
     word = "below" if best < value else "above"
     return f"{100 * abs(1 - best / value):.3g} % {word} {name}"
 
 
-def objective_of(report: Row | None) -> float | None:
+def objective_of(report: PlacementReport | None) -> float | None:
     """Mean JCT of a placement, seconds; ``None`` where it has no steady state."""
-    return report["objective_s"] if report else None
+    return report.objective_s if report else None
 
 
-def order_finding(data: Row) -> str:
+def _other(data: PlacementOutcome, name: Other) -> PlacementReport | None:
+    return data.local if name == "local" else data.spread
+
+
+def order_finding(data: PlacementOutcome) -> str:
     """The fastest placement, without a number: the title of the bars.
 
-    >>> order_finding({"nona": {"objective_s": 3.0}, "local": {"objective_s": 4.0}, "spread": None})
-    'nona is faster than local; spread overloads the link'
+    ``nona is faster than local; spread overloads the link``
     """
-    best = data["nona"]["objective_s"]
+    best = data.nona.objective_s
     words: dict[str, list[str]] = {}
-    for name in ("local", "spread"):
-        value = objective_of(data[name])
+    for name, report in (("local", data.local), ("spread", data.spread)):
+        value = objective_of(report)
         if value is None:
-            word = "overloads executors" if data["local"] is None else "overloads the link"
+            word = "overloads executors" if data.local is None else "overloads the link"
         elif best is None or abs(value - best) <= SAME * best:
             word = "as fast as"
         else:
@@ -88,9 +95,9 @@ def order_finding(data: Row) -> str:
     return "; ".join(told)
 
 
-def congestion_finding(curve: Row) -> str:
+def congestion_finding(curve: CongestionCurve) -> str:
     """The background load above which splitting no longer pays."""
-    now, stops = curve["now"], curve["stops"]
+    now, stops = curve.now, curve.stops
     if stops is None:
         return f"By formula splitting pays at all background loads from the present {now:.0%} to saturation"
     if stops <= now:
@@ -126,9 +133,9 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
     return told
 
 
-def price_text(predicted: Row) -> str:
+def price_text(predicted: PredictedMix) -> str:
     """The price of congestion in words."""
-    price = predicted["congestion_price_s_per_byte"]
+    price = predicted.congestion_price_s_per_byte
     if price is None:
         return "The price of congestion has no value here: the link is at its limit."
     if price == 0:

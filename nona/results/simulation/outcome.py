@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from nona.results.about import About, ModelFacts
 from nona.results.document import Document, Figure
+from nona.results.placement.report import PlacementReport
 from nona.results.simulation.differences import Differences
 from nona.results.simulation.report import SimulationReport
 from nona.results.simulation.series import (
@@ -37,5 +37,4 @@ class SimulationOutcome(Document):
     slo_s: Slos
     predicted: Mapping[str, Figure]
     models: Mapping[str, ModelFacts]
-    # The JSON of the placement's report, until that has a type of its own to nest here.
-    placement: Mapping[str, Any] | None
+    placement: PlacementReport | None

@@ -10,26 +10,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import bounded, by_response, certificate_of
+from nona.results.placement.search import SearchStep
 from nona.system import System
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The best placement after ``elapsed_s`` seconds: mean JCT by sampled jobs, its error, the bound.
-
-    ``lower_bound_s`` and ``gap`` are ``nan`` as long as the formula is not solved.
-    """
-
-    elapsed_s: float
-    objective_s: float
-    error_s: float
-    lower_bound_s: float
-    gap: float
-    origin: str
 
 
 class SearchSteps:
@@ -40,7 +26,7 @@ class SearchSteps:
         self._clock, self._began = clock, clock()
 
     best: Placement | None
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
 
     def take(self, placement: Placement) -> bool:
         """Add a placement of the search; returns whether the best, or its bound, changed."""
@@ -64,13 +50,13 @@ class SearchSteps:
     def _become(self, best: Placement) -> None:
         elapsed_s = self._clock() - self._began
         self.best = replace(best, seconds=elapsed_s)
-        step = Step(
-            elapsed_s,
-            best.objective_s,
-            best.objective_error_s,
-            best.lower_bound_s,
-            best.gap,
-            best.origin,
+        step = SearchStep(
+            elapsed_s=elapsed_s,
+            objective_s=best.objective_s,
+            error_s=best.objective_error_s,
+            lower_bound_s=best.lower_bound_s,
+            gap=best.gap,
+            origin=best.origin,
         )
         self.steps = (*self.steps, step)
 

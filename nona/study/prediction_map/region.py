@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from nona.report.prediction_map.rows import BOUNDS, error
 from nona.report.text import share_text
+from nona.results.placement.response import ResponseReport
 from nona.results.studies.prediction_map import MapPoint
 from nona.study.prediction_map.points import HIGHEST
 from nona.study.shipped import shipped_map
@@ -18,12 +16,9 @@ _NOTHING = 1e-6  # utilisation
 _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
 
 
-def warning(system: System, response: Mapping[str, Any]) -> str | None:
-    """One line of text if the prediction is not known to be within 10 %, else ``None``.
-
-    ``response`` is a :func:`~nona.report.placements.response.response_report`.
-    """
-    servers, link = response["compute_utilization"], _used(system, response["link_utilization"])
+def warning(system: System, response: ResponseReport) -> str | None:
+    """One line of text if the prediction is not known to be within 10 %, else ``None``."""
+    servers, link = response.compute_utilization, _used(system, response.link_utilization)
     reason = _beyond(system, servers, link)
     if reason is not None:
         return f"Outside the tested range of the prediction: {reason}; simulate before relying on it."

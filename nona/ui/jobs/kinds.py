@@ -57,7 +57,13 @@ class TaskKind:
 KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
-        TaskKind("place", "placement", _PLACEMENT, "nona.ui.tasks.place:place_scenario"),
+        TaskKind(
+            "place",
+            "placement",
+            _PLACEMENT,
+            "nona.ui.tasks.place:place_scenario",
+            "nona.results.placement.outcome:SolvedPlacement",
+        ),
         TaskKind(
             "capacity",
             "search for servers",
@@ -65,7 +71,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.ui.tasks.capacity:find_capacity",
             "nona.results.capacity:CapacityReport",
         ),
-        TaskKind("congestion", "prediction", _PLACEMENT, "nona.ui.tasks.place:predict_congestion"),
+        TaskKind(
+            "congestion",
+            "prediction",
+            _PLACEMENT,
+            "nona.ui.tasks.place:predict_congestion",
+            "nona.results.placement.congestion:CongestionCurve",
+        ),
         TaskKind(
             "simulate",
             "simulation",

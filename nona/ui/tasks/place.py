@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from nona import study
 from nona.placement.result.placement import Placement
 from nona.report.placements.working.whole import working
-from nona.report.plain import plain
+from nona.results.placement.outcome import SolvedPlacement
+from nona.results.placement.search import SearchProgress
 from nona.study import Study
 from nona.study.congestion import congestion_curve
 from nona.study.outcome import placement_outcome
@@ -25,8 +25,8 @@ READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by the
 class _Search:
     """Reports every better placement during the search.
 
-    The job's ``live`` holds the ``steps`` (of :class:`~nona.study.placing.search_steps.Step`), its ``best``
-    everything that the page shows of the best so far: what is left when the job is cancelled.
+    The job's ``live`` is a :class:`~nona.results.placement.search.SearchProgress`, its ``best`` everything
+    that the page shows of the best so far: what is left when the job is cancelled.
     """
 
     def __init__(self, prepared: Study, desk: Desk) -> None:
@@ -41,8 +41,9 @@ class _Search:
         count = len(self.found.steps)
         fraction = FIRST + (COMPARE - FIRST) * (1 - 0.7 ** (count - 1))  # nobody knows how many there will be
         text = "Searching by sampled jobs" if self.solved else "Solving the formula"
-        self._desk.emit({"fraction": fraction, "text": text, "live": plain({"steps": self.steps})})
-        self._desk.emit({"best": plain(self.outcome(self.found.best))})
+        live = SearchProgress(steps=self.found.steps).to_json()
+        self._desk.emit({"fraction": fraction, "text": text, "live": live})
+        self._desk.emit({"best": self.outcome(self.found.best).to_json()})
 
     @property
     def solved(self) -> bool:
@@ -50,19 +51,14 @@ class _Search:
         best = self.found.best
         return best is not None and best.lower_bound_s == best.lower_bound_s
 
-    @property
-    def steps(self) -> list[dict[str, Any]]:
-        """The steps so far as plain data."""
-        return [asdict(step) for step in self.found.steps]
-
-    def outcome(self, placement: Placement) -> dict[str, Any]:
+    def outcome(self, placement: Placement) -> SolvedPlacement:
         """Everything that is shown of a placement."""
         if self._others is None:  # local and spread are the same beside every step
             self._others = compare(self._prepared, placement)
         beside = Comparison(placement, self._others.local, self._others.spread)
         found = placement_outcome(self._prepared, placement, now_text(), beside)
         names = self._prepared.scenario.labels
-        return {**found, "working": working(self._prepared.system, placement, names), "steps": self.steps}
+        return SolvedPlacement.of(found, working(self._prepared.system, placement, names), self.found.steps)
 
 
 def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -72,9 +68,9 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     placement = study.place(prepared, solver, desk.cache, desk.check, search.better)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
-    if search.steps:
+    if search.found.steps:
         search.found.finish(placement)
-    return search.outcome(placement)
+    return search.outcome(placement).to_json()
 
 
 def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -84,4 +80,4 @@ def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         desk.check()
         desk.emit({"fraction": share, "text": "Solving the formula at every load"})
 
-    return asdict(congestion_curve(study_of(spec, desk).system, progress=tell))
+    return congestion_curve(study_of(spec, desk).system, progress=tell).to_json()

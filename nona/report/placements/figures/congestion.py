@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
 from nona.report.figures.style import QUIET, figure, text
+from nona.results.placement.congestion import CongestionCurve, CongestionPoint
 
-Row = Mapping[str, Any]
-ORDER = ("spread", "local", "nona")  # nona on top, where two are equal
+MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {
+    "spread": lambda p: p.spread_s,
+    "local": lambda p: p.local_s,
+    "nona": lambda p: p.nona_s,  # on top, where two are equal
+}
 
 
-def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
+def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go.Figure:
     """Mean JCT over the background load, log axis; marks: end of the gain by splitting, present load, SLOs.
 
     A line ends with a cross where the placement has no steady state any more.
     """
     made = figure(340)
     made.update_layout(margin={"l": 8, "r": 12, "t": 64, "b": 8})
-    for name in ORDER:
-        found = [(p["background"], p[f"{name}_s"]) for p in curve["points"] if p[f"{name}_s"] is not None]
+    for name, mean_s in MEANS_S.items():
+        found = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
         style = scheduler_style(name)
         made.add_scatter(
             x=[100 * b for b, _ in found],
@@ -33,7 +36,7 @@ def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
             marker={"symbol": style.symbol, "size": 7},
             hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} %<extra></extra>",
         )
-        if found and len(found) < len(curve["points"]):
+        if found and len(found) < len(curve.points):
             made.add_scatter(
                 x=[100 * found[-1][0]],
                 y=[1e3 * found[-1][1]],
@@ -43,17 +46,17 @@ def congestion_figure(curve: Row, slos_s: Mapping[str, float]) -> go.Figure:
                 showlegend=False,
                 hovertemplate=f"{name}: the last load with a steady state<extra></extra>",
             )
-    _mark(made, 100 * curve["now"], "now", "dot", "bottom right")
-    if curve["stops"] is not None and curve["stops"] > curve["now"]:
-        _mark(made, 100 * curve["stops"], "splitting stops paying", "dash", "bottom left")
+    _mark(made, 100 * curve.now, "now", "dot", "bottom right")
+    if curve.stops is not None and curve.stops > curve.now:
+        _mark(made, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
     _slos(made, curve, slos_s)
     made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
     made.update_yaxes(title="mean JCT by formula, ms, log", type="log", nticks=6)
     return made
 
 
-def _low(curve: Row) -> float:
-    return max(0.0, 100 * float(curve["now"]) - 4)
+def _low(curve: CongestionCurve) -> float:
+    return max(0.0, 100 * curve.now - 4)
 
 
 def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> None:
@@ -65,9 +68,9 @@ def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> No
     )
 
 
-def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
+def _slos(made: go.Figure, curve: CongestionCurve, slos_s: Mapping[str, float]) -> None:
     """The SLOs within a factor of three of a line; others would compress the lines."""
-    values = [p[f"{n}_s"] for p in curve["points"] for n in ORDER if p[f"{n}_s"] is not None]
+    values = [s for p in curve.points for mean_s in MEANS_S.values() if (s := mean_s(p)) is not None]
     for name, slo in slos_s.items():
         if values and min(values) / 3 <= slo <= max(values) * 3:
             made.add_scatter(
@@ -80,12 +83,16 @@ def _slos(made: go.Figure, curve: Row, slos_s: Mapping[str, float]) -> None:
             )
 
 
-def congestion_rows(curve: Row) -> Sequence[Mapping[str, float | None]]:
+def congestion_rows(curve: CongestionCurve) -> Sequence[Mapping[str, float | None]]:
     """The points as a table, in per cent and milliseconds."""
     return [
         {
-            "background %": 100 * p["background"],
-            **{f"{n} ms": None if p[f"{n}_s"] is None else 1e3 * p[f"{n}_s"] for n in reversed(ORDER)},
+            "background %": 100 * p.background,
+            **{f"{n} ms": _ms(mean_s(p)) for n, mean_s in reversed(list(MEANS_S.items()))},
         }
-        for p in curve["points"]
+        for p in curve.points
     ]
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds

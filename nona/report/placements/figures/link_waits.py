@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.style import BAD, PALETTE, figure, text
 from nona.report.placements.links import bottleneck
 from nona.report.text import percent_text, time_text
+from nona.results.placement.prediction import PredictedLink
 
-Row = Mapping[str, Any]
 
-
-def link_waits_figure(links: Sequence[Row]) -> go.Figure:
+def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
     """Mean wait of a message at each role, times the share that crosses it, so that the bars add up.
 
     In the order of the way; the bottleneck in another colour, overloaded links without a bar.
     """
     made = figure(80 + 34 * len(links), legend=False)
-    worst = bottleneck(links)["name"]
-    finite = [r["wait_s"] if r["wait_s"] is not None and r["wait_s"] < float("inf") else 0.0 for r in links]
+    worst = bottleneck(links).name
     made.add_bar(
-        y=[text(r["name"]) for r in links],
-        x=[1e3 * r["share"] * wait for r, wait in zip(links, finite, strict=True)],
+        y=[text(r.name) for r in links],
+        x=[1e3 * r.share * (r.wait_s or 0.0) for r in links],
         orientation="h",
-        marker_color=[BAD if r["name"] == worst else PALETTE[2] for r in links],
-        text=[f"{percent_text(r['utilization'])} busy" for r in links],
+        marker_color=[BAD if r.name == worst else PALETTE[2] for r in links],
+        text=[f"{percent_text(r.utilization)} busy" for r in links],
         textposition="auto",
-        customdata=[[percent_text(r["share"]), time_text(r["wait_s"])] for r in links],
+        customdata=[[percent_text(r.share), time_text(r.wait_s)] for r in links],
         hovertemplate="%{y}: crossed by %{customdata[0]} of messages, which wait %{customdata[1]}"
         "<extra></extra>",
     )

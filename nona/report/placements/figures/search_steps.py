@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, QUIET, figure
 from nona.report.placements.steps_text import origin_words
+from nona.results.placement.search import SearchStep
 
-Row = Mapping[str, Any]
 
-
-def steps_figure(steps: Sequence[Row]) -> go.Figure:
+def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
     made = figure(240)
     made.update_layout(margin={"l": 8, "r": 12, "t": 36, "b": 8})
     made.add_scatter(
-        x=[s["elapsed_s"] for s in steps],
-        y=[_ms(s["objective_s"]) for s in steps],
+        x=[s.elapsed_s for s in steps],
+        y=[_ms(s.objective_s) for s in steps],
         name="best so far",
         mode="lines+markers",
         line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
         marker={"size": 8},
-        customdata=[origin_words(s["origin"]) for s in steps],
+        customdata=[origin_words(s.origin) for s in steps],
         hovertemplate="%{customdata}: %{y:.4g} ms after %{x:.2g} s<extra></extra>",
     )
-    bound = steps[-1]["lower_bound_s"]
+    bound = steps[-1].lower_bound_s
     if bound is not None:  # it holds for all steps, whenever it was found
         made.add_scatter(
-            x=[0, steps[-1]["elapsed_s"]],
+            x=[0, steps[-1].elapsed_s],
             y=[_ms(bound)] * 2,
             name="bound by formula",
             mode="lines",

@@ -13,6 +13,7 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.placements.certificate_text import gap_text
 from nona.report.text import time_text
+from nona.results.placement.outcome import SolvedPlacement
 from nona.scenario.file import load_scenario
 from nona.sources.named import file_names
 from nona.sources.samples import scenario_description, scenario_path
@@ -196,13 +197,12 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
 
 
 def _placement(state: AppState) -> Stage:
-    result = state.results.get("place")
+    data = state.held("place", SolvedPlacement)
     value, detail = "not solved yet", "solve it on its page"
-    if result is not None:
-        report = result.data["nona"]
-        value = f"predicted mean JCT {time_text(report['objective_s'])}"
-        detail = f"gap to the certified bound: {gap_text(report)}"
-        if result.data.get("ended_early_s") is not None:
+    if data is not None:
+        value = f"predicted mean JCT {time_text(data.nona.objective_s)}"
+        detail = f"gap to the certified bound: {gap_text(data.nona)}"
+        if data.ended_early_s is not None:
             detail = f"cancelled early; {detail}"
     return Stage("pages/6_placement.py", "Placement", "placement", value, detail, _age(state, "place"))
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nona.report.placements.figures.placement import servers_of
+from nona.results.placement.configuration import PlacedConfiguration, PlacedSubgraph
 from nona.ui.widgets.drawing.drawing import Node, el
 
-Row = Mapping[str, Any]
 FIRST, MOST, MOST_TASKS = 4, 40, 8
 
 
-def is_local(configuration: Row) -> bool:
-    """Whether everything stays on the root's server."""
-    parts, root, sink = configuration["parts"], configuration["root_part"], configuration["sink_part"]
-    return len(parts) <= (root == 0) and sink in (-1, root)
-
-
-def configuration_list(subgraph: Row) -> Node:
+def configuration_list(subgraph: PlacedSubgraph) -> Node:
     """The configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
-    ordered = sorted(subgraph["configurations"], key=lambda c: -c["probability"])
-    items = [_item(c, subgraph["root"], subgraph["sink"], i + 1) for i, c in enumerate(ordered[:MOST])]
+    ordered = sorted(subgraph.configurations, key=lambda c: -c.probability)
+    items = [_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])]
     rest = ordered[FIRST:MOST]
     more = None
     if rest:
-        share = 100 * sum(c["probability"] for c in ordered[FIRST:])
+        share = 100 * sum(c.probability for c in ordered[FIRST:])
         more = el(
             "details",
             "more-items",
@@ -38,14 +31,14 @@ def configuration_list(subgraph: Row) -> Node:
     return el("div", "", el("ol", "configurations", *items[:FIRST]), more, note)
 
 
-def _item(configuration: Row, root: str | None, sink: str | None, number: int) -> Node:
-    share = 100 * configuration["probability"]
+def _item(configuration: PlacedConfiguration, root: str | None, sink: str | None, number: int) -> Node:
+    share = 100 * configuration.probability
     servers = servers_of(configuration, root, sink)
     about = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in servers)
-    kind = "local" if is_local(configuration) else f"{len(servers)} servers"
+    kind = "local" if configuration.is_local else f"{len(servers)} servers"
     return el(
         "li",
-        "configuration local" if is_local(configuration) else "configuration",
+        "configuration local" if configuration.is_local else "configuration",
         el(
             "div",
             "share",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from nona.report.placements.sampled import missed_finding, sampled_rows
+from nona.results.placement.report import PlacementReport
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.tables import table
@@ -32,10 +30,10 @@ def objective_choice(state: AppState) -> None:
         choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
 
 
-def sampled_section(report: Mapping[str, Any]) -> None:
+def sampled_section(report: PlacementReport) -> None:
     """What the search for fewer missed SLOs found, model by model; how far any search went."""
-    found = report.get("sampled")
-    if not found:
+    found = report.sampled
+    if found is None:
         return
     missed = missed_finding(report)
     if missed:
@@ -45,10 +43,10 @@ def sampled_section(report: Mapping[str, Any]) -> None:
             table(pd.DataFrame(rows), "sampled", "Predicted share of missed SLOs of each model")
     ended = (
         "ended because no move left was better by more than the sampling error"
-        if found["settled"]
+        if found.settled
         else "ended at its limit"
     )
     st.caption(
-        f"The search evaluated {found['evaluations']} placements and {ended}; the figures come from "
-        f"{found['samples']:,} sampled jobs of each model that the search had not used."
+        f"The search evaluated {found.evaluations} placements and {ended}; the figures come from "
+        f"{found.samples:,} sampled jobs of each model that the search had not used."
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -19,21 +16,20 @@ from nona.report.placements.servers import (
     servers_finding,
     share_rows,
 )
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 
-def response_section(report: Mapping[str, Any]) -> None:
+def response_section(report: FullPlacementReport) -> None:
     """The finding, a warning outside the tested region, and a row for each model."""
-    response = report.get("response")
-    if not response:
-        return
+    response = report.response
     st.subheader("How long a job takes")
     st.markdown(f"**{plain(response_finding(response, not is_sampled(report)))}.**")
-    if response["warning"]:
-        st.warning(plain(response["warning"]), icon=":material/travel_explore:")
-    rows = response_rows(response, report["models"])
+    if response.warning:
+        st.warning(plain(response.warning), icon=":material/travel_explore:")
+    rows = response_rows(response, report.models)
     table(pd.DataFrame(rows), "response", "Predicted completion times of each model")
     st.caption(
         "Sampled jobs meet random waits and wait for the slowest of several branches; the formula, which "
@@ -41,9 +37,9 @@ def response_section(report: Mapping[str, Any]) -> None:
     )
 
 
-def link_section(report: Mapping[str, Any]) -> None:
+def link_section(report: PlacementReport) -> None:
     """Bars and a table of the predicted waits per role; nothing where there is but one link."""
-    links = report["predicted"].get("links", [])
+    links = report.predicted.links
     if len(links) < 2:
         return
     st.subheader("Where messages wait")
@@ -61,7 +57,7 @@ def link_section(report: Mapping[str, Any]) -> None:
     )
 
 
-def servers_section(report: Mapping[str, Any]) -> None:
+def servers_section(report: PlacementReport) -> None:
     """Executor classes, the shares of the models on them, and the replicas of their weights."""
     st.subheader("Executors and memory")
     st.markdown(f"**{plain(servers_finding(report))}. {plain(memory_finding(report))}.**")

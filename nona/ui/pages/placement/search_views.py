@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,17 +10,18 @@ import streamlit as st
 
 from nona.report.placements.figures.search_steps import steps_figure
 from nona.report.placements.steps_text import best_so_far, early_text, step_rows
+from nona.results.placement.outcome import SolvedPlacement
+from nona.results.placement.search import SearchProgress, SearchStep
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Row = Mapping[str, Any]
 WORTH = 2  # steps: fewer need no figure
 
 
-def live_search(live: Row) -> None:
+def live_search(live: Mapping[str, Any]) -> None:
     """The best so far with its gap, and the steps until now."""
-    steps = live.get("steps") or []
+    steps = SearchProgress.from_json(live).steps
     if not steps:
         return
     st.markdown(f"**{plain(best_so_far(steps))}**")
@@ -28,22 +29,21 @@ def live_search(live: Row) -> None:
     _steps(steps, "live")
 
 
-def early_note(data: Row) -> None:
+def early_note(data: SolvedPlacement) -> None:
     """A mark on the result of a cancelled search."""
-    if data.get("ended_early_s") is not None:
-        st.warning(plain(early_text(data["ended_early_s"])), icon=":material/stop_circle:")
+    if data.ended_early_s is not None:
+        st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
 
 
-def search_section(data: Row) -> None:
+def search_section(data: SolvedPlacement) -> None:
     """How the search went, behind a line to open; nothing where the placement was known before."""
-    steps = data.get("steps") or []
-    if len(steps) < WORTH:
+    if len(data.steps) < WORTH:
         return
     with st.expander("How the search went", icon=":material/timeline:"):
-        _steps(steps, "steps")
+        _steps(data.steps, "steps")
 
 
-def _steps(steps: list[Row], key: str) -> None:
+def _steps(steps: Sequence[SearchStep], key: str) -> None:
     if len(steps) >= WORTH:
         alt = (
             "Mean JCT of the best placement so far over the seconds of the search, with the bound by formula"

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from nona.results.placement.configuration import PlacedModel
+from nona.results.placement.report import PlacementReport
 
-from nona.ui.pages.placement.configuration_list import is_local
-
-Report = Mapping[str, Any]
 LEAST = 5e-4  # of the probability: what is less splits nothing that counts
 
 
-def split_share(report: Report) -> float:
+def split_share(report: PlacementReport) -> float:
     """Mean probability of splitting over the sub-graphs that have an interior."""
-    shares = [split_of(s) for m in report["models"].values() for s in m["subgraphs"] if has_interior(s)]
+    shares = [s.split for m in report.models.values() for s in m.subgraphs if s.has_interior]
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def has_interior(subgraph: Report) -> bool:
-    """Whether there is anything to place between root and sink."""
-    return any(part for c in subgraph["configurations"] for part in c["parts"])
-
-
-def split_of(subgraph: Report) -> float:
-    """Probability that the sub-graph does not stay on one server."""
-    return float(sum(c["probability"] for c in subgraph["configurations"] if not is_local(c)))
+def model_split(model: PlacedModel) -> float:
+    """The same of one model; 0 if it has nothing to split."""
+    own = [s.split for s in model.subgraphs if s.has_interior]
+    return sum(own) / len(own) if own else 0.0

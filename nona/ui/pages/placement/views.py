@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -20,26 +19,28 @@ from nona.report.placements.text import (
     split_finding,
 )
 from nona.report.text import percent_text, time_text
+from nona.results.about import ModelFacts
+from nona.results.placement.congestion import CongestionCurve
+from nona.results.placement.outcome import PlacementOutcome
+from nona.results.placement.report import PlacementReport
 from nona.ui.pages.placement.configuration_list import configuration_list
-from nona.ui.pages.placement.shares import LEAST, has_interior, split_of, split_share
+from nona.ui.pages.placement.shares import LEAST, split_share
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import job_panel, result_of
+from nona.ui.shell.job_panel import job_panel, stale_note
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 from nona.units import format_time
 
-Report = Mapping[str, Any]
 
-
-def charts(data: Report) -> None:
+def charts(data: PlacementOutcome) -> None:
     """What the time is made of, and the comparison with local and spread."""
-    report = data["nona"]
+    report = data.nona
     left, right = st.columns([3, 2])
     with left:
         sampled = is_sampled(report)
-        models = parts_of(report["models"], report.get("response") if sampled else None)
+        models = parts_of(report.models, report.response if sampled else None)
         finding = split_finding(models)
         st.markdown(f"**{plain(finding)}**")
         picture(
@@ -56,47 +57,51 @@ def charts(data: Report) -> None:
         finding = order_finding(data)
         st.markdown(f"**{plain(finding)}**")
         picture(
-            comparison_figure({"nona": report, "local": data["local"], "spread": data["spread"]}),
+            comparison_figure({"nona": report, "local": data.local, "spread": data.spread}),
             key="comparison",
             alt=f"Predicted mean JCT of nona, local and spread. {finding}",
         )
     table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
 
 
-def comparison_frame(data: Report) -> pd.DataFrame:
+def comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
     """The solved placement against local and spread: by sampled jobs where they were used, and by formula."""
-    sampled, rows = is_sampled(data["nona"]), []
-    for name in ("nona", "local", "spread"):
-        report = data[name]
-        p = report["predicted"] if report else None
-        value = report["objective_s"] if report else None
-        mean = "overloaded" if value is None else f"{format_time(value)} {error_text(report)}".strip()
+    sampled, rows = is_sampled(data.nona), []
+    for name, report in (("nona", data.nona), ("local", data.local), ("spread", data.spread)):
+        p = report.predicted if report else None
         rows.append(
             {
                 "placement": name,
-                **({"mean JCT by sampled jobs": mean} if sampled else {}),
-                "mean JCT by formula": "overloaded" if p is None else time_text(p["jct_s"]),
-                "wait of a message": "–" if p is None else time_text(p["network_wait_s"]),
-                "wait of a visit": "–" if p is None else time_text(p["server_wait_s"]),
-                "link busy": "–" if p is None else percent_text(p["network_utilization"]),
-                "executors busy": "–" if p is None else percent_text(p["compute_utilization"]),
+                **({"mean JCT by sampled jobs": _mean(report)} if sampled else {}),
+                "mean JCT by formula": "overloaded" if p is None else time_text(p.jct_s),
+                "wait of a message": "–" if p is None else time_text(p.network_wait_s),
+                "wait of a visit": "–" if p is None else time_text(p.server_wait_s),
+                "link busy": "–" if p is None else percent_text(p.network_utilization),
+                "executors busy": "–" if p is None else percent_text(p.compute_utilization),
             }
         )
     return pd.DataFrame(rows)
 
 
-def congestion_section(state: AppState, data: Report) -> None:
+def _mean(report: PlacementReport | None) -> str:
+    if report is None or report.objective_s is None:
+        return "overloaded"
+    return f"{format_time(report.objective_s)} {error_text(report)}".strip()
+
+
+def congestion_section(state: AppState, data: PlacementOutcome) -> None:
     """The price of congestion: in words, and as predicted JCT over the link's background load."""
     st.subheader("The price of congestion")
-    st.markdown(plain(price_text(data["nona"]["predicted"])))
+    st.markdown(plain(price_text(data.nona.predicted)))
     job_panel(state, "congestion", "Predict by formula over the link's load")
-    curve = result_of(state, "congestion")
+    stale_note(state, "congestion")
+    curve = state.held("congestion", CongestionCurve)
     if curve is None:
         st.caption("Solves the formula at a dozen loads, from the present one to saturation.")
         return
     finding = congestion_finding(curve)
     st.markdown(f"**{plain(finding)}**")
-    if is_sampled(data["nona"]) and split_share(data["nona"]) < LEAST and curve["stops"] != curve["now"]:
+    if is_sampled(data.nona) and split_share(data.nona) < LEAST and curve.stops != curve.now:
         st.markdown(
             "By sampled jobs, which evaluate the placement above, it does not pay at the present load."
         )
@@ -119,31 +124,31 @@ def congestion_section(state: AppState, data: Report) -> None:
         )
 
 
-def model_frame(models: Mapping[str, Report]) -> pd.DataFrame:
+def model_frame(models: Mapping[str, ModelFacts]) -> pd.DataFrame:
     """Parallelism of each model, and what it means."""
     return pd.DataFrame(
         [
             {
                 "model": name,
-                "one after the other": format_time(m["total_compute_s"]),
-                "longest chain": format_time(m["critical_path_s"]),
-                "parallelism": round(m["parallelism"], 3),
-                "most that splitting can save": f"{1 - 1 / m['parallelism']:.1%}",
-                "provenance": f"{m['device']}, {provenance_text(m['provenance'])}",
+                "one after the other": format_time(m.total_compute_s),
+                "longest chain": format_time(m.critical_path_s),
+                "parallelism": round(m.parallelism, 3),
+                "most that splitting can save": f"{1 - 1 / m.parallelism:.1%}",
+                "provenance": f"{m.device}, {provenance_text(m.provenance)}",
             }
             for name, m in models.items()
         ]
     )
 
 
-def configurations_of(state: AppState, report: Report) -> None:
+def configurations_of(state: AppState, report: PlacementReport) -> None:
     """Pick a model and a sub-graph; see its configurations with their probabilities."""
-    names = [n for n, m in report["models"].items() if any(has_interior(s) for s in m["subgraphs"])]
+    names = [n for n, m in report.models.items() if any(s.has_interior for s in m.subgraphs)]
     if not names:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")
         return
     left, right = st.columns([1, 2])
-    most = max(names, key=lambda n: max(split_of(s) for s in report["models"][n]["subgraphs"]))
+    most = max(names, key=lambda n: max(s.split for s in report.models[n].subgraphs))
     name = left.selectbox(
         "Model",
         names,
@@ -152,19 +157,14 @@ def configurations_of(state: AppState, report: Report) -> None:
         persist_state="session",
         help="The model to show; the one split most often comes first.",
     )
-    subgraphs = [s for s in report["models"][name or names[0]]["subgraphs"] if has_interior(s)]
+    subgraphs = [s for s in report.models[name or names[0]].subgraphs if s.has_interior]
     number = right.selectbox(
         "Sub-graph",
         range(len(subgraphs)),
-        max(range(len(subgraphs)), key=lambda i: split_of(subgraphs[i])),
-        format_func=lambda i: _title(subgraphs[i], i),
+        max(range(len(subgraphs)), key=lambda i: subgraphs[i].split),
+        format_func=lambda i: f"{i + 1}: {subgraphs[i].title} · {100 * subgraphs[i].split:.3g} % split",
         key=f"placed-subgraph-{name}",
         persist_state="session",
         help="From its root to its sink; the share is the probability of splitting it.",
     )
     draw("configurations", configuration_list(subgraphs[number if number is not None else 0]))
-
-
-def _title(subgraph: Report, index: int) -> str:
-    root, sink = subgraph["root"] or "(start)", subgraph["sink"] or "(end)"
-    return f"{index + 1}: {root} → {sink} · {100 * split_of(subgraph):.3g} % split"

@@ -12,6 +12,7 @@ import streamlit as st
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.simulations.summary_table import summary_table
 from nona.report.table_files import csv_bytes, parquet_bytes
+from nona.results.placement.outcome import SolvedPlacement
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
@@ -52,10 +53,10 @@ def run_downloads(state: AppState) -> None:
 
 def placement_downloads(state: AppState) -> None:
     """The block of downloads of the placement that is shown."""
-    result = state.results.get("place")
-    if result is None:
+    data = state.held("place", SolvedPlacement)
+    if data is None:
         return
-    data, name = result.data, _name(result.data["about"]["name"])
+    name = _name(data.about.name)
     with st.container(border=True, key="place-downloads"):
         st.markdown("**Downloads of this placement**")
         _row(
@@ -73,9 +74,9 @@ def placement_downloads(state: AppState) -> None:
                     "Everything on this page, the working included.",
                     f"{name}_placement.json",
                     JSON,
-                    lambda: json.dumps(data, indent=2).encode(),
+                    lambda: json.dumps(data.to_json(), indent=2).encode(),
                 ),
-                _yaml(data["about"]["yaml"], name),
+                _yaml(data.about.yaml, name),
             ],
         )
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.inputs.offered import Offered, slo_text
+from nona.results.placement.outcome import SolvedPlacement
 from nona.ui.loaded.loading import model_names
 from nona.ui.pages.workload.edits import remove_entry
 from nona.ui.pages.workload.facts import fastest, sample_of
@@ -28,9 +29,8 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 def load_gauges(state: AppState, load: Offered | None) -> None:
     """How full executors and link are, and what would fill them."""
     background = state.scenario.background
-    placed = state.results.get("place")
-    fresh = placed is not None and not state.is_stale("place")
-    busy = placed.data["nona"]["predicted"]["network_utilization"] if placed is not None and fresh else None
+    placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
+    busy = None if placed is None else placed.nona.predicted.network_utilization
     own = None if busy is None else max(0.0, busy - background.network.utilization)
     wait = "How much the queries send depends on the placement; solve it on the Placement page to see."
     bad = "A model or the cluster is not valid yet; see below."

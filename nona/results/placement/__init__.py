@@ -1,0 +1,1 @@
+"""Results of a placement: prediction, certificate, configurations, memory, search, the working."""

@@ -1,0 +1,97 @@
+"""Results of a placement survive their JSON, and what is unknown in it is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from nona.placement.spans.messages import Link
+from nona.report.inputs.coarsening import coarsening_report
+from nona.report.placements.working.whole import working
+from nona.results.document import Document
+from nona.results.placement.congestion import CongestionCurve
+from nona.results.placement.outcome import PlacementOutcome, SolvedPlacement
+from nona.results.placement.report import FullPlacementReport
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
+from nona.study import glued_model, place, prepare
+from nona.study.congestion import congestion_curve
+from nona.study.outcome import placement_outcome
+from nona.study.placing.search_steps import SearchSteps
+
+
+def again(result: Document) -> Document:
+    """What a reader of the JSON text gets."""
+    return type(result).from_json(json.loads(json.dumps(result.to_json(), allow_nan=False)))
+
+
+@pytest.fixture(scope="module", params=["slides_example", "racks_and_nics"])
+def solved(request: pytest.FixtureRequest) -> SolvedPlacement:
+    study = prepare(load_scenario(scenario_path(request.param)))
+    search = SearchSteps(study.system)
+    placement = place(study)
+    search.finish(placement)
+    outcome = placement_outcome(study, placement, "2026-01-01")
+    return SolvedPlacement.of(outcome, working(study.system, placement, study.scenario.labels), search.steps)
+
+
+def test_a_placement_survives_its_json(solved: SolvedPlacement) -> None:
+    assert again(solved) == solved
+    assert list(solved.to_json()) == ["about", "nona", "local", "spread", "models", "working", "steps"]
+    assert solved.nona.models
+    assert solved.working.lines
+    assert solved.steps
+
+
+def test_classes_of_executors_are_called_so_in_json(solved: SolvedPlacement) -> None:
+    data = solved.to_json()["nona"]
+    names = [c.executor_class for c in solved.nona.predicted.classes]
+    assert [c["class"] for c in data["predicted"]["classes"]] == names
+    assert [c["class"] for c in data["memory"]["classes"]] == names
+
+
+def test_a_cancelled_search_says_so(solved: SolvedPlacement) -> None:
+    assert "ended_early_s" not in solved.to_json()
+    cancelled = SolvedPlacement.from_json({**solved.to_json(), "ended_early_s": 2.5})
+    assert cancelled.ended_early_s == 2.5
+    assert again(cancelled) == cancelled
+
+
+def test_the_command_prints_the_report_with_its_response(solved: SolvedPlacement) -> None:
+    data = solved.nona.to_json()
+    assert list(data)[-2:] == ["sampled", "response"]
+    assert FullPlacementReport.from_json(data) == solved.nona
+
+
+@pytest.mark.parametrize("keys", [(), ("nona",), ("nona", "predicted"), ("nona", "response"), ("working",)])
+def test_an_unknown_key_is_refused(solved: SolvedPlacement, keys: tuple[str, ...]) -> None:
+    data: dict[str, Any] = solved.to_json()
+    inner = data
+    for key in keys:
+        inner = inner[key]
+    inner["unknown"] = 1
+    with pytest.raises(ValidationError, match="unknown"):
+        SolvedPlacement.from_json(data)
+
+
+def test_a_result_cannot_be_changed(solved: SolvedPlacement) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        solved.nona.objective_s = 1.0
+
+
+def test_the_outcome_of_the_study_has_no_working(solved: SolvedPlacement) -> None:
+    with pytest.raises(ValidationError, match="working"):
+        PlacementOutcome.from_json(solved.to_json())
+
+
+def test_a_curve_of_congestion_and_a_coarsening_survive_their_json() -> None:
+    study = prepare(load_scenario(scenario_path("slides_example")))
+    curve = congestion_curve(study.system, points=3)
+    assert isinstance(again(curve), CongestionCurve)
+    assert again(curve) == curve
+    found = coarsening_report(glued_model(study.models[0], Link(1e9, 0.0)))
+    assert again(found) == found
+    assert found.subgraphs
