@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from scheduler_cases import (
@@ -15,6 +17,7 @@ from scheduler_cases import (
 
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.simulation.compiled.machine.build import compile_function
+from nona.simulation.compiled.machine.policies import adapter_source, flatten_tables
 
 SYSTEMS = [
     system_of([fork_join_chain("a", [3, 0, 4], 1), slides_query(), fork_join_chain("one", [])], cluster)
@@ -72,3 +75,32 @@ def test_compiled_pick_decides_as_the_plain_one(name):
 def test_only_plain_functions_are_compiled():
     with pytest.raises(TypeError, match="plain Python function"):
         compile_function(len)
+
+
+class Inner(NamedTuple):
+    share: float
+    rows: Any
+
+
+class Outer(NamedTuple):
+    starts: Any
+    inner: Inner
+    again: Inner
+    count: int
+
+
+def test_tables_in_tables_travel_flat_and_are_made_again():
+    tables = Outer(np.array([1, 2]), Inner(0.5, np.array([3])), Inner(1.5, np.array([4.0, 5.0])), 7)
+    flat = flatten_tables(tables)
+    assert flat.kinds == "i(Fi)(Ff)I"
+    assert flat.types == (Outer, Inner, Inner)
+    scope = {f"tables{i}": made for i, made in enumerate(flat.types)}
+    scope["decide"] = lambda now, view, ready, made, uniforms, out: made
+    exec(adapter_source("pick", flat.kinds), scope)
+    made = scope["adapter"](0.0, None, None, flat.ints, flat.floats, None, None)
+    assert isinstance(made, Outer)
+    assert isinstance(made.inner, Inner)
+    assert made.starts.tolist() == [1, 2]
+    assert (made.inner.share, made.inner.rows.tolist()) == (0.5, [3])
+    assert (made.again.share, made.again.rows.tolist()) == (1.5, [4.0, 5.0])
+    assert made.count == 7

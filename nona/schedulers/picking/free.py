@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,15 @@ class NoTables(NamedTuple):
     unused: int = 0
 
 
-def prepare_without_tables(
-    name: str, system: System, placement: Placement | None, options: Mapping[str, Any]
-) -> Prepared:
-    """For the scheduler ``name``: no tables; one draw per decision."""
-    check_options(name, options)
-    return Prepared(NoTables(), 1)
+@dataclass(frozen=True, slots=True)
+class WithoutTables:
+    """Prepares the scheduler ``name``: no tables; one draw per decision."""
+
+    name: str
+
+    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+        check_options(self.name, options)
+        return Prepared(NoTables(), 1)
 
 
 def free_executor(view: View, u: float) -> int:

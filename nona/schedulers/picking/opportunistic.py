@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Ready, Scheduler, View
-from nona.schedulers.picking.free import free_executor, prepare_without_tables
+from nona.schedulers.picking.free import WithoutTables, free_executor
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -35,7 +34,7 @@ SCHEDULER = Scheduler(
         "ignored, tasks in the order in which they became ready, free executors drawn uniformly."
     ),
     decide=decide,
-    prepare=partial(prepare_without_tables, "opportunistic"),
+    prepare=WithoutTables("opportunistic"),
     reads_queues=True,
     look=Look("#e0559a", "longdash", "triangle-up"),
 )

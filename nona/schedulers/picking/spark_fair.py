@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Ready, Scheduler, View
-from nona.schedulers.picking.free import free_executor, prepare_without_tables
+from nona.schedulers.picking.free import WithoutTables, free_executor
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -52,7 +51,7 @@ SCHEDULER = Scheduler(
         "executor for another job is drawn uniformly; moving an executor costs nothing but the transfer."
     ),
     decide=decide,
-    prepare=partial(prepare_without_tables, "spark-fair"),
+    prepare=WithoutTables("spark-fair"),
     reads_queues=True,
     look=Look("#2b8fd6", "solid", "triangle-down"),
 )

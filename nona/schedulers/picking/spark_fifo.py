@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Ready, Scheduler, View
-from nona.schedulers.picking.free import home_or_free, prepare_without_tables
+from nona.schedulers.picking.free import WithoutTables, home_or_free
 
 
 def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
@@ -34,7 +33,7 @@ SCHEDULER = Scheduler(
         "free executor is drawn uniformly. Tasks here are single, not stages of many."
     ),
     decide=decide,
-    prepare=partial(prepare_without_tables, "spark-fifo"),
+    prepare=WithoutTables("spark-fifo"),
     reads_queues=True,
     look=Look("#2b8fd6", "dash", "triangle-left"),
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.preparations import prepare_preset
+from nona.schedulers.sampling.preparations import FromPreset
 
 SCHEDULER = Scheduler(
     name="local",
@@ -17,7 +15,7 @@ SCHEDULER = Scheduler(
     source="Common practice; the one-server placement of the slides on Nona (CloudNet 2024)",
     adaptation="No message leaves the server; an executor runs one task at a time, so nothing is parallel.",
     decide=place_by_table,
-    prepare=partial(prepare_preset, "local"),
+    prepare=FromPreset("local"),
     takes_lists=True,
     look=Look("#0f9b8e", "solid", "square"),
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.preparations import prepare_solved
+from nona.schedulers.sampling.preparations import FromPlacement
 
 SCHEDULER = Scheduler(
     name="nona-d2",
@@ -25,7 +23,7 @@ SCHEDULER = Scheduler(
         "nona, whose waits assume draws that ignore queues."
     ),
     decide=place_by_table,
-    prepare=partial(prepare_solved, "nona-d2", 2),
+    prepare=FromPlacement("nona-d2", choices=2),
     needs_placement=True,
     reads_queues=True,
     takes_lists=True,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.preparations import prepare_solved
+from nona.schedulers.sampling.preparations import FromPlacement
 
 SCHEDULER = Scheduler(
     name="nona",
@@ -27,7 +25,7 @@ SCHEDULER = Scheduler(
         "first unused executors of that class, then any of it."
     ),
     decide=place_by_table,
-    prepare=partial(prepare_solved, "nona", 1),
+    prepare=FromPlacement("nona"),
     needs_placement=True,
     takes_lists=True,
     look=Look("#6366f1", "solid", "circle"),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.sampling.policy import place_by_table
-from nona.schedulers.sampling.preparations import prepare_preset
+from nona.schedulers.sampling.preparations import FromPreset
 
 SCHEDULER = Scheduler(
     name="spread",
@@ -21,7 +19,7 @@ SCHEDULER = Scheduler(
         "with fewer servers than tasks, tasks are assigned to the servers in turn."
     ),
     decide=place_by_table,
-    prepare=partial(prepare_preset, "spread"),
+    prepare=FromPreset("spread"),
     takes_lists=True,
     look=Look("#cf7a10", "solid", "diamond"),
 )
