@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nona.results.estimate import UNKNOWN, Estimate
-
 if TYPE_CHECKING:  # takes SciPy along, which a list of devices should not wait for
     from nona.simulation.statistics.intervals import Interval
 
@@ -44,15 +42,3 @@ def interval_bounds(interval: Interval) -> list[float] | None:
     [0.5, 1.5]
     """
     return [interval.low, interval.high] if math.isfinite(interval.half_width) else None
-
-
-def estimate(interval: Interval | None) -> Estimate:
-    """The mean with its interval, where there is one.
-
-    >>> estimate(Interval(1.0, 0.5, 3)).ci95, estimate(None).mean
-    ((0.5, 1.5), None)
-    """
-    if interval is None:
-        return UNKNOWN
-    known = math.isfinite(interval.half_width)
-    return Estimate(mean=interval.mean, ci95=(interval.low, interval.high) if known else None)

@@ -6,10 +6,19 @@ from nona.results.document import Document, Figure, Interval
 
 
 class Estimate(Document):
-    """A mean over replications with its interval at 95 %; both ``None`` where it is not known."""
+    """A mean over replications with its interval at 95 %; each is ``None`` where it is not known.
+
+    >>> Estimate(mean=0.5, ci95=(0.25, 0.75)).half_width, UNKNOWN.half_width
+    (0.25, None)
+    """
 
     mean: Figure
     ci95: Interval
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval."""
+        return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
 
 UNKNOWN = Estimate(mean=None, ci95=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import (
     Jct,
@@ -17,13 +17,13 @@ from nona.results.simulation.report import (
     SimulationReport,
 )
 
-NO_MEAN = Mean(mean=None, ci95=None)
+NO_MEAN = Estimate(mean=None, ci95=None)
 
 
-def around(mean: float | None, half: float | None) -> Mean:
+def around(mean: float | None, half: float | None) -> Estimate:
     """A mean with an interval of that half-width."""
     known = mean is not None and half is not None
-    return Mean(mean=mean, ci95=(mean - half, mean + half) if known else None)  # type: ignore[operator]
+    return Estimate(mean=mean, ci95=(mean - half, mean + half) if known else None)  # type: ignore[operator]
 
 
 def parts(*values: float | None) -> Parts:
@@ -66,7 +66,7 @@ def scheduler(mean: float | None, state: str = "stable", **changes: Any) -> Sche
         ),
         parts_s=parts(None if mean is None else 0.75 * mean, 0.0, None, None),
         models={},
-        slo_hit_rate=Mean(mean=0.5 if mean is None else 0.9, ci95=None),
+        slo_hit_rate=Estimate(mean=0.5 if mean is None else 0.9, ci95=None),
         jobs=JobCounts(arrived=110, completed=100, in_flight=10),
         utilization=Resources(compute=0.25, network=0.5),
         offered=Resources(compute=0.25, network=1.25 if mean is None else 0.5),

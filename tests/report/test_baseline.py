@@ -18,7 +18,7 @@ from nona.report.simulations.compared.baseline import (
     welch_interval,
 )
 from nona.report.simulations.compared.text import baseline_headline, baseline_rows
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.compared import ReplicationMeans
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
@@ -81,7 +81,7 @@ def test_only_common_replications_are_paired_and_only_common_schedulers_compared
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_run_that_was_overloaded_has_no_mean_and_no_change(paired: bool) -> None:
     found = changes({"a": means([None, 2.0])}, {"a": means([2.0, 3.0])}, paired)["a"]
-    assert found.jct_s.old == Mean(mean=None, ci95=None)
+    assert found.jct_s.old == Estimate(mean=None, ci95=None)
     assert found.jct_s.change.mean is None
     assert not found.jct_s.clear
     assert found.slo_hit_rate.change.mean == 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nona.report.means import mean_text
 from nona.report.simulations.findings import shortest
 from nona.report.text import share_text
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.differences import Differences
 from nona.results.simulation.live import LiveRun
 from nona.results.simulation.report import Schedulers
@@ -65,9 +65,9 @@ def _against(best: str, other: str | None, differences: Differences) -> str:
     return f", {share_text(abs(row.relative))} below {other} ({kind} {size})"
 
 
-def _negated(value: Mean) -> Mean:
+def _negated(value: Estimate) -> Estimate:
     mean, span = value.mean, value.ci95
-    return Mean(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
+    return Estimate(mean=None if mean is None else -mean, ci95=None if span is None else (-span[1], -span[0]))
 
 
 def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.report import Resources, SchedulerResult, SimulationReport
 from nona.results.simulation.sureness import Bottleneck, Sureness
 from nona.simulation.workload.arrivals import effective_rate
@@ -53,7 +53,7 @@ def _row(
         reason=s.state_reason,
         prediction="none" if name not in predicted else "overloaded" if told is None else "formula",
         predicted_s=told,
-        jct_s=Mean(mean=mean, ci95=span),
+        jct_s=Estimate(mean=mean, ci95=span),
         relative_half_width=half / mean if half is not None and mean else None,
         error=told / mean - 1 if told is not None and mean else None,
         explained=None if told is None or span is None else span[0] <= told <= span[1],

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nona.report.plain import estimate, number
+from nona.report.means import mean_of
+from nona.report.plain import number
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.sweep import (
     FormulaPoint,
@@ -187,9 +188,9 @@ def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint
         state=point.state,
         state_reason=point.reason,
         replications=len(point.means_s),
-        jct_s=estimate(mean),
+        jct_s=mean_of(mean),
         means_s=point.means_s,
-        slo_hit_rate=estimate(s.hit_rate if s is not None else None),
+        slo_hit_rate=mean_of(s.hit_rate if s is not None else None),
         utilization=SweptUtilization(
             compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
         ),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from nona.report.means import mean_text
 from nona.report.sweeps.stability import listed, stability_finding, stability_text, verb
 from nona.report.sweeps.values import value_text
-from nona.report.text import counted, interval_text, or_dash, table
+from nona.report.text import counted, or_dash, table
 from nona.results.estimate import Estimate
 from nona.results.sweep import SweepReport, SweptPoint, Unit
 from nona.units import format_time
@@ -118,9 +119,9 @@ def value_rows(report: SweepReport, value: float) -> list[dict[str, str]]:
     return [
         {
             "scheduler": name,
-            "mean JCT": interval_text(p.jct_s.to_json(), format_time) if p.steady else "–",
+            "mean JCT": mean_text(p.jct_s, format_time) if p.steady else "–",
             f"times {base}": "1 ×" if name == base and p.ratio.mean else ratio_text(p.ratio),
-            "SLO hits": interval_text(p.slo_hit_rate.to_json(), "{:.1%}".format),
+            "SLO hits": mean_text(p.slo_hit_rate, "{:.1%}".format),
             "state": p.state,
             "stability": stability_text(report.schedulers[name], report.unit),
             "formula": _formula(p),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, Literal, TypeVar
 
 from nona.results.document import Document, Figure
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 
 Measure = Literal["jct_s", "slo_hit_rate", "compute", "network"]
 MEASURES: tuple[Measure, ...] = ("jct_s", "slo_hit_rate", "compute", "network")
@@ -34,9 +34,9 @@ class ByMeasure(Document, Generic[T]):
 class Change(Document):
     """A measure in the baseline and now; ``clear``: the interval of the change excludes 0."""
 
-    old: Mean
-    new: Mean
-    change: Mean
+    old: Estimate
+    new: Estimate
+    change: Estimate
     clear: bool
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from nona.results.document import Document, Figure
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 
 Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
 
-class PairedMean(Mean):
+class PairedMean(Estimate):
     """A mean difference, and what pairing gained; see
     :class:`nona.simulation.statistics.paired.PairedDifference`."""
 
@@ -26,7 +26,7 @@ class Difference(Document):
     the baseline's mean.
     """
 
-    jct_s: Mean
+    jct_s: Estimate
     variance_reduction: Figure
     correlation: Figure
     relative: Figure

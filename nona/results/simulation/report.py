@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from nona.results.document import Document, Figure, Interval
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.differences import Difference
 
 PartName = Literal["compute", "transfer", "link_wait", "server_wait"]
@@ -22,12 +22,12 @@ class Percentile(Document):
     interval_withheld: str | None
 
     @property
-    def as_mean(self) -> Mean:
+    def as_mean(self) -> Estimate:
         """Value and interval, without the reasons."""
-        return Mean(mean=self.value_s, ci95=self.ci95)
+        return Estimate(mean=self.value_s, ci95=self.ci95)
 
 
-class Jct(Mean):
+class Jct(Estimate):
     """Completion times of jobs, seconds; ``jobs`` were completed.
 
     ``percentiles`` is p50, p95, p99 → value with interval; ``p50``, … hold the values alone.
@@ -73,9 +73,9 @@ class ModelResult(Document):
     slo_hit_rate: Figure
 
     @property
-    def jct(self) -> Mean:
+    def jct(self) -> Estimate:
         """Mean JCT with its interval."""
-        return Mean(mean=self.jct_s, ci95=self.jct_ci95)
+        return Estimate(mean=self.jct_s, ci95=self.jct_ci95)
 
 
 class JobCounts(Document):
@@ -103,7 +103,7 @@ class SchedulerResult(Document):
     jct_s: Jct
     parts_s: Parts
     models: Mapping[str, ModelResult]
-    slo_hit_rate: Mean
+    slo_hit_rate: Estimate
     jobs: JobCounts
     utilization: Resources
     offered: Resources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from nona.results.document import Document, Figure
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.report import State
 
 Bottleneck = Literal["executors", "link"]
@@ -24,7 +24,7 @@ class Sureness(Document):
     reason: str
     prediction: Literal["none", "overloaded", "formula"]
     predicted_s: Figure
-    jct_s: Mean
+    jct_s: Estimate
     relative_half_width: Figure
     error: Figure
     explained: bool | None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.report.means import mean_of
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.compared import Change, Changes, ReplicationMeans
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records.run import Records
@@ -145,5 +145,5 @@ def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bo
     )
 
 
-def _mean(values: NDArray[np.float64], level: float) -> Mean:
+def _mean(values: NDArray[np.float64], level: float) -> Estimate:
     return mean_of(NO_INTERVAL if np.isnan(values).any() else mean_interval(values, level))

@@ -9,7 +9,7 @@ from nona.report.means import Show, mean_text
 from nona.report.simulations.headline import REFERENCE
 from nona.report.text import share_text
 from nona.results.document import Interval
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.compared import Change, Changes, Measure
 from nona.units import format_time
 
@@ -52,12 +52,12 @@ def _jct(name: str, row: Change) -> str:
     return f"the mean JCT of {name} {word} by {mean_text(_size(change), format_time)}{share}"
 
 
-def _size(change: Mean) -> Mean:
+def _size(change: Estimate) -> Estimate:
     """The change without its sign."""
     if change.mean is None or change.mean >= 0:
         return change
     mirrored: Interval = None if change.ci95 is None else (-change.ci95[1], -change.ci95[0])
-    return Mean(mean=-change.mean, ci95=mirrored)
+    return Estimate(mean=-change.mean, ci95=mirrored)
 
 
 def _hits(row: Change) -> str:

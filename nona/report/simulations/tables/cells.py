@@ -11,7 +11,7 @@ import pandas as pd
 from nona.report.means import Show, mean_text
 from nona.report.simulations.tables.columns import Column, Unit, Value
 from nona.report.simulations.tables.rows import ResultRow
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.units import format_time
 
 Count = TypeVar("Count")
@@ -34,7 +34,7 @@ class Style(Generic[Count]):
         if unit == "count" and isinstance(value, int):
             return self.count(value)
         show = {"rate": self.rate, "share": self.share}.get(unit, format_time)
-        return mean_text(value, show) if isinstance(value, Mean) else show(value)
+        return mean_text(value, show) if isinstance(value, Estimate) else show(value)
 
 
 def text_rows(
@@ -63,7 +63,7 @@ def _names(column: Column) -> tuple[str, ...]:
 
 def _numbers(column: Column, row: ResultRow) -> dict[str, float | int | str | None]:
     value = column.read(row)
-    if isinstance(value, Mean):
+    if isinstance(value, Estimate):
         low, high = value.ci95 or (None, None)
         return dict(zip(_names(column), (value.mean, low, high), strict=True))
     return {_names(column)[0]: value}

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nona.report.simulations.tables.rows import ResultRow
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.report import JobCounts, PartName
 
 Unit = Literal["text", "s", "rate", "share", "count"]
-Value = Mean | float | int | str | None
+Value = Estimate | float | int | str | None
 PARTS: Mapping[PartName, str] = {
     "compute": "compute",
     "transfer": "transfer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nona.results.mean import Mean
+from nona.results.estimate import Estimate
 from nona.results.simulation.report import (
     JobCounts,
     ModelResult,
@@ -33,10 +33,10 @@ class ResultRow:
     scheduler: str
     model: str
     state: State
-    jct: Mean
+    jct: Estimate
     percentiles: Mapping[str, Percentile]
     parts: Parts
-    slo_hit_rate: Mean
+    slo_hit_rate: Estimate
     replications: int
     prediction: float | str | None = None
     slo_s: float | None = None
@@ -74,7 +74,7 @@ def _whole(name: str, s: SchedulerResult, predicted: Mapping[str, float | None])
 
 
 def _one(name: str, s: SchedulerResult, model: str, m: ModelResult) -> ResultRow:
-    hits = Mean(mean=m.slo_hit_rate, ci95=None)
+    hits = Estimate(mean=m.slo_hit_rate, ci95=None)
     return ResultRow(
         name, model, s.state, m.jct, m.percentiles, m.parts_s, hits, s.replications, slo_s=m.slo_s
     )
