@@ -18,7 +18,12 @@ def number(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-Figure = Annotated[float | None, BeforeValidator(number)]
+def _finite(value: object) -> object:
+    """What is no number is left to the validator, which refuses it."""
+    return number(value) if isinstance(value, int | float) else value
+
+
+Figure = Annotated[float | None, BeforeValidator(_finite)]
 """A number that may be unknown or infinite: both are ``None``."""
 
 Interval = tuple[float, float] | None
