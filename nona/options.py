@@ -8,6 +8,12 @@ from typing import Any
 
 from nona.errors import SimulationError
 
+Option = bool | int | float | str | None
+"""What an option is set to."""
+
+Options = Mapping[str, Option]
+"""Options by name."""
+
 
 def check_known(owner: str, options: Mapping[str, Any], known: Collection[str]) -> None:
     """Refuse options that ``owner`` would ignore.

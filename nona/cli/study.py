@@ -24,6 +24,7 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.results.serverless.study import ServerlessStudy
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study
@@ -150,8 +151,8 @@ def _serverless_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _serverless(arguments: argparse.Namespace) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    data = _data(arguments, "serverless", _run_serverless)
-    print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
+    data = ServerlessStudy.from_json(_data(arguments, "serverless", _run_serverless))
+    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else study_text(data))
 
 
 def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, Any]:
@@ -165,7 +166,7 @@ def _run_serverless(arguments: argparse.Namespace) -> Mapping[str, Any]:
         few=arguments.few,
         seed=arguments.seed,
     )
-    return serverless_study(settings, workers=arguments.workers, on_progress=told)
+    return serverless_study(settings, workers=arguments.workers, on_progress=told).to_json()
 
 
 def _decisions_arguments(parser: argparse.ArgumentParser) -> None:

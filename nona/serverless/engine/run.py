@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.options import Options
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
@@ -30,7 +29,7 @@ from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, Se
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import Planner, Policy
 from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
 
@@ -43,7 +42,7 @@ DEFAULT = RunOptions()
 def simulate_serverless(
     system: ServerlessSystem,
     policy: Policy,
-    options: Mapping[str, Any],
+    options: Options,
     run: RunOptions = DEFAULT,
     on_progress: OnProgress | None = None,
 ) -> ServerlessRecords:
@@ -73,7 +72,7 @@ class _Simulation:
     def __init__(
         self,
         system: ServerlessSystem,
-        planner: Any,
+        planner: Planner,
         policy: str,
         run: RunOptions,
         on_progress: OnProgress | None,
