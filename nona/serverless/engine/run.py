@@ -26,6 +26,7 @@ from nona.serverless.engine.events import (
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
@@ -85,21 +86,18 @@ class _Simulation:
         self.queues = [AfwQueue(*window) for _ in range(tables.queues)]
         self.invokers = Invokers(tables, *window)
         self.collector = Collector(*window, run.stories)
-        self.containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
-        self.execution = Execution(
-            tables, book, self.queues, self.invokers, self.containers, self.collector, self.heap
+        parts = Parts(
+            tables=tables,
+            book=book,
+            queues=self.queues,
+            invokers=self.invokers,
+            collector=self.collector,
+            heap=self.heap,
         )
-        self.controller = Controller(
-            tables,
-            planner,
-            book,
-            self.queues,
-            self.invokers,
-            Choice(tables, self.invokers, self.containers),
-            self.execution,
-            self.collector,
-            self.heap,
-        )
+        containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        self.execution = Execution(parts, containers)
+        choice = Choice(tables, self.invokers, containers)
+        self.controller = Controller(planner, parts, choice, self.execution)
         self.snapshots: list[Snapshot] = []
         self._report_every = max(1, (run.first + run.calls) // REPORTS)
         self._next_snapshot_s = run.snapshot_s
