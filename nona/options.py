@@ -7,6 +7,12 @@ from math import inf, isfinite, nan
 
 from nona.errors import SimulationError
 
+Option = bool | int | float | str | None
+"""What an option is set to."""
+
+Options = Mapping[str, Option]
+"""Options by name."""
+
 
 def check_known(owner: str, options: Mapping[str, object], known: Collection[str]) -> None:
     """Refuse options that ``owner`` would ignore.

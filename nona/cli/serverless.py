@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from nona.cli.options import ServerlessOptions
 from nona.errors import NonaError
-from nona.report.plain import plain
-from nona.report.serverless.nodes import nodes_report, nodes_text
+from nona.report.serverless.nodes import nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
+from nona.results.document import Document
+from nona.results.serverless.nodes import NodesReport, NodesSetting, TriedNodes
+from nona.results.serverless.report import SharingReport
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
 from nona.serverless.policies.registry import get_policy, policy_names
@@ -25,8 +27,10 @@ from nona.study.serverless.run import (
     simulate_serverless_scenario,
     with_sharing,
 )
-from nona.study.serverless.sharing import compare_sharing
+from nona.study.serverless.sharing import How, compare_sharing
 from nona.study.sweeps.numbers import with_value
+
+D = TypeVar("D", bound=Document)
 
 
 def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
@@ -79,13 +83,13 @@ def policy_rows() -> list[dict[str, str]]:
     ]
 
 
-def _how(arguments: ServerlessOptions) -> dict[str, Any]:
-    return {
-        "policies": arguments.policy,
-        "calls": arguments.calls,
-        "replications": arguments.replications,
-        "workers": arguments.workers,
-    }
+def _how(arguments: ServerlessOptions) -> How:
+    return How(
+        policies=arguments.policy,
+        calls=arguments.calls,
+        replications=arguments.replications,
+        workers=arguments.workers,
+    )
 
 
 def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> ServerlessResult:
@@ -101,14 +105,14 @@ def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sourc
         raise NonaError(
             "--dag-schedulers runs the scenario's schedulers, not policies; leave out --policy and --sharing."
         )
-    rows = simulate_dag_schedulers(
+    report = simulate_dag_schedulers(
         scenario,
         sources,
-        workers=arguments.workers,
         calls=arguments.calls,
         replications=arguments.replications,
+        workers=arguments.workers,
     )
-    _print(arguments, {"schedulers": rows}, schedulers_text)
+    _print(arguments, report, schedulers_text)
 
 
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
@@ -118,10 +122,7 @@ def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources,
     listener = told if sys.stderr.isatty() else None
     found = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
     reports = {mode: report_of(result) for mode, result in found.items()}
-    if arguments.json:
-        print(json.dumps(plain({"sharing": reports}), allow_nan=False))
-    else:
-        print(sharing_text(reports))
+    _print(arguments, SharingReport(sharing=reports), sharing_text)
 
 
 def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, target: float) -> None:
@@ -132,29 +133,28 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
         replications=arguments.replications or usual.replications,
         most=arguments.most,
     )
-    found = []
+    found = {}
     for policy, _ in chosen_policies(scenario, arguments.policy):
 
-        def tried(row: Any, name: str = policy.name) -> None:
+        def tried(row: TriedNodes, name: str = policy.name) -> None:
             _tell(0.0, f"{name}, {row.nodes} nodes: {row.verdict}")
 
-        found.append(
-            nodes_for(
-                scenario,
-                policy.name,
-                target,
-                sources,
-                size=size,
-                workers=arguments.workers,
-                on_tried=tried,
-            )
+        found[policy.name] = nodes_for(
+            scenario,
+            policy.name,
+            target,
+            sources,
+            size=size,
+            workers=arguments.workers,
+            on_tried=tried,
         )
-    report = nodes_report(found, {"calls": size.calls, "seed": scenario.seed, "name": scenario.name})
+    ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
+    report = NodesReport(target=target, most=size.most, policies=found, setting=ran)
     _print(arguments, report, nodes_text)
 
 
-def _print(arguments: ServerlessOptions, report: dict[str, Any], text: Any) -> None:
-    print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))
+def _print(arguments: ServerlessOptions, report: D, text: Callable[[D], str]) -> None:
+    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else text(report))
 
 
 def _tell(fraction: float, text: str) -> None:

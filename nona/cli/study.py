@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import pandas as pd
 
@@ -25,6 +25,7 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
@@ -33,7 +34,7 @@ from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
-from nona.study.shipped import shipped, shipped_decisions, shipped_map, shipped_paper
+from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper, shipped_serverless
 
 R = TypeVar("R")
 
@@ -92,11 +93,11 @@ def _run_map(arguments: MapOptions) -> PredictionMap:
 
 def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
-    data = _data(arguments, lambda: shipped("serverless"), _run_serverless)
-    print(json.dumps(data, allow_nan=False) if arguments.json else study_text(data))
+    data = _data(arguments, shipped_serverless, _run_serverless)
+    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else study_text(data))
 
 
-def _run_serverless(arguments: ServerlessStudyOptions) -> Mapping[str, Any]:
+def _run_serverless(arguments: ServerlessStudyOptions) -> ServerlessStudy:
     def told(progress: StudyProgress) -> None:
         tell(progress.fraction, progress.text)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nona.errors import SimulationError
 from nona.hardware.table_file import shipped_table
@@ -85,7 +84,7 @@ def missing() -> tuple[str, ...]:
     return tuple(k for k in keys if k not in rows)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A default in words.
 
     >>> shown((1, 2)), shown(None), shown(True), shown(1e9)
@@ -102,7 +101,7 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+def _leaves(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]]:
     for name, part in value.items():
         if isinstance(part, Mapping) and part:
             yield from _leaves(part, f"{path}.{name}")
@@ -110,7 +109,7 @@ def _leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
             yield f"{path}.{name}", part
 
 
-def _known(values: Mapping[str, Any], key: str) -> Any:
+def _known(values: Mapping[str, object], key: str) -> object:
     if key not in values:
         raise SimulationError(f"Provenance: {key!r} is not a default of the program; correct the table.")
     return values[key]

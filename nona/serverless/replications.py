@@ -6,13 +6,13 @@ the same whatever the number of processes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key, check_runs
 from nona.experiments.progress import Shares
+from nona.options import Options
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.model.system import ServerlessSystem
@@ -27,7 +27,7 @@ class ServerlessWork:
     """What every process gets once; ``reporting``: whether progress is wanted."""
 
     system: ServerlessSystem
-    policies: tuple[tuple[Policy, Mapping[str, Any]], ...]
+    policies: tuple[tuple[Policy, Options], ...]
     run_options: RunOptions
     reporting: bool
 
@@ -40,7 +40,7 @@ class ServerlessWork:
 
 def run_policies(
     system: ServerlessSystem,
-    policies: Sequence[tuple[Policy, Mapping[str, Any]]],
+    policies: Sequence[tuple[Policy, Options]],
     run: RunOptions = DEFAULT,
     replications: int = 5,
     workers: int = 1,

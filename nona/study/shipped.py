@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from nona.report.plain import plain
 from nona.results.document import Document
+from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
@@ -62,6 +63,16 @@ def shipped_paper() -> PaperStudy:
     350.0
     """
     return _read("paper", PaperStudy)
+
+
+@cache
+def shipped_serverless() -> ServerlessStudy:
+    """The serverless policies against the slides.
+
+    >>> shipped_serverless().command.split()[:3]
+    ['nona', 'study', 'serverless']
+    """
+    return _read("serverless", ServerlessStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

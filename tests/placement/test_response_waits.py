@@ -121,7 +121,17 @@ def test_a_job_that_comes_back_at_once_meets_what_came_meanwhile(load: float) ->
     bank, visits = Bank([make_path(times, works, 60000 / load)]), Visits()
     base = bank.places(0, jobs, rng)[None]
     one = np.zeros((1, jobs), dtype=np.int64)
-    tracks = Tracks(bank, np.ones(1), visits, np.arange(jobs), one, one, base, one, anchored=False)
+    tracks = Tracks(
+        bank=bank,
+        factor=np.ones(1),
+        visits=visits,
+        jobs=np.arange(jobs),
+        stay=one,
+        row=one,
+        base=base,
+        place=one,
+        anchored=False,
+    )
     first = tracks.run(0, np.zeros(jobs), np.full(jobs, 1.0))
     again = tracks.run(0, first + 1e-9, np.full(jobs, 1.0)) - first - 1.0
     wait = bank.mean_s[0]

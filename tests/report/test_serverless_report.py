@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import plotly.graph_objects as go
 import pytest
@@ -18,6 +17,8 @@ from nona.report.serverless.figures.study import (
     sharing_figure,
 )
 from nona.report.serverless.figures.time import queues_figure, use_figure
+from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
+from nona.report.serverless.nearest import over_oracle
 from nona.report.serverless.nodes import nodes_finding
 from nona.report.serverless.study_text import cutoff_title
 from nona.report.serverless.text import serverless_text, sharing_text
@@ -28,54 +29,99 @@ from nona.report.serverless.titles import (
     search_title,
     use_title,
 )
+from nona.report.serverless.ways import ways_title
+from nona.report.serverless.words import hit_rate, ranked
+from nona.results.estimate import Estimate
+from nona.results.serverless.dispatch import LayoutBatch
+from nona.results.serverless.nodes import NodesFor, NodesReport, NodesSetting, TriedNodes
+from nona.results.serverless.outcome import (
+    ApplicationOutcome,
+    CallCounts,
+    PolicyOutcome,
+    Utilization,
+)
+from nona.results.serverless.report import Oracle, ServerlessReport, Setting, SharingReport
+from nona.results.serverless.values import Latency, Spread
 from nona.scenario.file import load_scenario
 from nona.serverless.records.run import Snapshot
 from nona.sources.samples import scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_serverless
 
 NASTY = "<b>x</b><a href='http://e'>"
 
 
-def policy(hits: float | None, usd: float | None, p95: float = 0.9, state: str = "stable") -> dict[str, Any]:
-    spread = {"mean": 0.5, "p5": 0.3, "p25": 0.4, "p50": 0.5, "p75": 0.6, "p95": p95, "p99": 2.0}
-
-    def around(value: float | None) -> dict[str, Any]:
-        return {"mean": value, "ci95": None if value is None else [0.9 * value, 1.1 * value]}
-
-    return {
-        "state": state,
-        "state_reason": "" if state == "stable" else "calls pile up",
-        "slo_hit_rate": around(hits),
-        "cost_per_call_usd": around(usd),
-        "cost_per_hit_usd": around(None if not hits or usd is None else usd / hits),
-        "latency_s": {**spread, "ci95": None},
-        "applications": {
-            "app": {"slo_s": 1.0, "slo_hit_rate": hits, "latency_s": spread, "cost_per_call_usd": usd}
-        },
-        "configuration_miss_rate": None,
-        "cold_start_rate": 0.01,
-        "locality": None,
-        "search_s": {"mean": 0.002, "p50": 0.001, "p95": 0.004, "p99": 0.005},
-        "steps_mean": 10.0,
-        "utilization": {"vcpu": 0.5, "vgpu": 0.6},
-        "stranded_vgpus": 0.0,
-        "mean_batch": 1.0,
-        "forced": 0.0,
-        "rechecks": 0.0,
-    }
+def spread(p95: float = 0.9) -> Spread:
+    return Spread(mean=0.5, p5=0.3, p25=0.4, p50=0.5, p75=0.6, p95=p95, p99=2.0)
 
 
-def report(**policies: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "policies": policies,
-        "oracle": {"cost_per_call_usd": 5e-5, "curve": [[0.0, 4e-5], [1.0, 5e-5]], "how": "all is free"},
-        "checks": {"counts": True},
-        "failed_checks": [],
-        "seconds": 1.0,
-        "setting": {},
-    }
+def around(value: float | None) -> Estimate:
+    return Estimate(mean=value, ci95=None if value is None else (0.9 * value, 1.1 * value))
+
+
+def policy(hits: float | None, usd: float | None, p95: float = 0.9, state: str = "stable") -> PolicyOutcome:
+    application = ApplicationOutcome(
+        slo_s=1.0,
+        calls=10,
+        slo_hit_rate=hits,
+        slo_hit_ci95=None,
+        latency_s=spread(p95),
+        cost_per_call_usd=usd,
+    )
+    return PolicyOutcome(
+        state=state,
+        state_reason="" if state == "stable" else "calls pile up",
+        replications=3,
+        slo_hit_rate=around(hits),
+        cost_per_call_usd=around(usd),
+        cost_per_hit_usd=around(None if not hits or usd is None else usd / hits),
+        latency_s=Latency(ci95=None, **spread(p95).to_json()),
+        applications={"app": application},
+        configuration_miss_rate=None,
+        cold_start_rate=0.01,
+        locality=None,
+        search_s=Spread(mean=0.002, p5=0.0, p25=0.0, p50=0.001, p75=0.002, p95=0.004, p99=0.005),
+        steps_mean=10.0,
+        utilization=Utilization(vcpu=0.5, vgpu=0.6),
+        stranded_vgpus=0.0,
+        mean_batch=1.0,
+        forced=0.0,
+        rechecks=0.0,
+        prewarms=0.0,
+        calls=CallCounts(arrived=10, completed=10, in_flight=0),
+    )
+
+
+ORACLE = Oracle(
+    cost_per_call_usd=5e-5,
+    cost_per_hit_usd=5e-5,
+    most_hits=1.0,
+    curve=((0.0, 4e-5), (1.0, 5e-5)),
+    how="all is free",
+)
+
+
+def report(**policies: PolicyOutcome) -> ServerlessReport:
+    return ServerlessReport(
+        policies=policies,
+        oracle=ORACLE,
+        checks={"counts": True},
+        failed_checks=(),
+        seconds=1.0,
+        setting=Setting(
+            name="made up",
+            calls=10,
+            warmup=0,
+            replications=3,
+            seed=1,
+            sharing="mps",
+            nodes=2,
+            configurations=4,
+            options={},
+            notes=(),
+        ),
+    )
 
 
 def drawn(figure: go.Figure) -> str:
@@ -83,19 +129,19 @@ def drawn(figure: go.Figure) -> str:
 
 
 def test_the_pareto_figure_shows_both_means_the_oracle_and_names_as_text() -> None:
-    given = report(esg=policy(0.9, 1e-4), **{NASTY: policy(0.5, 2e-4, state="overloaded")})
-    made = pareto_figure(given)
+    given = {"esg": policy(0.9, 1e-4), NASTY: policy(0.5, 2e-4, state="overloaded")}
+    made = pareto_figure(given, ORACLE)
     points = {t.name: (t.x[0], t.y[0]) for t in made.data if t.mode == "markers"}
     assert points["esg"] == pytest.approx((0.1, 90.0))
     assert any("overloaded" in name for name in points)
     (oracle,) = [t for t in made.data if t.mode == "lines"]
     assert list(oracle.x) == pytest.approx([0.04, 0.05])
     assert "<b>x" not in drawn(made)
-    assert len(pareto_figure(report(esg=policy(None, None))).data) == 1  # the oracle alone
+    assert len(pareto_figure({"esg": policy(None, None)}, ORACLE).data) == 1  # the oracle alone
 
 
 def test_latency_boxes_are_the_percentiles_over_the_slo() -> None:
-    given = report(esg=policy(0.9, 1e-4), orion=policy(0.5, 1e-4, p95=1.4))
+    given = {"esg": policy(0.9, 1e-4), "orion": policy(0.5, 1e-4, p95=1.4)}
     (esg, _) = latency_figure(given).data
     assert (esg.q1[0], esg.median[0], esg.q3[0], esg.lowerfence[0], esg.upperfence[0]) == (
         pytest.approx((0.4, 0.5, 0.6, 0.3, 0.9))
@@ -110,20 +156,20 @@ def test_latency_boxes_are_the_percentiles_over_the_slo() -> None:
 
 def test_titles_name_the_best_and_the_cheapest() -> None:
     told = pareto_title(
-        report(a=policy(0.99, 3e-4), b=policy(0.5, 1e-4), c=policy(0.2, 9e-4, state="overloaded"))
+        {"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": policy(0.2, 9e-4, state="overloaded")}
     )
     assert told.startswith("a keeps most SLOs, 99.0 %, at $0.3")
     assert "b is cheapest at $0.1 and keeps 50.0 %" in told
     assert told.endswith("c is overloaded")
-    assert "none is cheaper" in pareto_title(report(a=policy(0.9, 1e-4), b=policy(0.5, 2e-4)))
-    quick, slow = {"mean": 0.001}, {"mean": 0.1}
+    assert "none is cheaper" in pareto_title({"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)})
+    quick, slow = (spread().model_copy(update={"mean": mean}) for mean in (0.001, 0.1))
     assert search_title({"a": quick}).startswith("All mean searches are below 10 ms")
     assert search_title({"a": quick, "b": slow}).startswith("Only a searches below 10 ms")
 
 
 def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis() -> None:
-    none = {"mean": 0.0, "p50": 0.0, "p95": 0.0, "p99": 0.0}
-    made = search_figure({"esg": policy(1.0, 1.0)["search_s"], "infless": none})
+    none = Spread(mean=0.0, p5=0.0, p25=0.0, p50=0.0, p75=0.0, p95=0.0, p99=0.0)
+    made = search_figure({"esg": policy(1.0, 1.0).search_s, "infless": none})
     values = [v for t in made.data for v in t.x]
     assert values
     assert all(v > 0 for v in values)
@@ -152,43 +198,96 @@ def test_the_text_of_a_simulation_tells_every_policy() -> None:
     assert "calls pile up" in told
     assert "oracle: $0.05 per 1,000 calls" in told
     assert "checks: all passed" in told
-    assert "mps" in sharing_text({"mig-counter": given, "mps": given})
+    assert "mps" in sharing_text(SharingReport(sharing={"mig-counter": given, "mps": given}))
 
 
 def test_study_figures_draw_the_stored_numbers() -> None:
-    data = shipped("serverless")
+    data = shipped_serverless()
     bars = {t.name: list(t.y) for t in settings_figure(data).data}
     for name, values in bars.items():
-        rows = [s["policies"][name]["slo_hit_rate"]["mean"] for s in data["settings"].values()]
+        rows = [s.policies[name].slo_hit_rate.mean for s in data.settings.values()]
         assert values == pytest.approx([100 * r for r in rows])
     misses = {t.name: list(t.y) for t in misses_figure(data).data}
     assert misses["orion, slides"] == pytest.approx([9.6, 27.32, 51.68])
-    assert len(cutoff_figure(data).data[0].x) == len(data["cutoff"]["points"])
-    assert data["cutoff"]["setting"] in cutoff_title(data)
+    assert len(cutoff_figure(data).data[0].x) == len(data.cutoff.points)
+    assert data.cutoff.setting in cutoff_title(data)
     made = sensitivity_figure(data, "strict_light", "costs")
     esg = next(t for t in made.data if t.name == "esg")
     assert esg.x[0] == pytest.approx(1.0)
     assert len(esg.x) == 1 + len(ALTERNATIVES)
-    assert {x for t in sharing_figure(data).data for x in t.x} == set(data["sharing"]["modes"])
+    assert {x for t in sharing_figure(data).data for x in t.x} == set(data.sharing.modes)
+
+
+def tried(nodes: int, hits: float = 0.99) -> TriedNodes:
+    return TriedNodes(
+        nodes=nodes,
+        slo_hit_rate=Estimate(mean=hits, ci95=(0.8, 1.2)),
+        replications=4,
+        verdict="keeps",
+        usd_hour=5.0 * nodes,
+        held_usd_hour=1.0,
+    )
+
+
+def nodes_report(target: float, **policies: NodesFor) -> NodesReport:
+    setting = NodesSetting(calls=10, seed=1, name="made up")
+    return NodesReport(target=target, most=9, policies=policies, setting=setting)
 
 
 def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does() -> None:
-    def found(nodes: int) -> dict[str, Any]:
-        return {"found": {"nodes": nodes, "usd_hour": 5.0 * nodes}, "tried": []}
-
-    none = {"found": None, "tried": []}
-    told = nodes_finding({"target": 0.99, "most": 9, "policies": {"a": found(4), "b": found(6), "c": none}})
+    a, b = (NodesFor(found=tried(nodes), tried=()) for nodes in (4, 6))
+    none = NodesFor(found=None, tried=())
+    told = nodes_finding(nodes_report(0.99, a=a, b=b, c=none))
     assert told.startswith("a keeps 99.0 % of the SLOs with 4 nodes, $20.00 an hour; b 6 ($30.00)")
     assert "not with up to 9 nodes: c" in told
-    tried = [
-        {"nodes": n, "slo_hit_rate": {"mean": 0.9 + n / 100, "ci95": [0.8, 1.2]}, "usd_hour": 5.0 * n}
-        for n in (3, 4)
-    ]
-    given = {"target": 0.93, "policies": {"a": {"found": tried[1], "tried": tried}}}
-    (line,) = nodes_figure(given).data
+    looked = tried(3, 0.93), tried(4, 0.94)
+    (line,) = nodes_figure(nodes_report(0.93, a=NodesFor(found=looked[1], tried=looked))).data
     assert list(line.y) == pytest.approx([93.0, 94.0])
     assert max(v + e for v, e in zip(line.y, line.error_y.array, strict=True)) == pytest.approx(100.0)
     assert line.marker.size[1] > line.marker.size[0]
-    assert "no policy reliably keeps 99.0 %" in nodes_finding(
-        {"target": 0.99, "most": 9, "policies": {"c": none}}
+    assert "no policy reliably keeps 99.0 %" in nodes_finding(nodes_report(0.99, c=none))
+
+
+def test_policies_are_ranked_and_set_beside_the_oracle() -> None:
+    given = {"a": policy(0.5, 9e-5), "b": policy(0.9, 9e-5), "c": policy(None, None)}
+    assert ranked(given, hit_rate, highest=True) == {"b": 0.9, "a": 0.5}
+    assert over_oracle(given, ORACLE) == {"a": pytest.approx(1.0), "b": pytest.approx(9 / 4.9 - 1)}
+    assert over_oracle(given, None) == {}
+
+
+def test_the_title_names_the_best_way_of_sharing_and_the_cheapest() -> None:
+    told = ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
+    assert told == "Under p, MPS keeps most SLOs (90.0 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
+    assert ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
+
+
+def batch(slots: int, vgpus: int, from_s: float = 0.0, to_s: float = 1.0) -> LayoutBatch:
+    return LayoutBatch(
+        invoker=0,
+        gpu=0,
+        from_s=from_s,
+        computes_s=from_s,
+        to_s=to_s,
+        slots=slots,
+        vgpus=vgpus,
+        application="app",
+        stage="stage",
+        configuration="1 job",
+        jobs=1,
+        cold=False,
     )
+
+
+def test_batches_have_places_on_the_gpu_and_are_clipped() -> None:
+    free = batch(0, 2)
+    assert [(r.low, r.high) for r in placed([batch(0b0110, 2), free, free])] == [(1, 3), (0, 2), (2, 4)]
+    assert [(r.low, r.high) for r in placed([batch(0b101, 2)])] == [(0, 1), (2, 3)]
+    (one,) = clipped(placed([batch(1, 1, -1.0, 3.0)]), 2.0)
+    assert (one.from_s, one.computes_s, one.to_s) == (0.0, 0.0, 2.0)
+
+
+def test_stranded_slices_are_found_and_named() -> None:
+    rows = placed([batch(0b1111, 4, to_s=2.0), batch(0b1111111, 7, 2.0, 3.0)])
+    assert stranded_spans(rows, "a100-40gb", 3.0) == [(2.0, 3.0, 7)]
+    told = layouts_title(placed([batch(0b1111, 4)]), [(0.0, 0.5, 7)], 8)
+    assert told == "50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded"

@@ -50,16 +50,16 @@ def test_a_call_costs_its_work_at_the_smallest_price() -> None:
     chosen = tuple(SchedulerSpec(name=n) for n in ("local", "spark-fair"))
     rows = simulate_dag_schedulers(
         SCENARIO.model_copy(update={"schedulers": chosen}), calls=2000, replications=2
-    )
+    ).schedulers
     assert list(rows) == ["local", "spark-fair"]
     work_s = np.mean([SYSTEM.smallest_s(app) for app in SYSTEM.applications])
     for row in rows.values():
-        assert row["cost_per_call_usd"]["mean"] == pytest.approx(work_s * SYSTEM.price_per_s[0], rel=0.05)
-        assert (row["batch"], row["mean_batch"], row["configuration_miss_rate"]) == (1, 1.0, None)
-        assert set(row["applications"]) == {app.name for app in SYSTEM.applications}
+        assert row.cost_per_call_usd.mean == pytest.approx(work_s * SYSTEM.price_per_s[0], rel=0.05)
+        assert (row.batch, row.mean_batch, row.configuration_miss_rate) == (1, 1.0, None)
+        assert set(row.applications) == {app.name for app in SYSTEM.applications}
         for app in SYSTEM.applications:  # queues come on top of the work
-            assert row["applications"][app.name]["latency_s"]["mean"] > 0.98 * SYSTEM.smallest_s(app)
-        assert 0 <= row["slo_hit_rate"]["mean"] < 0.1  # 0.8 of the work without messages cannot be kept
+            assert row.applications[app.name].latency_s.mean > 0.98 * SYSTEM.smallest_s(app)
+        assert 0 <= row.slo_hit_rate.mean < 0.1  # 0.8 of the work without messages cannot be kept
 
 
 def test_a_scenario_that_is_not_serverless_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from nona.gpu_sharing.registry import make_pool
 from nona.gpu_sharing.resources import Configuration, Invoker
 from nona.hardware.geometry import board
 from nona.hardware.mig import legal_layouts, parse_layout
-from nona.report.serverless.layouts import layout_rows, placed
+from nona.report.serverless.layouts import Placed, layout_rows, placed
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
@@ -55,11 +54,11 @@ class AllSizes:
         return Plan((*self.ranked[first:], *self.ranked[:first]))
 
 
-def gpus(mode: str) -> list[list[dict[str, Any]]]:
+def gpus(mode: str) -> list[list[Placed]]:
     """The rows of each GPU that :func:`layout_rows` draws."""
     system, records = run(mode)
     rows = layout_rows(records, system, most=10**9)
-    return [placed([r for r in rows if r["invoker"] == i]) for i in range(4)]
+    return [placed([r for r in rows if r.invoker == i]) for i in range(4)]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -68,14 +67,14 @@ def test_no_two_rectangles_overlap_and_all_batches_of_the_window_are_there(mode:
     b, drawn = records.batches, gpus(mode)
     for own in drawn:
         for one, other in combinations(own, 2):
-            apart = one["to_s"] <= other["from_s"] + 1e-9 or other["to_s"] <= one["from_s"] + 1e-9
-            assert apart or one["high"] <= other["low"] or other["high"] <= one["low"]
+            apart = one.to_s <= other.from_s + 1e-9 or other.to_s <= one.from_s + 1e-9
+            assert apart or one.high <= other.low or other.high <= one.low
     inside = ~(b.ended_s <= records.sums.start_s)
-    begun = sorted({(r["invoker"], r["from_s"], r["slots"]) for own in drawn for r in own})
+    begun = sorted({(r.batch.invoker, r.from_s, r.batch.slots) for own in drawn for r in own})
     said = zip(b.invoker[inside], b.dispatched_s[inside] - records.sums.start_s, b.slots[inside], strict=True)
     assert begun == sorted({(int(i), float(t), int(s)) for i, t, s in said})
     if mode in ("mig-counter", "mps"):
-        height = sum(r["high"] - r["low"] for own in drawn for r in own)
+        height = sum(r.high - r.low for own in drawn for r in own)
         assert height == system.space.vgpus[b.configuration[inside]].sum()
 
 
@@ -85,16 +84,16 @@ def test_slices_in_use_are_legal_together_at_every_instant(mode: str) -> None:
     fixed = {s.start: s.profile for s in BALANCED.slices}
     made = {p.compute_slices: p for p in board("a100-40gb").profiles if p.standard}
 
-    def slice_of(row: dict[str, Any]) -> tuple[int, str]:
+    def slice_of(row: Placed) -> tuple[int, str]:
         if mode == "mig-fixed":
-            return row["low"], fixed[row["low"]]
-        profile = made[row["vgpus"]]
-        assert profile.memory_slices == row["high"] - row["low"]
-        return row["low"], profile.name
+            return row.low, fixed[row.low]
+        profile = made[row.batch.vgpus]
+        assert profile.memory_slices == row.high - row.low
+        return row.low, profile.name
 
     for own in gpus(mode):
         for now in own:
-            together = [r for r in own if r["from_s"] <= now["from_s"] + 1e-9 < r["to_s"]]
+            together = [r for r in own if r.from_s <= now.from_s + 1e-9 < r.to_s]
             assert tuple(sorted(map(slice_of, together))) in legal
 
 

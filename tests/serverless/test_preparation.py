@@ -252,6 +252,6 @@ def test_the_report_says_why_tasks_are_no_stages() -> None:
         }
     )
     result = simulate_serverless_scenario(scenario, oracle=False)
-    report = serverless_report(result.summaries, setting=result.setting)
-    assert result.setting["notes"] == [result.system.notes[0]]
+    report = serverless_report(result.summaries, result.setting)
+    assert result.setting.notes == (result.system.notes[0],)
     assert "resnet18 is one function" in serverless_text(report)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nona.report.serverless.claims import CLAIMS, main_cells, movers
-from nona.report.serverless.pairs import difference, mean, ranking_text
+from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
 from nona.report.serverless.study_rows import claim_rows, sensitivity_rows, setting_rows
 from nona.report.serverless.study_text import findings, study_text, title
+from nona.results.serverless.study import Cell
 from nona.scenario.file import load_scenario
 from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import get_policy
@@ -23,41 +22,41 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.study import POLICIES, SETTINGS, setting
 from nona.study.serverless.tasks import Task, run_tasks
-from nona.study.shipped import shipped
+from nona.study.shipped import shipped_serverless
 from nona.units import format_time
 
 SMALL = RunOptions(calls=80, warmup=40)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval() -> None:
-    data = shipped("serverless")
-    name = data["cutoff"]["setting"]
-    run = RunOptions(calls=data["calls"])
-    (done,) = run_tasks([Task(setting(name, data["seed"]), "fast-gshare", {}, run, 1)])
-    stored = data["settings"][name]["cells"]["fast-gshare"]
-    assert done.runs[0].all.hit_rate == pytest.approx(stored["hits"][0], abs=0.02)
-    assert done.runs[0].all.cost_per_call == pytest.approx(stored["costs"][0], rel=0.02)
+    data = shipped_serverless()
+    name = data.cutoff.setting
+    run = RunOptions(calls=data.calls)
+    (done,) = run_tasks([Task(setting(name, data.seed), "fast-gshare", {}, run, 1)])
+    stored = data.settings[name].cells["fast-gshare"]
+    assert done.runs[0].all.hit_rate == pytest.approx(stored.hits[0], abs=0.02)
+    assert done.runs[0].all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
 
 
 def test_every_interval_stored_follows_from_its_own_replications() -> None:
-    for row in shipped("serverless")["settings"].values():
-        for policy, shown in row["policies"].items():
-            cell = row["cells"][policy]
-            assert shown["slo_hit_rate"]["mean"] == pytest.approx(mean(cell, "hits"), rel=1e-4)
-            assert shown["cost_per_call_usd"]["mean"] == pytest.approx(mean(cell, "costs"), rel=1e-4)
-            assert len(cell["hits"]) == shipped("serverless")["replications"]
+    for row in shipped_serverless().settings.values():
+        for policy, shown in row.policies.items():
+            cell = row.cells[policy]
+            assert shown.slo_hit_rate.mean == pytest.approx(mean(cell, "hits"), rel=1e-4)
+            assert shown.cost_per_call_usd.mean == pytest.approx(mean(cell, "costs"), rel=1e-4)
+            assert len(cell.hits) == shipped_serverless().replications
 
 
 def test_no_policy_pays_less_than_the_oracle_for_what_it_keeps() -> None:
-    for row in shipped("serverless")["settings"].values():
-        for policy, shown in row["policies"].items():
-            kept = shown["slo_hit_rate"]["mean"]
-            least = max(usd for share, usd in row["oracle"]["curve"] if share <= kept + 1e-9)
-            assert shown["cost_per_call_usd"]["mean"] >= least * (1 - 1e-4), policy
+    for row in shipped_serverless().settings.values():
+        for policy, shown in row.policies.items():
+            kept = shown.slo_hit_rate.mean
+            least = max(usd for share, usd in row.oracle.curve if share <= kept + 1e-9)
+            assert shown.cost_per_call_usd.mean >= least * (1 - 1e-4), policy
 
 
 def test_words_say_what_the_numbers_are() -> None:
-    data = shipped("serverless")
+    data = shipped_serverless()
     text, cells = study_text(data), main_cells(data)
     assert title(data) in text
     assert all(line in text for line in findings(data))
@@ -65,7 +64,7 @@ def test_words_say_what_the_numbers_are() -> None:
         best = max(cells[name], key=lambda p: mean(cells[name][p], "hits"))
         assert f"{100 * mean(cells[name][best], 'hits'):.1f} %" in text
         assert len(sensitivity_rows(data, name)) == 1 + len(ALTERNATIVES)
-        default = data["sensitivity"]["default"][name]
+        default = data.sensitivity.default[name]
         assert sensitivity_rows(data, name)[0]["SLOs kept"] == ranking_text(default, "hits")
     assert len(setting_rows(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
@@ -74,21 +73,22 @@ def test_words_say_what_the_numbers_are() -> None:
         assert shown[row["size"]] == claim.size(cells)
         for alternative, _ in movers(data, claim):
             assert alternative in row["changed by"]
-    assert data["command"] in text
+    assert data.command in text
 
 
-def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, dict[str, Any]]]:
+def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, Cell]]:
     """Cells in which ESG keeps ``esg``, the others keep ``others`` and cost ``cost`` times as much."""
 
-    def one(hits: float, usd: float, miss: float | None, search_s: float, fill: float) -> dict[str, Any]:
-        return {
-            "hits": [hits, hits],
-            "costs": [usd, usd],
-            "miss": miss,
-            "search_s": search_s,
-            "fill": [fill],
-            "mean_fill": fill,
-        }
+    def one(hits: float, usd: float, miss: float | None, search_s: float, fill: float) -> Cell:
+        return Cell(
+            hits=(hits, hits),
+            costs=(usd, usd),
+            miss=miss,
+            search_s=search_s,
+            fill=(fill,),
+            mean_fill=fill,
+            state="stable",
+        )
 
     found = {}
     for place, name in enumerate(SETTINGS):
@@ -98,6 +98,19 @@ def made_up(esg: float, others: float, cost: float) -> dict[str, dict[str, dict[
         rest["infless"] = one(others, 2 * cost, None, 0.0, 0.95)
         found[name] = {"esg": one(esg, 1.0, None, 0.001 * (1 + place), 0.9), **rest}
     return found
+
+
+def with_hits(*hits: float) -> Cell:
+    return Cell(hits=hits, costs=hits, miss=None, search_s=None, fill=(), mean_fill=None, state="stable")
+
+
+def test_policies_are_paired_by_replication() -> None:
+    assert difference(with_hits(1.0, 1.0), with_hits(0.5, 0.5), "hits").mean == 0.5
+    assert difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
+    a, b, c = with_hits(1.0, 1.0), with_hits(0.9, 0.91), with_hits(0.9, 0.9)
+    assert ranking_text({"a": a, "b": b, "c": c}, "hits") == "a > b ≈ c"
+    high, low = with_hits(0.9, 0.91), with_hits(0.5, 0.52)
+    assert list(swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits")) == [("b", "a")]
 
 
 def test_claims_hold_where_they_are_true_and_fail_where_they_are_not() -> None:
@@ -148,16 +161,15 @@ def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes() -> N
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
     assert [r.all.calls for r in alone[0].runs] == [r.all.calls for r in alone[1].runs]
-    assert difference({"hits": [1.0, 1.0]}, {"hits": [0.5, 0.5]}, "hits").mean == 0.5
 
 
 def test_searches_are_timed_and_counted() -> None:
     found = measured_searches(setting(SETTINGS[0]), 30)
-    assert found["searches"] > 0
-    assert 0 < found["measured_s"]["p5"] <= found["measured_s"]["p99"]
+    assert found.searches > 0
+    assert 0 < found.measured_s.p5 <= found.measured_s.p99
     configurations = len(prepare_serverless(setting(SETTINGS[0])).space)
-    assert found["full_paths"] >= configurations**3
-    assert found["steps"]["mean"] < configurations**3
+    assert found.full_paths >= configurations**3
+    assert found.steps.mean < configurations**3
 
 
 @given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40))

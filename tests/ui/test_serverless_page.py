@@ -11,15 +11,15 @@ import pytest
 from app_driver import Open, finish, go, metrics, new_session, tab
 
 from nona.gpu_sharing.registry import WAYS
-from nona.report.plain import plain
 from nona.report.serverless.layouts import placed
 from nona.report.serverless.nearest import oracle_title, over_oracle
 from nona.report.serverless.nodes import nodes_finding
 from nona.report.serverless.report import serverless_report
 from nona.report.serverless.study_text import title
 from nona.report.serverless.titles import pareto_title
-from nona.report.serverless.ways import ways_title
+from nona.report.serverless.ways import under_ways, ways_title
 from nona.report.text import share_text
+from nona.results.serverless.live import PlatformLive
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.serverless.engine.run import RunOptions, simulate_serverless
 from nona.serverless.policies.base import Ask
@@ -30,7 +30,7 @@ from nona.sources.samples import scenario_path
 from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.sharing import ways_for
-from nona.study.shipped import shipped, shipped_path
+from nona.study.shipped import shipped_path, shipped_serverless
 from nona.ui.pages.serverless.form.policy_options import changed
 from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
 from nona.ui.pages.serverless.platform.platform import platform_data
@@ -138,17 +138,17 @@ def result_of(at: Any, kind: str = "serverless") -> Any:
 
 def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(ran: Any) -> None:
     at = tab(ran, "serverless-tabs", "Policies")
-    report = result_of(at)["report"]
+    report = result_of(at).report
     wanted = simulate_serverless_scenario(state_of(at).scenario)
-    assert report["policies"] == plain(serverless_report(wanted.summaries)["policies"])
-    assert pareto_title(report) in said(at.subheader).replace("\N{NO-BREAK SPACE}", " ")
-    best = max(p["slo_hit_rate"]["mean"] for p in report["policies"].values())
+    assert report.policies == serverless_report(wanted.summaries, wanted.setting).policies
+    assert pareto_title(report.policies) in said(at.subheader).replace("\N{NO-BREAK SPACE}", " ")
+    best = max(p.slo_hit_rate.mean for p in report.policies.values())
     assert metrics(at)["Most SLOs kept"] == share_text(best, 1)
     assert metrics(at)["Self-checks"] == "passed"
     assert at.dataframe[0].value["policy"].tolist() == ["esg", "fixed"]
-    over = over_oracle(report)
+    over = over_oracle(report.policies, report.oracle)
     assert min(over.values()) >= -1e-9  # nobody pays less than the oracle
-    assert oracle_title(report).startswith(min(over, key=lambda n: over[n]))
+    assert oracle_title(report.policies, report.oracle).startswith(min(over, key=lambda n: over[n]))
 
 
 def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
@@ -160,14 +160,14 @@ def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
 
 
 def test_layouts_hold_every_batch_once_and_nothing_overlaps(ran: Any) -> None:
-    layouts = result_of(ran)["layouts"]
-    for rows in layouts["rows"].values():
-        for invoker in {r["invoker"] for r in rows}:
-            own = placed([r for r in rows if r["invoker"] == invoker])
-            assert all(0 <= r["low"] < r["high"] <= layouts["nodes"][invoker]["memory"] for r in own)
+    layouts = result_of(ran).layouts
+    for rows in layouts.rows.values():
+        for invoker in {r.invoker for r in rows}:
+            own = placed([r for r in rows if r.invoker == invoker])
+            assert all(0 <= r.low < r.high <= layouts.nodes[invoker].memory for r in own)
             for a, b in itertools.combinations(own, 2):
-                apart_in_time = a["to_s"] <= b["from_s"] + 1e-9 or b["to_s"] <= a["from_s"] + 1e-9
-                assert apart_in_time or a["high"] <= b["low"] or b["high"] <= a["low"]
+                apart_in_time = a.to_s <= b.from_s + 1e-9 or b.to_s <= a.from_s + 1e-9
+                assert apart_in_time or a.high <= b.low or b.high <= a.low
 
 
 def test_the_search_on_the_page_is_that_of_the_policy(ran: Any) -> None:
@@ -184,8 +184,8 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran: Any) -> None:
     assert f"Why {system.space[answer.ranked[0]].text}?" in said(at.subheader)
     assert len(drawn["steps"]) <= drawn["all"]
     assert at.dataframe[0].value["time, ms"].max() <= 1e3 * asked.slack_s + 1e-6
-    stories = result_of(at)["stories"]
-    assert stories["esg"][0]["stage"] in said(at.markdown)
+    stories = result_of(at).stories
+    assert stories["esg"][0].stage in said(at.markdown)
 
 
 def test_ways_of_sharing_are_compared(ran: Any) -> None:
@@ -194,11 +194,12 @@ def test_ways_of_sharing_are_compared(ran: Any) -> None:
     at.number_input(key="serverless-shown-way-runs").set_value(2).run()
     at.button(key="run-serverless-sharing").click().run()
     finish(at, "serverless-sharing")
-    reports = result_of(at, "serverless-sharing")["reports"]
+    found = result_of(at, "serverless-sharing")
+    reports = found.reports
     assert list(reports) == list(ways_for(state_of(at).scenario))
     assert set(reports) == set(WAYS)
-    assert {r["setting"]["sharing"] for r in reports.values()} == set(reports)
-    assert ways_title(reports, "esg") in said(at.subheader)
+    assert {r.setting.sharing for r in reports.values()} == set(reports)
+    assert ways_title(under_ways(found), "esg") in said(at.subheader)
     assert len(at.dataframe[0].value) == len(reports)
 
 
@@ -210,8 +211,8 @@ def test_the_fewest_nodes_are_found(ran: Any) -> None:
     at.button(key="run-serverless-nodes").click().run()
     finish(at, "serverless-nodes")
     report = result_of(at, "serverless-nodes")
-    assert list(report["policies"]) == ["fixed"]
-    assert {t["nodes"] for t in report["policies"]["fixed"]["tried"]} <= {1, 2}
+    assert list(report.policies) == ["fixed"]
+    assert {t.nodes for t in report.policies["fixed"].tried} <= {1, 2}
     assert nodes_finding(report) in said(at.subheader)
     assert at.get("plotly_chart")
 
@@ -221,18 +222,19 @@ def test_the_platform_is_told_while_it_runs() -> None:
     watch = PlatformWatch(system, ["fixed", "esg"])
     run = RunOptions(calls=40, warmup=10)
     simulate_serverless(system, get_policy("fixed"), {}, run, watch.take)
-    told = json.loads(json.dumps(watch.told()))
+    told = PlatformLive.from_json(json.loads(json.dumps(watch.told().to_json())))
+    assert told == watch.told()
     data = platform_data(told, 0.5, "half")
-    first, second = data["policies"]
-    assert first["name"] == told["focus"] == "fixed"
-    assert 0 <= first["hits"] <= 1
-    assert first["cost"] > 0
-    assert second["hits"] is None
-    assert [len(q["jobs"]) for q in data["queues"]] == [a.stages for a in system.applications]
-    assert len(data["nodes"]) == len(system.invokers)
-    for node in data["nodes"]:
-        assert 0 <= node["cpu_held"] <= node["vcpus"] == 16
-        assert node["gpu_held"] + node["stranded"] <= node["vgpus"] == 7
+    first, second = data.policies
+    assert first.name == told.focus == "fixed"
+    assert 0 <= first.hits <= 1
+    assert first.cost > 0
+    assert second.hits is None
+    assert [len(q.jobs) for q in data.queues] == [a.stages for a in system.applications]
+    assert len(data.nodes) == len(system.invokers)
+    for node in data.nodes:
+        assert 0 <= node.cpu_held <= node.vcpus == 16
+        assert node.gpu_held + node.stranded <= node.vgpus == 7
 
 
 def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page: Open) -> None:
@@ -259,7 +261,7 @@ def test_the_slides_are_there_or_the_command_that_makes_them(open_page: Open) ->
     at = tab(adopt(open_page(PAGE)), "serverless-tabs", "The slides")
     if shipped_path("serverless").is_file():
         assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(shipped("serverless")) in said(at.subheader)
+        assert title(shipped_serverless()) in said(at.subheader)
     else:
         assert "study" in said(at.caption)
 
@@ -269,7 +271,7 @@ def test_dag_schedulers_stand_beside_the_policies(ran: Any) -> None:
     state_of(at).replace_list(("schedulers",), ["local", "spread"])
     at.button(key="run-serverless-schedulers").click().run()
     finish(at, "serverless-schedulers")
-    rows = result_of(at, "serverless-schedulers")["schedulers"]
+    rows = result_of(at, "serverless-schedulers").schedulers
     assert list(rows) == ["local", "spread"]
     assert at.dataframe[0].value["name"].tolist() == ["esg", "fixed", "local", "spread"]
     assert at.get("plotly_chart")
@@ -282,7 +284,7 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page: O
     assert state_of(at).edit(path, ["esg", "fixed"])
     at.button(key="run-serverless").click().run()
     finish(at, "serverless")
-    assert set(result_of(at)["report"]["policies"]) == {"esg", "fixed"}
+    assert set(result_of(at).report.policies) == {"esg", "fixed"}
     tab(at, "serverless-tabs", "Search")
     at.slider(key="serverless-shown-slack").set_value(5).run()
     assert not at.exception

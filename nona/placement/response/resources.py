@@ -138,8 +138,17 @@ class Network:
         base = self._at_arrivals(columns, row, rng) if self._burst else self._anywhere(row, rng)
         stay = np.arange(row.size).reshape(row.shape) + self._stays
         self._stays += row.size
-        kept = self.waits.bank, self.waits.factor, self.visits
-        return Tracks(*kept, columns, stay, row, base, place, anchored=self._burst)
+        return Tracks(
+            bank=self.waits.bank,
+            factor=self.waits.factor,
+            visits=self.visits,
+            jobs=columns,
+            stay=stay,
+            row=row,
+            base=base,
+            place=place,
+            anchored=self._burst,
+        )
 
     def _anywhere(self, row: Ints, rng: np.random.Generator) -> Floats:
         """Places for the first visit of each track, each track's evenly drawn from the work there."""

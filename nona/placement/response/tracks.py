@@ -58,6 +58,7 @@ class Tracks:
 
     def __init__(
         self,
+        *,
         bank: Bank,
         factor: Floats,
         visits: Visits,
@@ -81,15 +82,15 @@ class Tracks:
         """A copy of some tracks of some jobs."""
         chosen = np.ix_(tracks, columns)
         new = Tracks(
-            self.bank,
-            self.factor,
-            self.visits,
-            self.jobs[columns],
-            self.stay[chosen],
-            self.row[chosen],
-            self.base[chosen],
-            self.place[:, columns],
-            self.anchored,
+            bank=self.bank,
+            factor=self.factor,
+            visits=self.visits,
+            jobs=self.jobs[columns],
+            stay=self.stay[chosen],
+            row=self.row[chosen],
+            base=self.base[chosen],
+            place=self.place[:, columns],
+            anchored=self.anchored,
         )
         for name in _FIELDS[3:]:
             getattr(new, name)[:] = getattr(self, name)[chosen]

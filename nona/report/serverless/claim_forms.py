@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nona.report.serverless.pairs import mean
+from nona.results.serverless.study import SettingCells
 
-Row = Mapping[str, Any]
-Cells = Mapping[str, Mapping[str, Row]]
 Verdict = bool | None
 #: Per cent of pre-planned configurations that could not be used, slides on ESG.
 MISSES: Mapping[str, Mapping[str, float]] = {
@@ -30,12 +28,12 @@ class Claim:
 
     name: str
     stated: str
-    order: Callable[[Cells], Verdict]
-    size: Callable[[Cells], Verdict]
-    told: Callable[[Cells], str]
+    order: Callable[[SettingCells], Verdict]
+    size: Callable[[SettingCells], Verdict]
+    told: Callable[[SettingCells], str]
 
 
-def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
+def _gaps(cells: SettingCells, others: Sequence[str]) -> list[tuple[float, float]]:
     """ESG's advantage in SLOs kept over each policy in each setting: in points, and in per cent of theirs.
 
     The slides do not say which of the two they mean.
@@ -51,13 +49,13 @@ def _gaps(cells: Cells, others: Sequence[str]) -> list[tuple[float, float]]:
 def more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Claim:
     """ESG keeps ``low`` to ``high`` per cent more SLOs than two others."""
 
-    def order(cells: Cells) -> Verdict:
+    def order(cells: SettingCells) -> Verdict:
         return all(points > MATERIAL for points, _ in _gaps(cells, others))
 
-    def size(cells: Cells) -> Verdict:
+    def size(cells: SettingCells) -> Verdict:
         return any(low <= gap <= high for both in _gaps(cells, others) for gap in both)
 
-    def told(cells: Cells) -> str:
+    def told(cells: SettingCells) -> str:
         points, relative = zip(*_gaps(cells, others), strict=True)
         return (
             f"{min(points):+.1f} to {max(points):+.1f} percentage points ({min(relative):+.1f} % to "
@@ -68,9 +66,9 @@ def more_hits(name: str, others: tuple[str, str], low: float, high: float) -> Cl
     return Claim(name, stated, order, size, told)
 
 
-def missed(cells: Cells, policy: str) -> dict[str, float]:
+def missed(cells: SettingCells, policy: str) -> dict[str, float]:
     """Setting → configuration misses of the policy, per cent; settings without any planned are left out."""
-    found = {name: row[policy]["miss"] for name, row in cells.items()}
+    found = {name: row[policy].miss for name, row in cells.items()}
     return {name: 100 * share for name, share in found.items() if share is not None}
 
 
@@ -78,18 +76,18 @@ def misses(policy: str, grows: bool) -> Claim:
     """A policy's configuration misses rise, or fall, from the strict to the relaxed setting."""
     stated = MISSES[policy]
 
-    def order(cells: Cells) -> Verdict:
+    def order(cells: SettingCells) -> Verdict:
         found = missed(cells, policy)
         if not {STRICT, RELAXED} <= set(found):
             return None
         change = found[RELAXED] - found[STRICT]
         return change > MATERIAL if grows else change < -MATERIAL
 
-    def size(cells: Cells) -> Verdict:
+    def size(cells: SettingCells) -> Verdict:
         found = missed(cells, policy)
         return all(abs(found[n] - stated[n]) <= NEAR for n in found if n in stated) if found else None
 
-    def told(cells: Cells) -> str:
+    def told(cells: SettingCells) -> str:
         return ", ".join(f"{share:.1f} % ({name})" for name, share in missed(cells, policy).items()) or "–"
 
     numbers = ", ".join(f"{share:g} %" for share in stated.values())

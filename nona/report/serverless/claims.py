@@ -6,14 +6,12 @@ the cells of a study, setting → policy → cell, so that it can be judged agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from nona.report.serverless.claim_forms import (
     MATERIAL,
     RELAXED,
     STRICT,
-    Cells,
     Claim,
     Verdict,
     missed,
@@ -21,9 +19,9 @@ from nona.report.serverless.claim_forms import (
     more_hits,
 )
 from nona.report.serverless.pairs import mean
+from nona.results.serverless.study import AlternativeCells, ServerlessStudy, SettingCells
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 BRUTE_FORCE_S = 7.258
 SEARCH_S = 0.010
 SLOWER = 0.02  # relative: latencies and searches closer than that are not "longer"
@@ -31,7 +29,7 @@ SIMILAR = 0.05  # relative: costs that close are "similar"
 JUST_BELOW = (0.8, 1.0)  # median latency / SLO that is "just below but close"
 
 
-def _ratios(cells: Cells) -> list[tuple[float, str, str]]:
+def _ratios(cells: SettingCells) -> list[tuple[float, str, str]]:
     """(cost over ESG's, policy, setting)."""
     return [
         (mean(row[other], "costs") / mean(row["esg"], "costs"), other, name)
@@ -41,7 +39,7 @@ def _ratios(cells: Cells) -> list[tuple[float, str, str]]:
     ]
 
 
-def _costs_told(cells: Cells) -> str:
+def _costs_told(cells: SettingCells) -> str:
     found = _ratios(cells)
     return (
         f"others cost {min(found)[0]:.2f} ({min(found)[1]}, {min(found)[2]}) to {max(found)[0]:.2f} times as "
@@ -49,61 +47,61 @@ def _costs_told(cells: Cells) -> str:
     )
 
 
-def _dearest(cells: Cells) -> dict[str, str]:
+def _dearest(cells: SettingCells) -> dict[str, str]:
     return {name: max(row, key=lambda p: mean(row[p], "costs")) for name, row in cells.items()}
 
 
-def _dearest_told(cells: Cells) -> str:
+def _dearest_told(cells: SettingCells) -> str:
     return "the most expensive: " + ", ".join(f"{p} ({name})" for name, p in _dearest(cells).items())
 
 
-def _fills(cells: Cells) -> list[float]:
-    return [f for f in cells[RELAXED]["esg"]["fill"] if f is not None] if RELAXED in cells else []
+def _fills(cells: SettingCells) -> list[float]:
+    return [f for f in cells[RELAXED]["esg"].fill if f is not None] if RELAXED in cells else []
 
 
-def _just_below(cells: Cells) -> Verdict:
+def _just_below(cells: SettingCells) -> Verdict:
     fills = _fills(cells)
     return all(JUST_BELOW[0] <= f <= JUST_BELOW[1] for f in fills) if fills else None
 
 
-def _just_below_told(cells: Cells) -> str:
+def _just_below_told(cells: SettingCells) -> str:
     fills = _fills(cells)
     return f"median latencies are {min(fills):.2f} to {max(fills):.2f} of the SLO" if fills else "–"
 
 
-def _mean_fill(cells: Cells, policy: str) -> float | None:
-    return cells[RELAXED][policy]["mean_fill"] if RELAXED in cells else None
+def _mean_fill(cells: SettingCells, policy: str) -> float | None:
+    return cells[RELAXED][policy].mean_fill if RELAXED in cells else None
 
 
-def _slower(cells: Cells) -> Verdict:
+def _slower(cells: SettingCells) -> Verdict:
     theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
     return None if theirs is None or ours is None else theirs > (1 + SLOWER) * ours
 
 
-def _slower_told(cells: Cells) -> str:
+def _slower_told(cells: SettingCells) -> str:
     theirs, ours = _mean_fill(cells, "fast-gshare"), _mean_fill(cells, "esg")
     if theirs is None or ours is None:
         return "–"
     return f"mean latency / SLO {theirs:.2f} under fast-gshare, {ours:.2f} under esg"
 
 
-def _searches(cells: Cells) -> dict[str, float]:
-    found = {name: row["esg"]["search_s"] for name, row in cells.items()}
+def _searches(cells: SettingCells) -> dict[str, float]:
+    found = {name: row["esg"].search_s for name, row in cells.items()}
     return {name: s for name, s in found.items() if s is not None}
 
 
-def _searches_told(cells: Cells) -> str:
+def _searches_told(cells: SettingCells) -> str:
     return ", ".join(f"{format_time(s)} ({n})" for n, s in _searches(cells).items()) or "–"
 
 
-def _search_grows(cells: Cells) -> Verdict:
+def _search_grows(cells: SettingCells) -> Verdict:
     if not {STRICT, RELAXED} <= set(cells):
         return None
-    strict, relaxed = (cells[name]["esg"]["search_s"] for name in (STRICT, RELAXED))
+    strict, relaxed = (cells[name]["esg"].search_s for name in (STRICT, RELAXED))
     return None if strict is None or relaxed is None else bool((1 + SLOWER) * strict < relaxed)
 
 
-def _no_size(cells: Cells) -> Verdict:
+def _no_size(cells: SettingCells) -> Verdict:
     return None
 
 
@@ -170,27 +168,27 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 
-def main_cells(data: Row) -> Cells:
+def main_cells(data: ServerlessStudy) -> SettingCells:
     """The cells of a study's three settings."""
-    return {name: row["cells"] for name, row in data["settings"].items()}
+    return {name: row.cells for name, row in data.settings.items()}
 
 
-def alternative_cells(data: Row, row: Row) -> Cells:
+def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCells:
     """The cells under one alternative; policies that it does not touch are those of the default."""
-    default = data["sensitivity"]["default"]
-    return {name: {**default[name], **cells} for name, cells in row["settings"].items()}
+    default = data.sensitivity.default
+    return {name: {**default[name], **cells} for name, cells in row.settings.items()}
 
 
-def movers(data: Row, claim: Claim) -> Iterator[tuple[str, str]]:
+def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
     """(alternative, what it changes) if the verdict differs from the default's in runs of equal size."""
-    default = data["sensitivity"]["default"]
+    default = data.sensitivity.default
     before = {"order": claim.order(default), "size": claim.size(default)}
-    for row in data["sensitivity"]["rows"]:
+    for row in data.sensitivity.rows:
         cells = alternative_cells(data, row)
         now = {"order": claim.order(cells), "size": claim.size(cells)}
         for what, verdict in now.items():
             if verdict is not None and verdict != before[what]:
                 yield (
-                    f"{row['key'].removeprefix('serverless.')}: {row['other']}",
+                    f"{row.key.removeprefix('serverless.')}: {row.other}",
                     (f"{what} {'holds' if verdict else 'fails'}"),
                 )

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from nona.report.serverless.titles import pareto_title
 from nona.report.text import share_text
+from nona.results.serverless.outcome import Outcome
+from nona.results.serverless.report import Oracle
 
-Row = Mapping[str, Any]
 
-
-def over_oracle(report: Row) -> dict[str, float]:
-    """Policy → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle.
-
-    >>> report = {"oracle": {"cost_per_call_usd": 2.0, "curve": [[0.0, 1.0], [1.0, 2.0]]}, "policies": {
-    ...     "p": {"slo_hit_rate": {"mean": 0.5}, "cost_per_call_usd": {"mean": 3.0}}}}
-    >>> over_oracle(report)
-    {'p': 1.0}
-    """
-    oracle = report.get("oracle") or {}
-    curve = oracle.get("curve")
-    if not curve:
+def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
+    """Name → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle."""
+    if oracle is None or not oracle.curve:
         return {}
+    shares, costs = zip(*oracle.curve, strict=True)
     found = {}
-    for name, p in report["policies"].items():
-        hits, cost = p["slo_hit_rate"]["mean"], p["cost_per_call_usd"]["mean"]
+    for name, o in outcomes.items():
+        hits, cost = o.slo_hit_rate.mean, o.cost_per_call_usd.mean
         if hits is not None and cost is not None:
-            least = float(np.interp(hits, [h for h, _ in curve], [c for _, c in curve]))
-            found[name] = cost / least - 1
+            found[name] = cost / float(np.interp(hits, shares, costs)) - 1
     return found
 
 
-def oracle_title(report: Row) -> str:
+def oracle_title(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> str:
     """The policy closest to the oracle; without an oracle the one that keeps most SLOs."""
-    over = over_oracle(report)
+    over = over_oracle(outcomes, oracle)
     if not over:
-        return pareto_title(report)
+        return pareto_title(outcomes)
     nearest = min(over, key=lambda n: (over[n], n))
     farthest = max(over, key=lambda n: (over[n], n))
     first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs"

@@ -1,40 +1,40 @@
-"""Policies paired by replication: clear differences, rankings, changes of a ranking.
-
-A *cell* holds what one policy did in one setting: ``hits`` and ``costs``, one value per replication.
-"""
+"""Policies paired by replication: clear differences, rankings, changes of a ranking."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nona.results.serverless.study import Cell, Cells
 from nona.simulation.statistics.intervals import Interval, mean_interval
 from nona.simulation.statistics.ratio import Ratio, paired_ratio
 
-Row = Mapping[str, Any]
 Key = Literal["hits", "costs"]
+KEYS: tuple[Key, ...] = ("hits", "costs")
 
 
-def mean(cell: Row, key: Key) -> float:
+def values(cell: Cell, key: Key) -> NDArray[np.float64]:
+    """(R,) One value per replication, ``nan`` where there is none."""
+    return np.array(cell.hits if key == "hits" else cell.costs, dtype=np.float64)
+
+
+def mean(cell: Cell, key: Key) -> float:
     """Over the replications."""
-    return float(np.mean(cell[key]))
+    return float(np.mean(values(cell, key)))
 
 
-def difference(one: Row, other: Row, key: Key) -> Interval:
-    """The difference of two policies, paired by replication.
-
-    >>> difference({"hits": [0.9, 0.8]}, {"hits": [0.5, 0.4]}, "hits").half_width < 1e-9
-    True
-    """
-    return mean_interval(np.asarray(one[key], dtype=float) - np.asarray(other[key], dtype=float))
+def difference(one: Cell, other: Cell, key: Key) -> Interval:
+    """The difference of two policies, paired by replication."""
+    return mean_interval(values(one, key) - values(other, key))
 
 
-def cost_ratio(one: Row, other: Row) -> Ratio:
+def cost_ratio(one: Cell, other: Cell) -> Ratio:
     """Cost of one over the other's, with Fieller's interval."""
-    return paired_ratio(one["costs"], other["costs"])
+    return paired_ratio(values(one, "costs"), values(other, "costs"))
 
 
 def clear(found: Interval) -> bool:
@@ -46,19 +46,14 @@ def clear(found: Interval) -> bool:
     return bool(found.low > 0 or found.high < 0)
 
 
-def order(cells: Mapping[str, Row], key: Key) -> list[str]:
+def order(cells: Cells, key: Key) -> list[str]:
     """Policies from good to bad: most SLOs kept, or least cost."""
     sign = -1.0 if key == "hits" else 1.0
     return sorted(cells, key=lambda n: (sign * mean(cells[n], key), n))
 
 
-def ranking_text(cells: Mapping[str, Row], key: Key) -> str:
-    """The order, with ≈ between neighbours without a clear difference.
-
-    >>> a, b, c = {"hits": [1.0, 1.0]}, {"hits": [0.9, 0.91]}, {"hits": [0.9, 0.9]}
-    >>> ranking_text({"a": a, "b": b, "c": c}, "hits")
-    'a > b ≈ c'
-    """
+def ranking_text(cells: Cells, key: Key) -> str:
+    """The order, with ≈ between neighbours without a clear difference: ``a > b ≈ c``."""
     names = order(cells, key)
     told = names[:1]
     for before, name in itertools.pairwise(names):
@@ -66,13 +61,8 @@ def ranking_text(cells: Mapping[str, Row], key: Key) -> str:
     return "".join(told)
 
 
-def swaps(default: Mapping[str, Row], other: Mapping[str, Row], key: Key) -> Iterator[tuple[str, str]]:
-    """(above, below) clearly under ``other``, where the order of the means was the reverse before.
-
-    >>> high, low = {"hits": [0.9, 0.91]}, {"hits": [0.5, 0.52]}
-    >>> list(swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits"))
-    [('b', 'a')]
-    """
+def swaps(default: Cells, other: Cells, key: Key) -> Iterator[tuple[str, str]]:
+    """(above, below) clearly under ``other``, where the order of the means was the reverse before."""
     names = order(other, key)
     for place, above in enumerate(names):
         for below in names[place + 1 :]:

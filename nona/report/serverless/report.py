@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.plain import interval_bounds, number
+from nona.report.plain import interval_bounds
+from nona.results.document import Interval as Bounds
+from nona.results.estimate import Estimate
+from nona.results.serverless.outcome import (
+    ApplicationOutcome,
+    CallCounts,
+    PolicyOutcome,
+    Utilization,
+)
+from nona.results.serverless.report import Oracle, ServerlessReport, Setting
+from nona.results.serverless.values import Latency
+from nona.results.serverless.values import Spread as SpreadRow
 from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
 from nona.simulation.statistics.intervals import Interval
+
+Check = tuple[str, bool, str]
+"""Name of a check, whether it held, in detail."""
 
 
 def serverless_report(
     summaries: Mapping[str, ServerlessSummary],
-    oracle: Mapping[str, Any] | None = None,
-    checks: Mapping[str, Sequence[tuple[str, bool, str]]] | None = None,
+    setting: Setting,
+    oracle: Oracle | None = None,
+    checks: Mapping[str, Sequence[Check]] | None = None,
     seconds: float = 0.0,
-    setting: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """All policies of one simulation. Intervals are ``[low, high]`` at 95 %, ``None`` if unknown.
-
-    Parameters
-    ----------
-    oracle
-        ``cost_per_call_usd`` and ``how`` it was found; ``None`` where it was not asked for.
-    checks
-        Policy → (name of a check, whether it held, in detail); ``checks`` of the report says for each
-        whether it held in every run of every policy.
-    setting
-        What was run, as plain data.
-    """
+) -> ServerlessReport:
+    """All policies of one simulation; ``checks`` are those of each policy, by its name."""
     held: dict[str, bool] = {}
     failed = []
     for policy, rows in (checks or {}).items():
@@ -36,56 +38,79 @@ def serverless_report(
             held[name] = held.get(name, True) and ok
             if not ok:
                 failed.append(f"{policy}: {name}: {detail}")
-    return {
-        "policies": {name: _policy(s) for name, s in summaries.items()},
-        "oracle": dict(oracle or {"cost_per_call_usd": None, "how": "not computed"}),
-        "checks": held,
-        "failed_checks": failed,
-        "seconds": seconds,
-        "setting": dict(setting or {}),
-    }
+    return ServerlessReport(
+        policies={name: policy_outcome(s) for name, s in summaries.items()},
+        oracle=oracle,
+        checks=held,
+        failed_checks=tuple(failed),
+        seconds=seconds,
+        setting=setting,
+    )
 
 
-def _policy(s: ServerlessSummary) -> dict[str, Any]:
+def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
+    """The figures of one policy."""
     missed = s.configuration_miss_rate
-    return {
-        "state": s.state,
-        "state_reason": s.reason,
-        "replications": s.replications,
-        "slo_hit_rate": _mean(s.slo_hit_rate),
-        "cost_per_call_usd": _mean(s.cost_per_call_usd),
-        "cost_per_hit_usd": _mean(s.cost_per_hit_usd),
-        "latency_s": {**_mean(s.latency_s.mean), **_percentiles(s.latency_s)},
-        "applications": {a.name: _application(a) for a in s.applications},
-        "configuration_miss_rate": None if missed is None else _mean(missed),
-        "cold_start_rate": number(s.cold_start_rate.mean),
-        "locality": number(s.locality.mean),
-        "search_s": {"mean": number(s.search_s.mean.mean), **_percentiles(s.search_s)},
-        "steps_mean": number(s.steps_mean.mean),
-        "utilization": {"vcpu": number(s.vcpu_utilization.mean), "vgpu": number(s.vgpu_utilization.mean)},
-        "stranded_vgpus": number(s.stranded_vgpus.mean),
-        "mean_batch": number(s.mean_batch.mean),
-        "forced": number(s.forced.mean),
-        "rechecks": number(s.rechecks.mean),
-        "prewarms": number(s.prewarms.mean),
-        "calls": {"arrived": s.arrived, "completed": s.completed, "in_flight": s.in_flight},
-    }
+    return PolicyOutcome(
+        state=s.state,
+        state_reason=s.reason,
+        replications=s.replications,
+        slo_hit_rate=mean_row(s.slo_hit_rate),
+        cost_per_call_usd=mean_row(s.cost_per_call_usd),
+        cost_per_hit_usd=mean_row(s.cost_per_hit_usd),
+        latency_s=_latency(s.latency_s),
+        applications={a.name: _application(a) for a in s.applications},
+        configuration_miss_rate=None if missed is None else mean_row(missed),
+        cold_start_rate=s.cold_start_rate.mean,
+        locality=s.locality.mean,
+        search_s=_spread(s.search_s),
+        steps_mean=s.steps_mean.mean,
+        utilization=Utilization(vcpu=s.vcpu_utilization.mean, vgpu=s.vgpu_utilization.mean),
+        stranded_vgpus=s.stranded_vgpus.mean,
+        mean_batch=s.mean_batch.mean,
+        forced=s.forced.mean,
+        rechecks=s.rechecks.mean,
+        prewarms=s.prewarms.mean,
+        calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight),
+    )
 
 
-def _application(a: ApplicationSummary) -> dict[str, Any]:
-    return {
-        "slo_s": a.slo_s,
-        "calls": a.calls,
-        "slo_hit_rate": number(a.slo_hit_rate.mean),
-        "slo_hit_ci95": interval_bounds(a.slo_hit_rate),
-        "latency_s": {"mean": number(a.latency_s.mean.mean), **_percentiles(a.latency_s)},
-        "cost_per_call_usd": number(a.cost_per_call_usd.mean),
-    }
+def _application(a: ApplicationSummary) -> ApplicationOutcome:
+    return ApplicationOutcome(
+        slo_s=a.slo_s,
+        calls=a.calls,
+        slo_hit_rate=a.slo_hit_rate.mean,
+        slo_hit_ci95=bounds(a.slo_hit_rate),
+        latency_s=_spread(a.latency_s),
+        cost_per_call_usd=a.cost_per_call_usd.mean,
+    )
 
 
-def _mean(interval: Interval) -> dict[str, Any]:
-    return {"mean": number(interval.mean), "ci95": interval_bounds(interval)}
+def mean_row(interval: Interval) -> Estimate:
+    """A mean with its interval.
+
+    >>> mean_row(Interval(1.0, 0.5, 3)), mean_row(Interval(1.0, float("nan"), 1))
+    (Mean(mean=1.0, ci95=(0.5, 1.5)), Mean(mean=1.0, ci95=None))
+    """
+    return Estimate(mean=interval.mean, ci95=bounds(interval))
 
 
-def _percentiles(spread: Spread) -> dict[str, float | None]:
-    return {f"p{percent}": number(value) for percent, value in spread.percentiles.items()}
+def bounds(interval: Interval) -> Bounds:
+    """Lower and upper end, ``None`` without an interval."""
+    known = interval_bounds(interval)
+    return None if known is None else (known[0], known[1])
+
+
+def _latency(spread: Spread) -> Latency:
+    p5, p25, p50, p75, p95, p99 = _percentiles(spread)
+    ends = bounds(spread.mean)
+    return Latency(mean=spread.mean.mean, ci95=ends, p5=p5, p25=p25, p50=p50, p75=p75, p95=p95, p99=p99)
+
+
+def _spread(spread: Spread) -> SpreadRow:
+    p5, p25, p50, p75, p95, p99 = _percentiles(spread)
+    return SpreadRow(mean=spread.mean.mean, p5=p5, p25=p25, p50=p50, p75=p75, p95=p95, p99=p99)
+
+
+def _percentiles(spread: Spread) -> Iterable[float]:
+    return (spread.percentiles[p] for p in (5, 25, 50, 75, 95, 99))

@@ -1,10 +1,10 @@
-"""A search of ESG as plain data for a drawing: its steps as text, the cuts of each blade, the answer."""
+"""A search of ESG for its drawing: its steps as text, the cuts of each blade, the answer."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
+from nona.results.serverless.search import BestPath, CutRow, SearchStep, SearchSteps
 from nona.serverless.model.configuration import ConfigurationSpace
 from nona.serverless.policies.esg.explain import Explanation
 from nona.serverless.policies.esg.trace import Row, Step
@@ -23,43 +23,41 @@ def short(space: ConfigurationSpace, number: int) -> str:
     return f"{c.batch}·{c.vcpus}·{c.vgpus}"
 
 
-def search_data(found: Explanation, space: ConfigurationSpace) -> dict[str, Any]:
-    """Steps, labels and answer of a search; times in milliseconds, costs in dollars for 1,000 calls."""
+def search_data(found: Explanation, space: ConfigurationSpace) -> SearchSteps:
+    """Steps, labels and answer of a search."""
     t = found.trace
     used = {n for s in t.steps for n in s.path} | {n for path in t.paths for n in path}
     for row in [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]:
         used |= {row.opened} - {-1} if row is not None else set()
-    return {
-        "functions": list(found.functions),
-        "labels": {str(n): [short(space, n), space[n].text] for n in sorted(used)},
-        "limit_ms": 1e3 * found.limit_s,
-        "start": _row(t.start),
-        "steps": [_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)],
-        "all": t.step_count,
-        "best": [
-            {"path": list(path), "cost": PER * cost, "ms": 1e3 * time}
+    return SearchSteps(
+        functions=tuple(found.functions),
+        labels={str(n): (short(space, n), space[n].text) for n in sorted(used)},
+        limit_ms=1e3 * found.limit_s,
+        start=None if t.start is None else _row(t.start),
+        steps=tuple(_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)),
+        all=t.step_count,
+        best=tuple(
+            BestPath(path=path, cost=PER * cost, ms=1e3 * time)
             for path, cost, time in zip(t.paths, t.cost_usd, t.time_s, strict=True)
-        ],
-    }
+        ),
+    )
 
 
-def _row(row: Row | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    return {"opened": row.opened, "time": row.time_cuts, "cost": row.cost_cuts}
+def _row(row: Row) -> CutRow:
+    return CutRow(opened=row.opened, time=row.time_cuts, cost=row.cost_cuts)
 
 
-def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> dict[str, Any]:
-    return {
-        "path": list(step.path),
-        "ms": 1e3 * step.t_low_s,
-        "cost": PER * step.rsc_low_usd,
-        "best": step.best,
-        "deeper": _row(step.deeper),
-        "beside": _row(step.beside),
-        "bound": PER * step.bound_usd if isfinite(step.bound_usd) else None,
-        "lines": step_lines(step, k, of, space),
-    }
+def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> SearchStep:
+    return SearchStep(
+        path=step.path,
+        ms=1e3 * step.t_low_s,
+        cost=PER * step.rsc_low_usd,
+        best=step.best,
+        deeper=None if step.deeper is None else _row(step.deeper),
+        beside=_row(step.beside),
+        bound=PER * step.bound_usd if isfinite(step.bound_usd) else None,
+        lines=tuple(step_lines(step, k, of, space)),
+    )
 
 
 def step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from nona.report.serverless.claim_forms import MISSES
 from nona.report.serverless.claims import (
@@ -13,37 +12,49 @@ from nona.report.serverless.claims import (
     main_cells,
     movers,
 )
-from nona.report.serverless.pairs import clear, cost_ratio, difference, ranking_text, swaps
+from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, ranking_text, swaps
 from nona.report.serverless.words import PER, cost_text, rate_text
 from nona.report.text import or_dash, share_text, time_text
+from nona.results.estimate import Estimate
+from nona.results.serverless.study import Cells, ServerlessStudy
 from nona.simulation.statistics.intervals import Interval
 from nona.simulation.statistics.ratio import Ratio
 
-Row = Mapping[str, Any]
+_WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 
 
-def setting_rows(data: Row) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class MissRow:
+    """Configuration misses of one policy in one setting, as shares; ``ours`` with its interval."""
+
+    setting: str
+    policy: str
+    ours: Estimate | None
+    slides: float
+
+
+def setting_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
     rows = []
-    for name, setting in data["settings"].items():
-        esg = setting["cells"]["esg"]
-        for policy, row in setting["policies"].items():
-            cell, own = setting["cells"][policy], policy == "esg"
-            hit = row["cost_per_hit_usd"]["mean"]
-            base = setting["policies"]["esg"]["cost_per_hit_usd"]["mean"]
+    for name, setting in data.settings.items():
+        esg = setting.cells["esg"]
+        for policy, row in setting.policies.items():
+            cell, own = setting.cells[policy], policy == "esg"
+            hit = row.cost_per_hit_usd.mean
+            base = setting.policies["esg"].cost_per_hit_usd.mean
             rows.append(
                 {
                     "setting": name if own else "",
                     "policy": policy,
-                    "SLOs kept": rate_text(row["slo_hit_rate"]),
+                    "SLOs kept": rate_text(row.slo_hit_rate),
                     "points vs esg": "–" if own else points_text(difference(cell, esg, "hits")),
-                    f"$ per {PER:,}": cost_text(row["cost_per_call_usd"]),
+                    f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
                     "cost / esg's": "1" if own else ratio_text(cost_ratio(cell, esg)),
                     "per hit / esg's": "–" if hit is None or not base else f"{hit / base:.3g}",
-                    "misses": rate_text(row["configuration_miss_rate"]),
-                    "search": time_text(row["search_s"]["mean"]),
-                    "latency / SLO": or_dash(cell["mean_fill"], "{:.2f}".format),
-                    "state": row["state"],
+                    "misses": rate_text(row.configuration_miss_rate),
+                    "search": time_text(row.search_s.mean),
+                    "latency / SLO": or_dash(cell.mean_fill, "{:.2f}".format),
+                    "state": row.state,
                 }
             )
     return rows
@@ -69,8 +80,33 @@ def ratio_text(found: Ratio) -> str:
     return f"{found.value:.2f}{span}"
 
 
-def claim_rows(data: Row) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """A claim of the slides, the finding, whether order and size agree, and what would change that."""
+
+    slides: str
+    found: str
+    order: str
+    size: str
+    changed_by: str
+
+
+def claim_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """Each claim of the slides: the finding, whether order and size agree, alternatives that change that."""
+    return [
+        {
+            "slides": c.slides,
+            "found": c.found,
+            "order": c.order,
+            "size": c.size,
+            "changed by": c.changed_by,
+        }
+        for c in judged_claims(data)
+    ]
+
+
+def judged_claims(data: ServerlessStudy) -> list[JudgedClaim]:
+    """All claims, in their order."""
     cells = main_cells(data)
     rows = []
     for claim in CLAIMS:
@@ -78,14 +114,14 @@ def claim_rows(data: Row) -> list[dict[str, str]]:
         for alternative, what in movers(data, claim):
             moved.setdefault(what, []).append(alternative)
         rows.append(
-            {
-                "slides": claim.stated,
-                "found": claim.told(cells),
-                "order": _verdict(claim.order(cells)),
-                "size": _verdict(claim.size(cells)),
-                "changed by": "; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
+            JudgedClaim(
+                slides=claim.stated,
+                found=claim.told(cells),
+                order=_verdict(claim.order(cells)),
+                size=_verdict(claim.size(cells)),
+                changed_by="; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
                 or "no alternative",
-            }
+            )
         )
     return rows
 
@@ -94,96 +130,90 @@ def _verdict(held: bool | None) -> str:
     return "–" if held is None else "agrees" if held else "does not"
 
 
-def miss_rows(data: Row) -> list[dict[str, Any]]:
+def miss_rows(data: ServerlessStudy) -> list[MissRow]:
     """Configuration misses compared with those of the slides, as shares."""
     return [
-        {
-            "setting": name,
-            "policy": policy,
-            "ours": setting["policies"][policy]["configuration_miss_rate"],
-            "slides": MISSES[policy].get(name, float("nan")) / 100,
-        }
-        for name, setting in data["settings"].items()
+        MissRow(
+            name,
+            policy,
+            setting.policies[policy].configuration_miss_rate,
+            MISSES[policy].get(name, float("nan")) / 100,
+        )
+        for name, setting in data.settings.items()
         for policy in MISSES
     ]
 
 
-def search_rows(data: Row) -> list[dict[str, str]]:
+def search_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     rows = []
-    for name, found in data["searches"].items():
+    for name, found in data.searches.items():
         charged, taken, steps = (
-            data["settings"][name]["policies"]["esg"]["search_s"],
-            found["measured_s"],
-            found["steps"],
+            data.settings[name].policies["esg"].search_s,
+            found.measured_s,
+            found.steps,
         )
         rows.append(
             {
                 "setting": name,
-                "charged, mean": time_text(charged["mean"]),
-                "p99": time_text(charged["p99"]),
-                "measured, mean": time_text(taken["mean"]),
-                "p99 ": time_text(taken["p99"]),
-                "paths examined, mean": or_dash(steps["mean"], "{:.0f}".format),
-                "of": f"{found['full_paths']:,}",
-                "without pruning": f"{time_text(found['every_path_s'])} (slides: {time_text(BRUTE_FORCE_S)})",
+                "charged, mean": time_text(charged.mean),
+                "p99": time_text(charged.p99),
+                "measured, mean": time_text(taken.mean),
+                "p99 ": time_text(taken.p99),
+                "paths examined, mean": or_dash(steps.mean, "{:.0f}".format),
+                "of": f"{found.full_paths:,}",
+                "without pruning": f"{time_text(found.every_path_s)} (slides: {time_text(BRUTE_FORCE_S)})",
             }
         )
     return rows
 
 
-def cutoff_rows(data: Row) -> list[dict[str, str]]:
+def cutoff_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """Orion's hit rate by the cut-off of its search."""
     return [
         {
-            "cut-off": time_text(p["cutoff_s"]),
-            "search, mean": time_text(p["search_s"]["mean"]),
-            "SLOs kept": rate_text(p["slo_hit_rate"]),
-            f"$ per {PER:,}": cost_text(p["cost_per_call_usd"]),
+            "cut-off": time_text(p.cutoff_s),
+            "search, mean": time_text(p.search_s.mean),
+            "SLOs kept": rate_text(p.slo_hit_rate),
+            f"$ per {PER:,}": cost_text(p.cost_per_call_usd),
         }
-        for p in data["cutoff"]["points"]
+        for p in data.cutoff.points
     ]
 
 
-def sharing_rows(data: Row) -> list[dict[str, str]]:
+def sharing_rows(data: ServerlessStudy) -> list[dict[str, str]]:
     """The same workload under each way of sharing the GPUs."""
     return [
         {
             "sharing": mode,
             "policy": policy,
-            "SLOs kept": rate_text(row["slo_hit_rate"]),
-            f"$ per {PER:,}": cost_text(row["cost_per_call_usd"]),
-            "vGPUs held": or_dash(row["utilization"]["vgpu"], share_text),
-            "stranded": or_dash(row["stranded_vgpus"], "{:.2f}".format),
-            "state": row["state"],
+            "SLOs kept": rate_text(row.slo_hit_rate),
+            f"$ per {PER:,}": cost_text(row.cost_per_call_usd),
+            "vGPUs held": or_dash(row.utilization.vgpu, share_text),
+            "stranded": or_dash(row.stranded_vgpus, "{:.2f}".format),
+            "state": row.state,
         }
-        for mode, policies in data["sharing"]["modes"].items()
+        for mode, policies in data.sharing.modes.items()
         for policy, row in policies.items()
     ]
 
 
-def sensitivity_rows(data: Row, setting: str) -> list[dict[str, str]]:
+def sensitivity_rows(data: ServerlessStudy, setting: str) -> list[dict[str, str]]:
     """Every alternative in one setting: the rankings, and the pairs of policies that change order.
 
     A pair changes places when it is the other way round and the difference is clear.
     """
-    default = data["sensitivity"]["default"][setting]
+    default = data.sensitivity.default[setting]
     rows = [_sensitivity_row("default", "", default, default)]
-    for row in data["sensitivity"]["rows"]:
+    for row in data.sensitivity.rows:
         cells = alternative_cells(data, row)[setting]
-        key = row["key"].removeprefix("serverless.")
-        rows.append(_sensitivity_row(f"{key}: {row['default']}", row["other"], default, cells))
+        key = row.key.removeprefix("serverless.")
+        rows.append(_sensitivity_row(f"{key}: {row.default}", row.other, default, cells))
     return rows
 
 
-def _sensitivity_row(
-    default: str, other: str, before: Mapping[str, Row], cells: Mapping[str, Row]
-) -> dict[str, str]:
-    changes = [
-        f"{above} {word} {below}"
-        for key, word in (("hits", "keeps more than"), ("costs", "is cheaper than"))
-        for above, below in swaps(before, cells, key)  # type: ignore[arg-type]
-    ]
+def _sensitivity_row(default: str, other: str, before: Cells, cells: Cells) -> dict[str, str]:
+    changes = [f"{above} {_WORDS[key]} {below}" for key in KEYS for above, below in swaps(before, cells, key)]
     esg = difference(cells["esg"], before["esg"], "hits")
     return {
         "default": default,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from nona.report.serverless.claim_forms import MATERIAL, NEAR
 from nona.report.serverless.claims import (
@@ -14,10 +13,10 @@ from nona.report.serverless.claims import (
     main_cells,
     movers,
 )
-from nona.report.serverless.pairs import clear, cost_ratio, difference, mean, order, swaps
+from nona.report.serverless.pairs import KEYS, clear, cost_ratio, difference, mean, order, swaps
 from nona.report.serverless.study_rows import (
-    claim_rows,
     cutoff_rows,
+    judged_claims,
     search_rows,
     sensitivity_rows,
     setting_rows,
@@ -25,9 +24,9 @@ from nona.report.serverless.study_rows import (
 )
 from nona.report.sweeps.stability import listed
 from nona.report.text import share_text, table
+from nona.results.serverless.study import Cells, ServerlessStudy
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 OURS = (
     "Of ESG's paper only slides and summaries were available. They state 16 nodes of 16 vCPUs and 7 vGPUs, "
     "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, and the compared policies. "
@@ -43,10 +42,10 @@ RULES = (
 )
 
 
-def title(data: Row) -> str:
+def title(data: ServerlessStudy) -> str:
     """The main finding in one sentence."""
     cells = main_cells(data)
-    keeps = [n for n, row in cells.items() if _first(row, "hits")]
+    keeps = [n for n, row in cells.items() if _first(row)]
     cheap = [n for n, row in cells.items() if order(row, "costs")[0] == "esg"]
     of = len(cells)
     return (
@@ -55,28 +54,28 @@ def title(data: Row) -> str:
     )
 
 
-def _first(row: Mapping[str, Row], key: str) -> bool:
+def _first(row: Cells) -> bool:
     best = order(row, "hits")[0]
     return best == "esg" or not clear(difference(row[best], row["esg"], "hits"))
 
 
-def findings(data: Row) -> list[str]:
+def findings(data: ServerlessStudy) -> list[str]:
     """The findings, one a line, the most important first."""
     lines = [_setting(name, row) for name, row in main_cells(data).items()]
     lines += [_agreement(data), _moved(data), _cutoff(data), _searches(data)]
     return [line for line in lines if line]
 
 
-def _setting(name: str, row: Mapping[str, Row]) -> str:
-    told = []
+def _setting(name: str, row: Cells) -> str:
+    told, esg = [], row["esg"]
     for policy in order(row, "hits"):
         cell = row[policy]
-        cost = "" if policy == "esg" else f", {cost_ratio(cell, row['esg']).value:.2f} times esg's cost"
+        cost = "" if policy == "esg" else f", {cost_ratio(cell, esg).value:.2f} times esg's cost"
         told.append(f"{policy} {share_text(mean(cell, 'hits'), 1)}{cost}")
     return f"{name}: SLOs kept: {'; '.join(told)}."
 
 
-def _agreement(data: Row) -> str:
+def _agreement(data: ServerlessStudy) -> str:
     cells = main_cells(data)
     agree = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is not False]
     partly = [c.name for c in CLAIMS if c.order(cells) and c.size(cells) is False]
@@ -93,14 +92,14 @@ def _agreement(data: Row) -> str:
     return ". ".join(told) + "."
 
 
-def _moved(data: Row) -> str:
+def _moved(data: ServerlessStudy) -> str:
     """The alternatives that change most verdicts, and the number that clearly change no ranking."""
     count: dict[str, int] = {}
     for claim in CLAIMS:
         for name in dict.fromkeys(alternative for alternative, _ in movers(data, claim)):
             count[name] = count.get(name, 0) + 1
     still = _still(data)
-    rows = len(data["sensitivity"]["rows"])
+    rows = len(data.sensitivity.rows)
     if not count:
         return f"None of {rows} alternatives changes a verdict; {still} change no ranking clearly."
     most = sorted(count, key=lambda n: (-count[n], n))[:5]
@@ -111,52 +110,52 @@ def _moved(data: Row) -> str:
     )
 
 
-def _still(data: Row) -> int:
+def _still(data: ServerlessStudy) -> int:
     """Alternatives under which no pair of policies clearly changes order in any setting."""
-    default = data["sensitivity"]["default"]
+    default = data.sensitivity.default
     found = 0
-    for row in data["sensitivity"]["rows"]:
+    for row in data.sensitivity.rows:
         moved = [
             pair
-            for name, cells in row["settings"].items()
-            for key in ("hits", "costs")
+            for name, cells in row.settings.items()
+            for key in KEYS
             for pair in swaps(default[name], {**default[name], **cells}, key)
         ]
         found += not moved
     return found
 
 
-def cutoff_title(data: Row) -> str:
+def cutoff_title(data: ServerlessStudy) -> str:
     """The cut-off above which Orion's hit rate no longer grows."""
-    points = data["cutoff"]["points"]
-    best = max(p["slo_hit_rate"]["mean"] for p in points)
-    enough = next(p for p in points if p["slo_hit_rate"]["mean"] >= best - 0.002)
+    points = data.cutoff.points
+    kept = [p.slo_hit_rate.mean or 0.0 for p in points]
+    best = max(kept)
+    enough = next(p for p, share in zip(points, kept, strict=True) if share >= best - 0.002)
     first, last = points[0], points[-1]
     return (
-        f"Orion in {data['cutoff']['setting']} keeps {share_text(first['slo_hit_rate']['mean'], 1)} of the "
-        f"SLOs with a cut-off of {format_time(first['cutoff_s'])}, {share_text(best, 1)} from "
-        f"{format_time(enough['cutoff_s'])} on, and {share_text(last['slo_hit_rate']['mean'], 1)} with "
-        f"{format_time(last['cutoff_s'])}"
+        f"Orion in {data.cutoff.setting} keeps {share_text(kept[0], 1)} of the SLOs with a cut-off of "
+        f"{format_time(first.cutoff_s)}, {share_text(best, 1)} from {format_time(enough.cutoff_s)} on, and "
+        f"{share_text(kept[-1], 1)} with {format_time(last.cutoff_s)}"
     )
 
 
-def _cutoff(data: Row) -> str:
+def _cutoff(data: ServerlessStudy) -> str:
     return cutoff_title(data) + "."
 
 
-def _searches(data: Row) -> str:
-    means = {n: f["measured_s"]["mean"] for n, f in data["searches"].items() if f["measured_s"]["mean"]}
+def _searches(data: ServerlessStudy) -> str:
+    means = {n: s for n, f in data.searches.items() if (s := f.measured_s.mean)}
     if not means:
         return ""
     told = ", ".join(f"{format_time(s)} ({n})" for n, s in means.items())
-    every = max(f["every_path_s"] for f in data["searches"].values())
+    every = max(f.every_path_s for f in data.searches.values())
     return (
         f"ESG's search takes {told} on average on the machine of the study; all paths without pruning take "
         f"{format_time(every)} (slides: below 10 ms, and 7.26 s)."
     )
 
 
-def miss_title(data: Row) -> str:
+def miss_title(data: ServerlessStudy) -> str:
     """The deviation of the configuration misses from those of the slides."""
     cells = main_cells(data)
     near = [
@@ -167,32 +166,31 @@ def miss_title(data: Row) -> str:
     return f"Configuration misses differ from the slides' by more than {NEAR:.0f} points in some setting"
 
 
-def provenance(data: Row) -> str:
+def provenance(data: ServerlessStudy) -> str:
     """The provenance of the numbers in one line."""
-    small = data["sensitivity"]
+    small = data.sensitivity
     return (
-        f"{data['command']}: version {data['version']}, {data['date']}, seed {data['seed']}, "
-        f"{data['replications']} runs of {data['calls']:,} calls; alternatives "
-        f"{small['replications']} runs of {small['calls']:,}"
+        f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, {data.replications} runs of "
+        f"{data.calls:,} calls; alternatives {small.replications} runs of {small.calls:,}"
     )
 
 
-def _claim_lines(data: Row) -> Iterator[str]:
-    for row in claim_rows(data):
-        size = "" if row["size"] == "–" else f"; size: {row['size']}"
-        yield f"- {row['slides']}"
-        yield f"    found: {row['found']}; order: {row['order']}{size}"
-        yield f"    changed by: {row['changed by']}"
+def _claim_lines(data: ServerlessStudy) -> Iterator[str]:
+    for claim in judged_claims(data):
+        size = "" if claim.size == "–" else f"; size: {claim.size}"
+        yield f"- {claim.slides}"
+        yield f"    found: {claim.found}; order: {claim.order}{size}"
+        yield f"    changed by: {claim.changed_by}"
 
 
-def study_text(data: Row) -> str:
+def study_text(data: ServerlessStudy) -> str:
     """What ``nona study serverless`` prints."""
     tables = [
         ("Policies in the three settings", setting_rows(data)),
         ("ESG's search", search_rows(data)),
         ("Orion's cut-off", cutoff_rows(data)),
-        (f"Ways of sharing: {data['sharing']['scenario']}", sharing_rows(data)),
-        *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data["settings"]),
+        (f"Ways of sharing: {data.sharing.scenario}", sharing_rows(data)),
+        *((f"Alternatives, {name}", sensitivity_rows(data, name)) for name in data.settings),
     ]
     lines = [title(data) + ".", "", *(f"- {f}" for f in findings(data))]
     lines += ["", "Comparison with the slides", *_claim_lines(data)]

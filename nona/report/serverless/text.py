@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from nona.report.serverless.titles import pareto_title
 from nona.report.serverless.words import PER, cost_text, dollars, rate_text
 from nona.report.text import or_dash, share_text, table, time_text
+from nona.results.serverless.outcome import ApplicationOutcome, Outcome, PolicyOutcome
+from nona.results.serverless.report import (
+    Oracle,
+    SchedulersReport,
+    ServerlessReport,
+    Setting,
+    SharingReport,
+)
 
-Row = Mapping[str, Any]
 COLUMNS = (
     "policy",
     "SLOs kept",
@@ -25,117 +31,118 @@ COLUMNS = (
 MORE = ("policy", "search", "steps", "local", "vCPUs", "vGPUs", "stranded", "forced", "rechecks")
 
 
-def policy_rows(report: Row) -> list[dict[str, str]]:
+def policy_rows(outcomes: Mapping[str, Outcome]) -> list[dict[str, str]]:
     """The main figures of each policy, formatted."""
     return [
         {
             "policy": name,
-            "SLOs kept": rate_text(p["slo_hit_rate"]),
-            f"$ per {PER:,}": cost_text(p["cost_per_call_usd"]),
-            "$ per hit": dollars(p["cost_per_hit_usd"]["mean"]),
-            "mean": time_text(p["latency_s"]["mean"]),
-            "p95": time_text(p["latency_s"]["p95"]),
-            "misses": rate_text(p["configuration_miss_rate"]),
-            "cold": or_dash(p["cold_start_rate"], "{:.2%}".format),
-            "batch": or_dash(p["mean_batch"], "{:.2f}".format),
-            "state": p["state"],
+            "SLOs kept": rate_text(p.slo_hit_rate),
+            f"$ per {PER:,}": cost_text(p.cost_per_call_usd),
+            "$ per hit": dollars(p.cost_per_hit_usd.mean),
+            "mean": time_text(p.latency_s.mean),
+            "p95": time_text(p.latency_s.p95),
+            "misses": rate_text(p.configuration_miss_rate),
+            "cold": or_dash(p.cold_start_rate, "{:.2%}".format),
+            "batch": or_dash(p.mean_batch, "{:.2f}".format),
+            "state": p.state,
         }
-        for name, p in report["policies"].items()
+        for name, p in outcomes.items()
     ]
 
 
-def platform_rows(report: Row) -> list[dict[str, str]]:
+def platform_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
     """How each policy used the platform."""
     return [
         {
             "policy": name,
-            "search": time_text(p["search_s"]["mean"]),
-            "steps": or_dash(p["steps_mean"], "{:.0f}".format),
-            "local": or_dash(p["locality"], share_text),
-            "vCPUs": or_dash(p["utilization"]["vcpu"], share_text),
-            "vGPUs": or_dash(p["utilization"]["vgpu"], share_text),
-            "stranded": or_dash(p["stranded_vgpus"], "{:.2f}".format),
-            "forced": or_dash(p["forced"], "{:.2%}".format),
-            "rechecks": or_dash(p["rechecks"], "{:.2f}".format),
+            "search": time_text(p.search_s.mean),
+            "steps": or_dash(p.steps_mean, "{:.0f}".format),
+            "local": or_dash(p.locality, share_text),
+            "vCPUs": or_dash(p.utilization.vcpu, share_text),
+            "vGPUs": or_dash(p.utilization.vgpu, share_text),
+            "stranded": or_dash(p.stranded_vgpus, "{:.2f}".format),
+            "forced": or_dash(p.forced, "{:.2%}".format),
+            "rechecks": or_dash(p.rechecks, "{:.2f}".format),
         }
-        for name, p in report["policies"].items()
+        for name, p in policies.items()
     ]
 
 
-def application_rows(report: Row) -> list[dict[str, str]]:
+def application_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, str]]:
     """Each application under each policy."""
     return [
-        {
-            "application": application,
-            "policy": name,
-            "SLO": time_text(row["slo_s"]),
-            "kept": or_dash(row["slo_hit_rate"], lambda share: share_text(share, 1)),
-            "median": time_text(row["latency_s"]["p50"]),
-            "p95": time_text(row["latency_s"]["p95"]),
-            f"$ per {PER:,}": dollars(row["cost_per_call_usd"]),
-        }
-        for application in next(iter(report["policies"].values()))["applications"]
-        for name, p in report["policies"].items()
-        for row in [p["applications"][application]]
+        _application_row(application, name, policy.applications[application])
+        for application in next(iter(policies.values())).applications
+        for name, policy in policies.items()
     ]
 
 
-def serverless_text(report: Row) -> str:
+def _application_row(application: str, policy: str, row: ApplicationOutcome) -> dict[str, str]:
+    return {
+        "application": application,
+        "policy": policy,
+        "SLO": time_text(row.slo_s),
+        "kept": or_dash(row.slo_hit_rate, lambda share: share_text(share, 1)),
+        "median": time_text(row.latency_s.p50),
+        "p95": time_text(row.latency_s.p95),
+        f"$ per {PER:,}": dollars(row.cost_per_call_usd),
+    }
+
+
+def serverless_text(report: ServerlessReport) -> str:
     """One simulation: finding, tables, checks."""
-    by_application = application_rows(report)
+    policies = report.policies
+    by_application = application_rows(policies)
     lines = [
-        pareto_title(report) + ".",
+        pareto_title(policies) + ".",
         "",
-        table(policy_rows(report), COLUMNS),
+        table(policy_rows(policies), COLUMNS),
         "",
-        table(platform_rows(report), MORE),
+        table(platform_rows(policies), MORE),
         "",
         table(by_application, tuple(by_application[0])),
         "",
-        *_oracle_lines(report["oracle"]),
-        *(f"{n}: {p['state_reason']}" for n, p in report["policies"].items() if p["state_reason"]),
-        f"{_setting(report['setting'])}, {report['seconds']:.1f} s; intervals at 95 %{_checks(report)}",
+        *_oracle_lines(report.oracle),
+        *(f"{n}: {p.state_reason}" for n, p in policies.items() if p.state_reason),
+        f"{_setting(report.setting)}, {report.seconds:.1f} s; intervals at 95 %{_checks(report)}",
     ]
     return "\n".join(lines)
 
 
-def schedulers_text(report: Row) -> str:
+def schedulers_text(report: SchedulersReport) -> str:
     """A table of DAG schedulers on serverless workflows."""
-    rows = policy_rows({"policies": report["schedulers"]})
-    rows = [{"scheduler": row["policy"], **row} for row in rows]
+    rows = [{"scheduler": row["policy"], **row} for row in policy_rows(report.schedulers)]
     without = {"policy", "misses", "cold", "batch"}  # what schedulers of single tasks do not have
     return table(rows, ("scheduler", *(column for column in COLUMNS if column not in without)))
 
 
-def sharing_text(reports: Mapping[str, Row]) -> str:
+def sharing_text(report: SharingReport) -> str:
     """The same workload under several ways of sharing, side by side."""
     rows = [
         {"sharing": mode if first == name else "", "policy": name, **row}
-        for mode, report in reports.items()
-        for first in [next(iter(report["policies"]))]
-        for name, row in zip(report["policies"], policy_rows(report), strict=True)
+        for mode, found in report.sharing.items()
+        for first in [next(iter(found.policies))]
+        for name, row in zip(found.policies, policy_rows(found.policies), strict=True)
     ]
     columns = ("sharing", *COLUMNS)
-    return "\n".join([table(rows, columns), "", _setting(next(iter(reports.values()))["setting"])])
+    return "\n".join([table(rows, columns), "", _setting(next(iter(report.sharing.values())).setting)])
 
 
-def _oracle_lines(oracle: Row) -> Iterator[str]:
-    if oracle["cost_per_call_usd"] is not None:
-        yield f"oracle: {dollars(oracle['cost_per_call_usd'])} per {PER:,} calls, {oracle['how']}"
+def _oracle_lines(oracle: Oracle | None) -> Iterator[str]:
+    if oracle is not None and oracle.cost_per_call_usd is not None:
+        yield f"oracle: {dollars(oracle.cost_per_call_usd)} per {PER:,} calls, {oracle.how}"
 
 
-def _setting(setting: Row) -> str:
-    if not setting:
-        return "simulated"
-    notes = "".join(f"{note}\n" for note in setting.get("notes", ()))
+def _setting(setting: Setting) -> str:
+    notes = "".join(f"{note}\n" for note in setting.notes)
     return (
-        f"{notes}{setting['replications']} runs of {setting['calls']:,} calls, seed {setting['seed']}, "
-        f"{setting['nodes']} nodes, {setting['sharing']}"
+        f"{notes}{setting.replications} runs of {setting.calls:,} calls, seed {setting.seed}, "
+        f"{setting.nodes} nodes, {setting.sharing}"
     )
 
 
-def _checks(report: Row) -> str:
-    if not report["checks"]:
+def _checks(report: ServerlessReport) -> str:
+    if not report.checks:
         return ""
-    told = "all passed" if all(report["checks"].values()) else "FAILED: " + "; ".join(report["failed_checks"])
+    told = "all passed" if all(report.checks.values()) else "FAILED: " + "; ".join(report.failed_checks)
     return f"; checks: {told}"

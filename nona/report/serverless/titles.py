@@ -3,65 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from nona.report.serverless.words import PER, dollars, overloaded, ranked
+from nona.report.serverless.words import PER, call_cost, dollars, hit_rate, overloaded, ranked
 from nona.report.sweeps.stability import listed, verb
 from nona.report.text import share_text
+from nona.results.serverless.outcome import ApplicationOutcome, Outcome, PolicyOutcome
+from nona.results.serverless.values import Spread
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.run import Snapshot
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 LEVEL = 0.002  # hit rates closer than that are not told apart in a title
 
 
-def pareto_title(report: Row) -> str:
+def pareto_title(outcomes: Mapping[str, Outcome]) -> str:
     """The policy that keeps most SLOs, its cost, and the cheapest policy."""
-    policies = report["policies"]
-    by_hits, by_cost = (
-        ranked(policies, "slo_hit_rate", highest=True),
-        ranked(policies, "cost_per_call_usd"),
-    )
-    if not by_hits or not by_cost:
+    hits, costs = ranked(outcomes, hit_rate, highest=True), ranked(outcomes, call_cost)
+    if not hits or not costs:
         return "No policy completed a call"
-    most = policies[by_hits[0]]["slo_hit_rate"]["mean"]
-    level = [n for n in by_hits if policies[n]["slo_hit_rate"]["mean"] > most - LEVEL]
-    best = min(level, key=lambda n: by_cost.index(n) if n in by_cost else len(by_cost))
+    most = max(hits.values())
+    level = [n for n in hits if hits[n] > most - LEVEL]
+    by_cost = list(costs)
+    best = min(level, key=lambda n: by_cost.index(n) if n in costs else len(by_cost))
     cheapest = by_cost[0]
-    hits = policies[best]["slo_hit_rate"]["mean"]
     keeps = "keeps most SLOs" if len(level) == 1 else "keeps as many SLOs as any"
-    found = (
-        f"{best} {keeps}, {share_text(hits, 1)}, at "
-        f"{dollars(policies[best]['cost_per_call_usd']['mean'])} per {PER:,} calls"
-    )
+    found = f"{best} {keeps}, {share_text(hits[best], 1)}, at {dollars(costs.get(best))} per {PER:,} calls"
     if cheapest == best:
-        return f"{found}, and none is cheaper{_over(policies)}"
-    row = policies[cheapest]
+        return f"{found}, and none is cheaper{_over(outcomes)}"
     return (
-        f"{found}; {cheapest} is cheapest at {dollars(row['cost_per_call_usd']['mean'])} and keeps "
-        f"{share_text(row['slo_hit_rate']['mean'], 1)}{_over(policies)}"
+        f"{found}; {cheapest} is cheapest at {dollars(costs[cheapest])} and keeps "
+        f"{share_text(hits[cheapest], 1)}{_over(outcomes)}"
     )
 
 
-def _over(policies: Mapping[str, Row]) -> str:
-    over = overloaded(policies)
+def _over(outcomes: Mapping[str, Outcome]) -> str:
+    over = overloaded(outcomes)
     return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
 
 
-def latency_title(report: Row, application: str | None = None) -> str:
+def latency_title(policies: Mapping[str, PolicyOutcome], application: str | None = None) -> str:
     """The latencies relative to the SLO, of one application or of all."""
     inside: list[str] = []
     outside: list[str] = []
-    for name, policy in report["policies"].items():
-        rows = policy["applications"]
-        chosen = rows.values() if application is None else [rows[application]]
-        known = [r for r in chosen if r["latency_s"]["p95"] is not None]
+    for name, policy in policies.items():
+        rows = policy.applications
+        chosen = list(rows.values()) if application is None else [rows[application]]
+        known = [kept for r in chosen if (kept := _in_time(r)) is not None]
         if known:
-            kept = all(r["latency_s"]["p95"] <= r["slo_s"] for r in known)
-            (inside if kept else outside).append(name)
+            (inside if all(known) else outside).append(name)
     of = "every application" if application is None else application
     if not inside:
         return f"No policy keeps the 95th percentile of {of} within its SLO"
@@ -73,9 +64,14 @@ def latency_title(report: Row, application: str | None = None) -> str:
     )
 
 
-def search_title(searches: Mapping[str, Row], limit_s: float = 0.010) -> str:
+def _in_time(row: ApplicationOutcome) -> bool | None:
+    """Whether the 95th percentile is within the SLO; ``None`` if no call was completed."""
+    return None if row.latency_s.p95 is None else row.latency_s.p95 <= row.slo_s
+
+
+def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
-    known = {n: s["mean"] for n, s in searches.items() if s["mean"] is not None}
+    known = {n: s.mean for n, s in searches.items() if s.mean is not None}
     if not known:
         return "No search was charged"
     slowest = max(known, key=lambda n: (known[n], n))

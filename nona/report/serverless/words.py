@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from nona.report.text import interval_text, or_dash, share_text
+from nona.results.estimate import Estimate
+from nona.results.serverless.outcome import Outcome
 
-Row = Mapping[str, Any]
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
 
-def cost_text(cost: Row) -> str:
+def cost_text(cost: Estimate) -> str:
     """A cost per call with its interval, for :data:`PER` calls.
 
-    >>> cost_text({"mean": 0.0002, "ci95": [0.00019, 0.00021]}), cost_text({"mean": None, "ci95": None})
+    >>> cost_text(Mean(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Mean(mean=None, ci95=None))
     ('$0.2 ± $0.01', '–')
     """
-    return interval_text(cost, lambda usd: f"${PER * usd:.3g}")
+    return interval_text(cost.to_json(), lambda usd: f"${PER * usd:.3g}")
 
 
 def dollars(usd: float | None) -> str:
@@ -29,28 +29,41 @@ def dollars(usd: float | None) -> str:
     return or_dash(usd, lambda known: f"${PER * known:.3g}")
 
 
-def rate_text(rate: Row | None) -> str:
+def rate_text(rate: Estimate | None) -> str:
     """A share in per cent with its interval, or a dash.
 
-    >>> rate_text({"mean": 0.5, "ci95": [0.4, 0.6]}), rate_text(None)
+    >>> rate_text(Mean(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
     ('50.0 % ± 10.0 %', '–')
     """
-    return "–" if rate is None else interval_text(rate, lambda share: share_text(share, 1))
+    return "–" if rate is None else interval_text(rate.to_json(), lambda share: share_text(share, 1))
 
 
-def ranked(policies: Mapping[str, Row], key: str, highest: bool = False) -> list[str]:
-    """Names of the policies by their mean of ``key``, the best first; those without a mean are left out.
-
-    >>> ranked({"a": {"x": {"mean": 2}}, "b": {"x": {"mean": 1}}, "c": {"x": {"mean": None}}}, "x")
-    ['b', 'a']
-    """
-    known = {n: p[key]["mean"] for n, p in policies.items() if p[key] and p[key]["mean"] is not None}
-    return sorted(known, key=lambda n: (-known[n] if highest else known[n], n))
+def hit_rate(outcome: Outcome) -> Estimate:
+    """The share of SLOs kept."""
+    return outcome.slo_hit_rate
 
 
-def overloaded(policies: Mapping[str, Row]) -> list[str]:
+def call_cost(outcome: Outcome) -> Estimate:
+    """US dollars a call."""
+    return outcome.cost_per_call_usd
+
+
+def hit_cost(outcome: Outcome) -> Estimate:
+    """US dollars a call that keeps its SLO."""
+    return outcome.cost_per_hit_usd
+
+
+def ranked(
+    outcomes: Mapping[str, Outcome], value: Callable[[Outcome], Estimate], highest: bool = False
+) -> dict[str, float]:
+    """Name → mean of ``value``, the best first; those without a mean are left out."""
+    known = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
+    return dict(sorted(known.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
+
+
+def overloaded(outcomes: Mapping[str, Outcome]) -> list[str]:
     """Names of the policies with a growing backlog."""
-    return [n for n, p in policies.items() if p["state"] == "overloaded"]
+    return [n for n, o in outcomes.items() if o.state == "overloaded"]
 
 
 def joined(parts: Sequence[str]) -> str:

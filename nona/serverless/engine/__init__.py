@@ -6,7 +6,8 @@
 * ``controller`` says which queue is examined when, ``decision`` what came of it, ``choice`` which invoker
   takes a batch; ``execution`` starts and ends batches (``running``), with ``phases`` where they slow each
   other down;
-* ``invokers`` keeps what is free, ``transfer`` what fetching takes, ``collector`` writes everything down.
+* ``invokers`` keeps what is free, ``transfer`` what fetching takes, ``collector`` writes everything down;
+* ``parts`` holds these together.
 
 Inside the loop there are plain lists, whole numbers and floats: NumPy's scalars would be slower.
 """

@@ -10,14 +10,10 @@ import math
 from heapq import heappush
 
 from nona.errors import SimulationError
-from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice, Found
-from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision, Event
+from nona.serverless.engine.events import DECISION, WAIT_OVER, Decision
 from nona.serverless.engine.execution import Execution
-from nona.serverless.engine.invokers import Invokers
-from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.engine.tables import Tables
+from nona.serverless.engine.parts import Parts
 from nona.serverless.policies.base import Ask, Plan, Planner
 from nona.serverless.records.run import DispatchStory, Refusal
 
@@ -31,22 +27,12 @@ class Controller:
     not be used.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        planner: Planner,
-        book: CallBook,
-        queues: list[AfwQueue],
-        invokers: Invokers,
-        choice: Choice,
-        execution: Execution,
-        collector: Collector,
-        heap: list[Event],
-    ) -> None:
+    def __init__(self, planner: Planner, parts: Parts, choice: Choice, execution: Execution) -> None:
+        tables = parts.tables
         n, spec = tables.queues, tables.system.dispatch
-        self._tables, self._planner, self._book, self._queues = tables, planner, book, queues
-        self._invokers, self._choice, self._execution = invokers, choice, execution
-        self._collector, self._heap = collector, heap
+        self._planner, self._choice, self._execution = planner, choice, execution
+        self._tables, self._book, self._queues = tables, parts.book, parts.queues
+        self._invokers, self._collector, self._heap = parts.invokers, parts.collector, parts.heap
         self._limit, self._partial = spec.rechecks, spec.partial
         self._blocking, self._by_slack = spec.blocking, spec.order == "least-slack"
         self._smallest = tables.system.space.smallest

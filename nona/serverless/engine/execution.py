@@ -9,13 +9,9 @@ from heapq import heappush
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Lease
 from nona.serverless.dispatch.containers import Containers
-from nona.serverless.engine.calls import CallBook
-from nona.serverless.engine.collector import Collector
-from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Event, Running
-from nona.serverless.engine.invokers import Invokers
+from nona.serverless.engine.events import CONTAINERS, END, GPU_PHASE, Decision, Running
+from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.phases import SharedGpus
-from nona.serverless.engine.queues import AfwQueue
-from nona.serverless.engine.tables import Tables
 from nona.serverless.engine.transfer import Transfers
 from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
 
@@ -28,19 +24,11 @@ class Execution:
     where the pool's batches slow each other down.
     """
 
-    def __init__(
-        self,
-        tables: Tables,
-        book: CallBook,
-        queues: list[AfwQueue],
-        invokers: Invokers,
-        containers: Containers,
-        collector: Collector,
-        heap: list[Event],
-    ) -> None:
-        self._tables, self._book, self._queues = tables, book, queues
+    def __init__(self, parts: Parts, containers: Containers) -> None:
+        tables, book, invokers, collector = parts.tables, parts.book, parts.invokers, parts.collector
+        self._tables, self._book, self._queues = tables, book, parts.queues
         self._invokers, self._containers, self._collector = invokers, containers, collector
-        self._heap = heap
+        self._heap = parts.heap
         self._transfers = Transfers(tables, book.batch, book.width, collector.invoker)
         self._shared = SharedGpus(invokers.pools)
         self.running: dict[int, Running] = {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.options import Options
 from nona.serverless.dispatch.containers import Containers
 from nona.serverless.engine.calls import CallBook
 from nona.serverless.engine.choice import Choice
@@ -27,10 +26,11 @@ from nona.serverless.engine.events import (
 from nona.serverless.engine.execution import Execution
 from nona.serverless.engine.invokers import Invokers
 from nona.serverless.engine.options import TAIL_SLOS, OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.parts import Parts
 from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import Planner, Policy
 from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
 
@@ -43,7 +43,7 @@ DEFAULT = RunOptions()
 def simulate_serverless(
     system: ServerlessSystem,
     policy: Policy,
-    options: Mapping[str, Any],
+    options: Options,
     run: RunOptions = DEFAULT,
     on_progress: OnProgress | None = None,
 ) -> ServerlessRecords:
@@ -73,7 +73,7 @@ class _Simulation:
     def __init__(
         self,
         system: ServerlessSystem,
-        planner: Any,
+        planner: Planner,
         policy: str,
         run: RunOptions,
         on_progress: OnProgress | None,
@@ -86,21 +86,18 @@ class _Simulation:
         self.queues = [AfwQueue(*window) for _ in range(tables.queues)]
         self.invokers = Invokers(tables, *window)
         self.collector = Collector(*window, run.stories)
-        self.containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
-        self.execution = Execution(
-            tables, book, self.queues, self.invokers, self.containers, self.collector, self.heap
+        parts = Parts(
+            tables=tables,
+            book=book,
+            queues=self.queues,
+            invokers=self.invokers,
+            collector=self.collector,
+            heap=self.heap,
         )
-        self.controller = Controller(
-            tables,
-            planner,
-            book,
-            self.queues,
-            self.invokers,
-            Choice(tables, self.invokers, self.containers),
-            self.execution,
-            self.collector,
-            self.heap,
-        )
+        containers = Containers(system.containers, tables.cold_start_s, len(system.invokers))
+        self.execution = Execution(parts, containers)
+        choice = Choice(tables, self.invokers, containers)
+        self.controller = Controller(planner, parts, choice, self.execution)
         self.snapshots: list[Snapshot] = []
         self._report_every = max(1, (run.first + run.calls) // REPORTS)
         self._next_snapshot_s = run.snapshot_s

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 
 
@@ -116,7 +117,7 @@ class Policy:
     summary: str
     source: str
     adaptation: str
-    prepare: Callable[[ServerlessSystem, Mapping[str, Any]], Planner]
-    defaults: Mapping[str, Any]
+    prepare: Callable[[ServerlessSystem, Options], Planner]
+    defaults: Options
     option_help: Mapping[str, str]
     look: Look | None = None

@@ -5,19 +5,18 @@ A queue shorter than the batch is served with the largest batch that it fills, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.resources import Configuration
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.options import known_options, whole
 from nona.serverless.sharing.pools import holdable
 
-DEFAULTS: Mapping[str, Any] = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
+DEFAULTS: Options = MappingProxyType({"batch": None, "vcpus": None, "vgpus": None})
 
 
 class FixedPlanner:
@@ -58,7 +57,7 @@ class FixedPlanner:
         return self._smallest
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FixedPlanner:
+def prepare(system: ServerlessSystem, options: Options) -> FixedPlanner:
     """Check the configuration asked for."""
     given = known_options("fixed", options, DEFAULTS)
     least = system.space[system.space.smallest]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from math import inf
-from typing import Any
 
 from nona import options as checks
+from nona.errors import SimulationError
+from nona.options import Option, Options
 from nona.serverless.model.system import ServerlessSystem
 
 
-def known_options(policy: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def known_options(policy: str, options: Options, defaults: Options) -> dict[str, Option]:
     """The defaults, overridden by the scenario's values.
 
     Raises
@@ -30,19 +31,49 @@ def known_options(policy: str, options: Mapping[str, Any], defaults: Mapping[str
     return {**defaults, **options}
 
 
-def number(
-    policy: str, options: Mapping[str, Any], name: str, least: float = 0.0, most: float = inf
-) -> float:
+def choice(policy: str, options: Options, name: str, allowed: Collection[str]) -> str:
+    """The policy's option ``name`` as one of the ``allowed`` words.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    value = options[name]
+    if not isinstance(value, str) or value not in allowed:
+        raise _refused(policy, name, value, f"one of {', '.join(allowed)}")
+    return value
+
+
+def switch(policy: str, options: Options, name: str, words: str) -> bool:
+    """The policy's option ``name`` as true or false; ``words`` say which values there are.
+
+    Raises
+    ------
+    SimulationError
+        When it is something else.
+    """
+    value = options[name]
+    if not isinstance(value, bool):
+        raise _refused(policy, name, value, words)
+    return value
+
+
+def _refused(policy: str, name: str, value: Option, words: str) -> SimulationError:
+    return SimulationError(f"{_owner(policy)}: option {name}={value!r} must be {words}; change it.")
+
+
+def number(policy: str, options: Options, name: str, least: float = 0.0, most: float = inf) -> float:
     """The policy's option ``name`` as a finite number from ``least`` to ``most``, else an error."""
     return checks.number(_owner(policy), options, name, least, most)
 
 
-def whole(policy: str, options: Mapping[str, Any], name: str, least: int = 1, most: float = inf) -> int:
+def whole(policy: str, options: Options, name: str, least: int = 1, most: float = inf) -> int:
     """The policy's option ``name`` as a whole number from ``least`` to ``most``, else an error."""
     return checks.whole(_owner(policy), options, name, least, most)
 
 
-def percentile(policy: str, options: Mapping[str, Any], system: ServerlessSystem) -> float:
+def percentile(policy: str, options: Options, system: ServerlessSystem) -> float:
     """The option ``percentile``, from 1 to 99.99; the scenario's where it is ``None``.
 
     Raises

@@ -6,15 +6,15 @@ change that policy only; the others are what they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
+from nona.options import Option, Options
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+Value = Option | Sequence[int] | Sequence[str]
+"""What a key of a scenario is set to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Alternative:
     key: str
     default: str
     other: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     policy: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     load: float = 1.0
 
     @property
@@ -54,11 +54,11 @@ class Alternative:
         return scenario_from_mapping(data)
 
 
-def _set(key: str, default: str, other: str, value: Any) -> Alternative:
+def _set(key: str, default: str, other: str, value: Value) -> Alternative:
     return Alternative(key, default, other, {key: value})
 
 
-def _option(policy: str, option: str, default: str, other: str, value: Any) -> Alternative:
+def _option(policy: str, option: str, default: str, other: str, value: Option) -> Alternative:
     return Alternative(f"policy.{policy}.{option}", default, other, policy=policy, options={option: value})
 
 

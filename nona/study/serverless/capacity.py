@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from nona.errors import ScenarioError
+from nona.report.serverless.report import mean_row
+from nona.results.serverless.nodes import NodesFor, TriedNodes, Verdict
 from nona.scenario.schema import Scenario
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.metrics import ServerlessSummary
@@ -23,37 +24,11 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.sweeps.numbers import with_value
 
-Verdict = Literal["keeps", "misses", "open"]
 MOST = 256
 BESIDE = 2
 ALPHA = 0.025
 FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
 _NO_SOURCES = Sources()
-
-
-@dataclass(frozen=True, slots=True)
-class TriedNodes:
-    """One number of nodes: hit rate with its interval, verdict, and the cluster's price, US dollars an hour.
-
-    ``held_usd_hour`` is what batches held, at the same prices: a cluster is paid for whether used or not.
-    """
-
-    nodes: int
-    hit_rate: Interval
-    verdict: Verdict
-    usd_hour: float
-    held_usd_hour: float
-
-
-@dataclass(frozen=True, slots=True)
-class NodesFor:
-    """The fewest nodes under one policy, ``None`` where ``most`` are too few; ``tried`` in order of count."""
-
-    policy: str
-    target: float
-    found: TriedNodes | None
-    tried: tuple[TriedNodes, ...]
-    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +80,7 @@ def nodes_for(
 
     least = fewest(keeps, chosen.most, scenario.cluster.servers[group].count)
     found = None if least is None else tried[least]
-    return NodesFor(policy, target, found, tuple(tried[n] for n in sorted(tried)), chosen.most)
+    return NodesFor(found=found, tried=tuple(tried[n] for n in sorted(tried)))
 
 
 def fewest(keeps: Callable[[int], bool], most: int, start: int = 1, beside: int = BESIDE) -> int | None:
@@ -183,7 +158,12 @@ def _judged(
         verdict = judged(summary.slo_hit_rate, target, summary.arrived, summary.state)
         if verdict != "open" or replications >= size.replications:
             return TriedNodes(
-                nodes, summary.slo_hit_rate, verdict, cluster_usd_hour(system), held_usd_hour(summary, system)
+                nodes=nodes,
+                slo_hit_rate=mean_row(summary.slo_hit_rate),
+                replications=summary.slo_hit_rate.n,
+                verdict=verdict,
+                usd_hour=cluster_usd_hour(system),
+                held_usd_hour=held_usd_hour(summary, system),
             )
         replications = min(2 * replications, size.replications)
 

@@ -1,31 +1,51 @@
-"""One policy in one setting: the numbers of a run that claims and rankings need."""
+"""One policy in one setting: the numbers of a run that claims, rankings and tables need."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from nona.report.plain import number
+from nona.report.serverless.report import policy_outcome
+from nona.results.serverless.study import Cell, CutoffPoint, SharedOutcome
 from nona.study.serverless.tasks import Done
 
 
-def cell(done: Done, slo_s: Sequence[float]) -> dict[str, Any]:
-    """The numbers of a task.
-
-    ``hits``, ``costs``: share of SLOs kept and US dollars a call, one per replication, so that policies
-    can be paired; ``miss``: configuration miss rate, ``None`` without carried plans; ``search_s``: mean;
-    ``fill``: median latency / SLO of each application; ``mean_fill``: mean latency / SLO over all.
-    """
+def cell(done: Done, slo_s: Sequence[float]) -> Cell:
+    """The numbers of a task, with the SLOs of the applications."""
     summary = done.summary
     applications = list(zip(summary.applications, slo_s, strict=True))
     means = [(a.latency_s.mean.mean / s, a.calls) for a, s in applications]
     missed = summary.configuration_miss_rate
-    return {
-        "hits": [r.all.hit_rate for r in done.runs],
-        "costs": [r.all.cost_per_call for r in done.runs],
-        "miss": None if missed is None else number(missed.mean),
-        "search_s": number(summary.search_s.mean.mean),
-        "fill": [number(a.latency_s.percentiles[50] / s) for a, s in applications],
-        "mean_fill": number(sum(m * n for m, n in means) / sum(n for _, n in means)),
-        "state": summary.state,
-    }
+    return Cell(
+        hits=tuple(r.all.hit_rate for r in done.runs),
+        costs=tuple(r.all.cost_per_call for r in done.runs),
+        miss=None if missed is None else missed.mean,
+        search_s=summary.search_s.mean.mean,
+        fill=tuple(a.latency_s.percentiles[50] / s for a, s in applications),
+        mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
+        state=summary.state,
+    )
+
+
+def cutoff_point(cutoff_s: float, done: Done) -> CutoffPoint:
+    """The task as a point of the study of cut-offs."""
+    found = policy_outcome(done.summary)
+    return CutoffPoint(
+        cutoff_s=cutoff_s,
+        slo_hit_rate=found.slo_hit_rate,
+        cost_per_call_usd=found.cost_per_call_usd,
+        search_s=found.search_s,
+        steps_mean=found.steps_mean,
+        state=found.state,
+    )
+
+
+def shared_outcome(done: Done) -> SharedOutcome:
+    """The task as a row of the study of sharing."""
+    found = policy_outcome(done.summary)
+    return SharedOutcome(
+        slo_hit_rate=found.slo_hit_rate,
+        cost_per_call_usd=found.cost_per_call_usd,
+        utilization=found.utilization,
+        stranded_vgpus=found.stranded_vgpus,
+        state=found.state,
+    )

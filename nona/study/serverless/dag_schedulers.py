@@ -15,17 +15,26 @@ c the row's are p·c + 1 − p. The rows are then independent of each other, so 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.geometry import board
-from nona.report.plain import interval_bounds, number
+from nona.report.serverless.report import bounds, mean_row
+from nona.results.estimate import Estimate
+from nona.results.serverless.outcome import (
+    CallCounts,
+    SchedulerApplication,
+    SchedulerOutcome,
+    Utilization,
+)
+from nona.results.serverless.report import SchedulersReport
+from nona.results.serverless.values import Tail, TailLatency
 from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
 from nona.serverless.model.system import ServerlessSystem
 from nona.simulation.statistics.intervals import mean_interval
-from nona.simulation.statistics.summary import JctSummary, SchedulerSummary
+from nona.simulation.statistics.summary import JctSummary, ModelSummary
 from nona.sources.lookup import Sources
 from nona.study.preparation import prepare
 from nona.study.serverless.preparation import prepare_serverless
@@ -87,11 +96,11 @@ def simulate_dag_schedulers(
     replications: int | None = None,
     workers: int = 1,
     on_progress: Callable[[SimulationProgress], None] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Scheduler → its row, in the shape of a policy's row in the serverless report.
+) -> SchedulersReport:
+    """Every scheduler's outcome.
 
-    ``batch`` is 1, ``kind`` says ``dag-scheduler``; what has no meaning here is ``None``. The cost of a call
-    is that of the executor-seconds at the price of the smallest configuration.
+    ``batch`` is 1, ``kind`` says ``dag-scheduler``. The cost of a call is that of the executor-seconds at
+    the price of the smallest configuration.
 
     Raises
     ------
@@ -104,7 +113,7 @@ def simulate_dag_schedulers(
     given = {k: v for k, v in sizes.items() if v is not None}
     core = core.model_copy(update={"simulation": core.simulation.model_copy(update=given)})
     result = simulate(prepare(core, sources), workers=workers, on_progress=on_progress)
-    return {name: _report_row(name, result, system) for name in result.summaries}
+    return SchedulersReport(schedulers={name: _outcome(name, result, system) for name in result.summaries})
 
 
 def _row(row: WorkloadRow, name: str, slo_s: float, system: ServerlessSystem) -> WorkloadRow:
@@ -141,7 +150,7 @@ def _sliced(group: ServerGroupSpec, scenario: Scenario) -> ServerGroupSpec:
     return group.model_copy(update={"mig": layout, "mps": None})
 
 
-def _report_row(name: str, result: SimulationResult, system: ServerlessSystem) -> dict[str, Any]:
+def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> SchedulerOutcome:
     summary = result.summaries[name]
     price = float(system.price_per_s[system.space.smallest])
     cost = mean_interval(
@@ -149,43 +158,37 @@ def _report_row(name: str, result: SimulationResult, system: ServerlessSystem) -
     )
     hits = summary.hit_rate
     rate = math.nan if hits is None else hits.mean
-    return {
-        "kind": "dag-scheduler",
-        "batch": BATCH,
-        "left_out": LEFT_OUT,
-        "state": summary.state,
-        "state_reason": summary.state_reason,
-        "replications": summary.replications,
-        "slo_hit_rate": {"mean": number(rate), "ci95": None if hits is None else interval_bounds(hits)},
-        "cost_per_call_usd": {"mean": number(cost.mean), "ci95": interval_bounds(cost)},
-        "cost_per_hit_usd": {"mean": number(cost.mean / rate) if rate > 0 else None, "ci95": None},
-        "latency_s": {**_latency(summary.jct), "ci95": interval_bounds(summary.jct.mean)},
-        "applications": _applications(summary),
-        "configuration_miss_rate": None,
-        "cold_start_rate": None,
-        "locality": None,
-        "search_s": None,
-        "mean_batch": float(BATCH),
-        "utilization": {"vcpu": None, "vgpu": number(summary.utilization_compute)},
-        "calls": {
-            "arrived": summary.arrived,
-            "completed": summary.completed,
-            "in_flight": summary.in_flight,
-        },
-    }
+    return SchedulerOutcome(
+        kind="dag-scheduler",
+        batch=BATCH,
+        left_out=LEFT_OUT,
+        state=summary.state,
+        state_reason=summary.state_reason,
+        replications=summary.replications,
+        slo_hit_rate=Estimate(mean=None, ci95=None) if hits is None else mean_row(hits),
+        cost_per_call_usd=mean_row(cost),
+        cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
+        latency_s=_latency(summary.jct),
+        applications={m.name: _application(m) for m in summary.models},
+        configuration_miss_rate=None,
+        cold_start_rate=None,
+        locality=None,
+        search_s=None,
+        mean_batch=float(BATCH),
+        utilization=Utilization(vcpu=None, vgpu=summary.utilization_compute),
+        calls=CallCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
+    )
 
 
-def _latency(jct: JctSummary) -> dict[str, Any]:
-    percentiles = (("p50", jct.p50), ("p95", jct.p95), ("p99", jct.p99))
-    return {"mean": number(jct.mean.mean), **{name: number(p.mean) for name, p in percentiles}}
+def _latency(jct: JctSummary) -> TailLatency:
+    return TailLatency(
+        mean=jct.mean.mean, p50=jct.p50.mean, p95=jct.p95.mean, p99=jct.p99.mean, ci95=bounds(jct.mean)
+    )
 
 
-def _applications(summary: SchedulerSummary) -> Mapping[str, dict[str, Any]]:
-    return {
-        m.name: {
-            "slo_s": m.slo_s,
-            "slo_hit_rate": None if m.hit_rate is None else number(m.hit_rate.mean),
-            "latency_s": _latency(m.jct),
-        }
-        for m in summary.models
-    }
+def _application(m: ModelSummary) -> SchedulerApplication:
+    return SchedulerApplication(
+        slo_s=m.slo_s,
+        slo_hit_rate=None if m.hit_rate is None else m.hit_rate.mean,
+        latency_s=Tail(mean=m.jct.mean.mean, p50=m.jct.p50.mean, p95=m.jct.p95.mean, p99=m.jct.p99.mean),
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from nona.report.serverless.report import serverless_report
+from nona.options import Options
+from nona.report.serverless.report import Check, serverless_report
+from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.engine.run import RunOptions, ServerlessProgress
@@ -33,17 +34,16 @@ OnProgress = Callable[[ServerlessProgress], None]
 class ServerlessResult:
     """The result: per policy a summary over its replications and the records of each.
 
-    ``oracle`` has ``cost_per_call_usd`` and ``how`` it was found; ``checks`` policy → rows of (name, held,
-    detail). ``setting`` says what was run: name, calls, warm-up, replications, seed, sharing, nodes, options.
+    ``checks``: policy → rows of (name, held, detail); ``setting`` says what was run.
     """
 
     system: ServerlessSystem
     summaries: Mapping[str, ServerlessSummary]
     records: Mapping[str, tuple[ServerlessRecords, ...]]
-    oracle: Mapping[str, Any] | None
-    checks: Mapping[str, tuple[tuple[str, bool, str], ...]]
+    oracle: Oracle | None
+    checks: Mapping[str, tuple[Check, ...]]
     seconds: float
-    setting: Mapping[str, Any]
+    setting: Setting
 
 
 def simulate_serverless_scenario(
@@ -112,48 +112,42 @@ def _setting(
     system: ServerlessSystem,
     run: RunOptions,
     replications: int,
-    policies: Sequence[tuple[Policy, Mapping[str, Any]]],
-) -> dict[str, Any]:
+    policies: Sequence[tuple[Policy, Options]],
+) -> Setting:
     """What was run."""
-    return {
-        "name": scenario.name,
-        "calls": run.calls,
-        "warmup": run.first,
-        "replications": replications,
-        "seed": scenario.seed,
-        "sharing": system.sharing.mode,
-        "nodes": len(system.invokers),
-        "configurations": len(system.space),
-        "options": {p.name: {**p.defaults, **options} for p, options in policies},
-        "notes": list(system.notes),
-    }
+    return Setting(
+        name=scenario.name,
+        calls=run.calls,
+        warmup=run.first,
+        replications=replications,
+        seed=scenario.seed,
+        sharing=system.sharing.mode,
+        nodes=len(system.invokers),
+        configurations=len(system.space),
+        options={p.name: {**p.defaults, **options} for p, options in policies},
+        notes=tuple(system.notes),
+    )
 
 
-def report_of(result: ServerlessResult) -> dict[str, Any]:
-    """The report on a result, as plain data."""
-    return serverless_report(result.summaries, result.oracle, result.checks, result.seconds, result.setting)
+def report_of(result: ServerlessResult) -> ServerlessReport:
+    """The report on a result."""
+    return serverless_report(result.summaries, result.setting, result.oracle, result.checks, result.seconds)
 
 
-def told_oracle(
-    system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1
-) -> dict[str, Any]:
-    """The least that the calls of ``run`` can cost, as plain data; without it calls at large.
-
-    ``cost_per_call_usd`` with every SLO kept that can be, ``most_hits`` that share, ``curve`` (share kept,
-    US dollars a call) from none to that share, ``how`` what was relaxed.
-    """
+def told_oracle(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:
+    """The least that the calls of ``run`` can cost; without it calls at large."""
     bound = bound_of(system, run, replications)
     shares = [bound.most_hits * k / CURVE for k in range(CURVE + 1)]
-    return {
-        "cost_per_call_usd": bound.cost_per_call_usd(1.0),
-        "cost_per_hit_usd": bound.cost_per_hit_usd,
-        "most_hits": bound.most_hits,
-        "curve": [[share, bound.cost_per_call_usd(share)] for share in shares],
-        "how": HOW,
-    }
+    return Oracle(
+        cost_per_call_usd=bound.cost_per_call_usd(1.0),
+        cost_per_hit_usd=bound.cost_per_hit_usd,
+        most_hits=bound.most_hits,
+        curve=tuple((share, bound.cost_per_call_usd(share)) for share in shares),
+        how=HOW,
+    )
 
 
-def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Mapping[str, Any]]]:
+def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Options]]:
     """The policies called ``names`` (none: the scenario's), each with the scenario's options for it."""
     spec = scenario.serverless or ServerlessSpec()
     own = {entry.name: entry.options for entry in spec.policies}

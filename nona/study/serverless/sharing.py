@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict, Unpack
 
 from nona.gpu_sharing.registry import WAYS
 from nona.scenario.schema import Scenario
@@ -14,6 +14,16 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 
 _NO_SOURCES = Sources()
+
+
+class How(TypedDict, total=False):
+    """What :func:`~nona.study.serverless.run.simulate_serverless_scenario` may be told of each way's runs."""
+
+    policies: Sequence[str]
+    calls: int | None
+    replications: int | None
+    workers: int
+    oracle: bool
 
 
 def ways_for(scenario: Scenario | None = None) -> tuple[str, ...]:
@@ -34,7 +44,7 @@ def compare_sharing(
     modes: Sequence[str] = (),
     *,
     on_progress: Callable[[str, float, ServerlessProgress], None] | None = None,
-    **how: Any,
+    **how: Unpack[How],
 ) -> Mapping[str, ServerlessResult]:
     """Way of sharing → result.
 

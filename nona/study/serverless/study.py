@@ -9,18 +9,29 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from nona import __version__
 from nona.errors import SimulationError
-from nona.report.serverless.report import serverless_report
+from nona.report.serverless.report import policy_outcome
+from nona.results.document import Document
+from nona.results.serverless.study import (
+    AlternativeCells,
+    Cell,
+    CutoffStudy,
+    MeasuredSearches,
+    Sensitivity,
+    ServerlessStudy,
+    SharingStudy,
+    StudySetting,
+)
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions
 from nona.sources.samples import scenario_path
 from nona.study.provenance import now_text
 from nona.study.serverless.alternatives import ALTERNATIVES, Alternative
-from nona.study.serverless.cells import cell
+from nona.study.serverless.cells import cell, cutoff_point, shared_outcome
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import told_oracle, with_sharing
 from nona.study.serverless.searches import measured_searches
@@ -68,10 +79,11 @@ class StudyProgress:
 
     text: str
     fraction: float
-    data: Mapping[str, Any] | None = None
+    data: ServerlessStudy | None = None
 
 
 Tell = Callable[[float], None]
+D = TypeVar("D", bound=Document)
 
 
 def serverless_study(
@@ -79,33 +91,42 @@ def serverless_study(
     *,
     workers: int = 1,
     on_progress: Callable[[StudyProgress], None] = lambda progress: None,
-) -> dict[str, Any]:
-    """Run the study; its plain data with their provenance (command, version, date, seed).
+) -> ServerlessStudy:
+    """Run the study; its results with their provenance (command, version, date, seed).
 
     ``on_progress`` hears how far it is; what it raises (``Cancelled``) ends the work and comes out.
     """
     chosen, begin = settings or StudySettings(), time.perf_counter()
-    parts: Mapping[str, Callable[[StudySettings, int, Tell], Any]] = {
-        "searches": _searches,
-        "settings": _settings,
-        "cutoff": _cutoff,
-        "sharing": _sharing,
-        "sensitivity": _sensitivity,
-    }
-    found: dict[str, Any] = {}
-    start = 0.0
-    for name, part in parts.items():
 
-        def tell(share: float, name: str = name, start: float = start) -> None:
-            on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
+    def of(name: str) -> Tell:
+        """What hears how far one part is."""
+        parts = list(_SPANS)
+        start = sum(_SPANS[before] for before in parts[: parts.index(name)])
+        return lambda share: on_progress(StudyProgress(name, start + 0.999 * share * _SPANS[name]))
 
-        found[name] = part(chosen, workers, tell)
-        start += _SPANS[name]
-    data: dict[str, Any] = rounded(
-        {**_provenance(chosen), **found, "seconds": time.perf_counter() - begin}, DIGITS
+    data = ServerlessStudy(
+        study="serverless",
+        command=_command(chosen),
+        version=__version__,
+        date=now_text(),
+        seed=setting(chosen.settings[0], chosen.seed).seed,
+        calls=chosen.calls,
+        replications=chosen.replications,
+        searches=_searches(chosen, of("searches")),
+        settings=_settings(chosen, workers, of("settings")),
+        cutoff=_cutoff(chosen, workers, of("cutoff")),
+        sharing=_sharing(chosen, workers, of("sharing")),
+        sensitivity=_sensitivity(chosen, workers, of("sensitivity")),
+        seconds=time.perf_counter() - begin,
     )
+    data = _rounded(data, DIGITS)
     on_progress(StudyProgress("done", 1.0, data))
     return data
+
+
+def _rounded(result: D, digits: int) -> D:
+    """The result with its numbers to so many significant digits."""
+    return type(result).from_json(rounded(result.to_json(), digits))
 
 
 def setting(name: str, seed: int | None = None) -> Scenario:
@@ -114,7 +135,7 @@ def setting(name: str, seed: int | None = None) -> Scenario:
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
 
-def _searches(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+def _searches(chosen: StudySettings, tell: Tell) -> dict[str, MeasuredSearches]:
     found = {}
     for done, name in enumerate(chosen.settings, 1):
         found[name] = measured_searches(setting(name, chosen.seed), chosen.small)
@@ -126,7 +147,7 @@ def _full(chosen: StudySettings) -> RunOptions:
     return RunOptions(calls=chosen.calls)
 
 
-def _settings(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+def _settings(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, StudySetting]:
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     tasks = [
         Task(scenario, policy, {}, _full(chosen), chosen.replications)
@@ -137,37 +158,29 @@ def _settings(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]
     return {name: _setting(chosen, s, {p: next(done) for p in POLICIES}) for name, s in scenarios.items()}
 
 
-def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]) -> dict[str, Any]:
+def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]) -> StudySetting:
     system = prepare_serverless(scenario)
-    report = serverless_report(
-        {p: d.summary for p, d in done.items()}, told_oracle(system, _full(chosen), chosen.replications)
-    )
     slo_s = [app.slo_s for app in system.applications]
-    return {
-        "scenario": scenario.name,
-        "policies": report["policies"],
-        "oracle": report["oracle"],
-        "cells": {p: cell(d, slo_s) for p, d in done.items()},
-    }
+    return StudySetting(
+        scenario=scenario.name,
+        policies={p: policy_outcome(d.summary) for p, d in done.items()},
+        oracle=told_oracle(system, _full(chosen), chosen.replications),
+        cells={p: cell(d, slo_s) for p, d in done.items()},
+    )
 
 
-def _cutoff(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+def _cutoff(chosen: StudySettings, workers: int, tell: Tell) -> CutoffStudy:
     name = chosen.settings[0]
     scenario = setting(name, chosen.seed)
     tasks = [
         Task(scenario, "orion", {"cutoff_s": c}, _full(chosen), chosen.replications) for c in chosen.cutoffs_s
     ]
     done = run_tasks(tasks, workers, tell)
-    reports = serverless_report({str(c): d.summary for c, d in zip(chosen.cutoffs_s, done, strict=True)})
-    keys = ("slo_hit_rate", "cost_per_call_usd", "search_s", "steps_mean", "state")
-    points = [
-        {"cutoff_s": c, **{k: p[k] for k in keys}}
-        for c, p in zip(chosen.cutoffs_s, reports["policies"].values(), strict=True)
-    ]
-    return {"setting": name, "points": points}
+    points = tuple(cutoff_point(c, d) for c, d in zip(chosen.cutoffs_s, done, strict=True))
+    return CutoffStudy(setting=name, points=points)
 
 
-def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> SharingStudy:
     scenario = setting(SHARED, chosen.seed)
     policies = POLICIES[:3]
     tasks = [
@@ -176,15 +189,11 @@ def _sharing(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
         for policy in policies
     ]
     done = iter(run_tasks(tasks, workers, tell))
-    keys = ("slo_hit_rate", "cost_per_call_usd", "utilization", "stranded_vgpus", "state")
-    found = {}
-    for mode in ways_for():
-        report = serverless_report({p: next(done).summary for p in policies})
-        found[mode] = {p: {k: row[k] for k in keys} for p, row in report["policies"].items()}
-    return {"scenario": scenario.name, "modes": found}
+    modes = {mode: {p: shared_outcome(next(done)) for p in policies} for mode in ways_for()}
+    return SharingStudy(scenario=scenario.name, modes=modes)
 
 
-def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, Any]:
+def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> Sensitivity:
     run = RunOptions(calls=chosen.small, warmup=chosen.small_warmup)
     rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
     tasks, places = [], []
@@ -201,34 +210,32 @@ def _sensitivity(chosen: StudySettings, workers: int, tell: Tell) -> dict[str, A
     done = dict(zip(places, run_tasks(tasks, workers, tell), strict=True))
     cells = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
 
-    def of(name: str, number: int) -> dict[str, Any]:
+    def of(name: str, number: int) -> dict[str, Cell]:
         return {p: cells[at] for p in POLICIES if (at := (name, number, p)) in cells}
 
-    small: dict[str, Any] = rounded(
-        {
-            "calls": chosen.small,
-            "replications": chosen.few,
-            "default": {name: of(name, 0) for name in chosen.settings},
-            "rows": [
-                {
-                    "key": row.key,
-                    "default": row.default,
-                    "other": row.other,
-                    "settings": {name: of(name, number) for name in chosen.settings},
-                }
-                for number, row in enumerate(rows, 1)
-            ],
-        },
-        SMALL_DIGITS,
+    small = Sensitivity(
+        calls=chosen.small,
+        replications=chosen.few,
+        default={name: of(name, 0) for name in chosen.settings},
+        rows=tuple(
+            AlternativeCells(
+                key=row.key,
+                default=row.default,
+                other=row.other,
+                settings={name: of(name, number) for name in chosen.settings},
+            )
+            for number, row in enumerate(rows, 1)
+        ),
     )
-    return small
+    return _rounded(small, SMALL_DIGITS)
 
 
 def _who(row: Alternative | None) -> Sequence[str]:
     return POLICIES if row is None or not row.policy else (row.policy,)
 
 
-def _provenance(chosen: StudySettings) -> dict[str, Any]:
+def _command(chosen: StudySettings) -> str:
+    """The command that makes these results."""
     usual = StudySettings()
     changed = [
         word
@@ -236,12 +243,4 @@ def _provenance(chosen: StudySettings) -> dict[str, Any]:
         if (value := getattr(chosen, option)) != getattr(usual, option)
         for word in (f"--{option}", str(value))
     ]
-    return {
-        "study": "serverless",
-        "command": shlex.join(["nona", "study", "serverless", "--json", *changed]),
-        "version": __version__,
-        "date": now_text(),
-        "seed": setting(chosen.settings[0], chosen.seed).seed,
-        "calls": chosen.calls,
-        "replications": chosen.replications,
-    }
+    return shlex.join(["nona", "study", "serverless", "--json", *changed])

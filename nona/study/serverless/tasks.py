@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key
 from nona.experiments.progress import Shares
+from nona.options import Options
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import RunOptions, ServerlessProgress, simulate_serverless
 from nona.serverless.policies.registry import get_policy
@@ -23,7 +23,7 @@ class Task:
 
     scenario: Scenario
     policy: str
-    options: Mapping[str, Any]
+    options: Options
     run: RunOptions
     replications: int
 

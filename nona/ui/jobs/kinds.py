@@ -37,19 +37,17 @@ class TaskKind:
         The function that does it, as ``module:function``, called with the job's description and a
         :class:`~nona.ui.jobs.desk.Desk`. As text, so that only a worker imports it.
     result
-        The type of its result, as ``module:Class``; empty: plain data.
+        The type of its result, as ``module:Class``.
     """
 
     name: str
     noun: str
     parts: tuple[str, ...]
     run: str
-    result: str = ""
+    result: str
 
     def read(self, data: Mapping[str, Any]) -> Any:
         """The result of a job of this kind, from the JSON that its worker sent."""
-        if not self.result:
-            return data
         module, _, name = self.result.partition(":")
         return getattr(import_module(module), name).from_json(data)
 
@@ -127,19 +125,33 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.ui.tasks.story:tell_story",
             "nona.results.simulation.story:Story",
         ),
-        TaskKind("serverless", "serverless run", _SERVERLESS, "nona.ui.tasks.serverless:run_serverless"),
+        TaskKind(
+            "serverless",
+            "serverless run",
+            _SERVERLESS,
+            "nona.ui.tasks.serverless:run_serverless",
+            "nona.results.serverless.dispatch:ServerlessOutcome",
+        ),
         TaskKind(
             "serverless-sharing",
             "comparison of sharing",
             _SERVERLESS,
             "nona.ui.tasks.serverless:compare_ways",
+            "nona.results.serverless.report:WaysReport",
         ),
-        TaskKind("serverless-nodes", "search for nodes", _SERVERLESS, "nona.ui.tasks.serverless:find_nodes"),
+        TaskKind(
+            "serverless-nodes",
+            "search for nodes",
+            _SERVERLESS,
+            "nona.ui.tasks.serverless:find_nodes",
+            "nona.results.serverless.nodes:NodesReport",
+        ),
         TaskKind(
             "serverless-schedulers",
             "run of schedulers",
             (*_SERVERLESS, "schedulers"),
             "nona.ui.tasks.serverless:run_schedulers",
+            "nona.results.serverless.report:SchedulersReport",
         ),
     ),
     JobError,

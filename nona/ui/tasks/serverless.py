@@ -7,19 +7,24 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nona.gpu_sharing.resources import Invoker
 from nona.hardware.geometry import board
 from nona.report.serverless.layouts import layout_rows
-from nona.report.serverless.nodes import nodes_report
 from nona.report.serverless.stories import story_rows
+from nona.report.text import percent_text
+from nona.results.serverless.dispatch import LayoutNode, Layouts, ServerlessOutcome
+from nona.results.serverless.nodes import NodesFor, NodesReport, NodesSetting, TriedNodes
+from nona.results.serverless.report import WaysReport
 from nona.serverless.engine.options import ServerlessProgress
 from nona.study import SimulationProgress
-from nona.study.serverless.capacity import CapacitySize, NodesFor, TriedNodes, nodes_for
+from nona.study.serverless.capacity import CapacitySize, nodes_for
 from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import compare_sharing, ways_for
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import scenario_of, sources_of
+from nona.ui.tasks.serverless_asked import NodesAsked, WaysAsked
 from nona.ui.tasks.serverless_live import PlatformWatch
 
 REPORT_EVERY_S = 0.2
@@ -29,7 +34,7 @@ FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than th
 
 
 def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """Run every policy; the result holds ``report``, ``layouts`` and ``stories``, all as plain data."""
+    """Run every policy; the JSON of a :class:`~nona.results.serverless.dispatch.ServerlessOutcome`."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
     system = prepare_serverless(scenario, sources)
@@ -45,21 +50,22 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         on_progress=told,
     )
     first = {name: runs[0] for name, runs in result.records.items()}
-    return {
-        "report": report_of(result),
-        "layouts": {
-            "mode": result.system.sharing.mode,
-            "applications": [a.name for a in result.system.applications],
-            "nodes": [_node(n) for n in result.system.invokers],
-            "rows": {name: layout_rows(run, result.system) for name, run in first.items()},
-        },
-        "stories": {name: story_rows(run, result.system) for name, run in first.items()},
-    }
+    outcome = ServerlessOutcome(
+        report=report_of(result),
+        layouts=Layouts(
+            mode=result.system.sharing.mode,
+            applications=tuple(a.name for a in result.system.applications),
+            nodes=tuple(_node(n) for n in result.system.invokers),
+            rows={name: layout_rows(run, result.system) for name, run in first.items()},
+        ),
+        stories={name: story_rows(run, result.system) for name, run in first.items()},
+    )
+    return outcome.to_json()
 
 
 def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """One policy under every way of sharing; the result holds ``reports``, way → report."""
-    scenario, sources = scenario_of(spec), sources_of(spec)
+    """One policy under every way of sharing; the JSON of a ``WaysReport``."""
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), WaysAsked.of(spec)
     last = 0.0
 
     def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
@@ -74,49 +80,51 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         sources,
         ways_for(scenario),
         on_progress=told,
-        policies=(str(spec["policy"]),),
-        calls=int(spec["calls"]),
-        replications=int(spec["replications"]),
+        policies=(asked.policy,),
+        calls=asked.calls,
+        replications=asked.replications,
         oracle=False,
-        workers=_processes(int(spec["calls"]) * int(spec["replications"])),
+        workers=_processes(asked.calls * asked.replications),
     )
-    return {"policy": spec["policy"], "reports": {m: report_of(r) for m, r in found.items()}}
+    reports = {mode: report_of(result) for mode, result in found.items()}
+    return WaysReport(policy=asked.policy, reports=reports).to_json()
 
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """The fewest nodes that keep ``spec["target"]`` of the SLOs, under each of ``spec["policies"]``."""
-    scenario, sources = scenario_of(spec), sources_of(spec)
-    names, steps = list(spec["policies"]), 0
-    found: list[NodesFor] = []
-    size = CapacitySize(calls=int(spec["calls"]), most=int(spec["most"]))
+    """The fewest nodes that keep a share of the SLOs under some policies; the JSON of a ``NodesReport``."""
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), NodesAsked.of(spec)
+    names, steps = asked.policies, 0
+    found: dict[str, NodesFor] = {}
+    size = CapacitySize(calls=asked.calls, most=asked.most)
 
     def told(tried: TriedNodes) -> None:
         nonlocal steps
         desk.check()
         steps += 1
         share = (len(found) + 1 - 0.85**steps) / len(names)
-        text = f"{names[len(found)]}: {tried.nodes} nodes keep {100 * tried.hit_rate.mean:.1f} %"
+        kept = percent_text(tried.slo_hit_rate.mean)
+        text = f"{names[len(found)]}: {tried.nodes} nodes keep {kept}"
         desk.emit({"fraction": share, "text": text})
 
     for name in names:
         steps = 0
         desk.emit({"fraction": len(found) / len(names), "text": f"{name}: looking for the fewest nodes"})
-        found.append(
-            nodes_for(
-                scenario,
-                name,
-                float(spec["target"]),
-                sources,
-                size=size,
-                workers=_processes(size.calls * size.first),
-                on_tried=told,
-            )
+        found[name] = nodes_for(
+            scenario,
+            name,
+            asked.target,
+            sources,
+            size=size,
+            workers=_processes(size.calls * size.first),
+            on_tried=told,
         )
-    return nodes_report(found)
+    ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
+    report = NodesReport(target=asked.target, most=size.most, policies=found, setting=ran)
+    return report.to_json()
 
 
 def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
-    """The scenario's DAG schedulers on the same workflows; ``schedulers`` holds a row for each."""
+    """The scenario's DAG schedulers on the same workflows; the JSON of a ``SchedulersReport``."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     last = 0.0
 
@@ -128,8 +136,7 @@ def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
             desk.emit({"fraction": progress.fraction, "text": f"{progress.scheduler}, each stage a task"})
 
     desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
-    rows = simulate_dag_schedulers(scenario, sources, on_progress=told)
-    return {"schedulers": rows}
+    return simulate_dag_schedulers(scenario, sources, on_progress=told).to_json()
 
 
 def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], None]:
@@ -142,14 +149,14 @@ def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], 
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()
             text = f"{progress.policy}, replication {progress.replication + 1}"
-            desk.emit({"fraction": progress.fraction, "text": text, "live": watch.told()})
+            desk.emit({"fraction": progress.fraction, "text": text, "live": watch.told().to_json()})
 
     return told
 
 
-def _node(node: Any) -> dict[str, Any]:
+def _node(node: Invoker) -> LayoutNode:
     memory = board(node.board).memory_slices if node.board else node.vgpus
-    return {"gpus": node.gpus, "vgpus": node.vgpus, "board": node.board, "memory": memory}
+    return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)
 
 
 def _processes(calls: int) -> int:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.style import PALETTE, QUIET, figure, text
+from nona.report.serverless.layouts import Placed
 
-Row = Mapping[str, Any]
 LANE = 34
 
 
 def layouts_figure(
-    rows: Sequence[Row],
+    rows: Sequence[Placed],
     stranded: Sequence[tuple[float, float, int]],
     cells: int,
     applications: Sequence[str],
@@ -26,7 +25,7 @@ def layouts_figure(
     """
     made = figure(100 + LANE * cells)
     for number, name in enumerate(applications):
-        own = [r for r in rows if r["application"] == name]
+        own = [r for r in rows if r.batch.application == name]
         if own:
             _batches(made, own, name, PALETTE[number % len(PALETTE)])
     if stranded:
@@ -46,15 +45,19 @@ def layouts_figure(
     return made
 
 
-def _batches(made: go.Figure, own: Sequence[Row], name: str, colour: str) -> None:
+def _batches(made: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
     """The batches of one application: time before compute hatched, compute plain."""
-    for begin, end, hatch in (("from_s", "computes_s", "/"), ("computes_s", "to_s", "")):
-        part = [r for r in own if r[end] > r[begin]]
+    spans = (
+        ([(r, r.from_s, r.computes_s) for r in own], "/"),
+        ([(r, r.computes_s, r.to_s) for r in own], ""),
+    )
+    for rows, hatch in spans:
+        part = [(r, begin, end) for r, begin, end in rows if end > begin]
         made.add_bar(
-            y=[(r["low"] + r["high"]) / 2 for r in part],
-            x=[r[end] - r[begin] for r in part],
-            base=[r[begin] for r in part],
-            width=[r["high"] - r["low"] - 0.08 for r in part],
+            y=[(r.low + r.high) / 2 for r, _, _ in part],
+            x=[end - begin for _, begin, end in part],
+            base=[begin for _, begin, _ in part],
+            width=[r.high - r.low - 0.08 for r, _, _ in part],
             orientation="h",
             name=text(name, 40),
             legendgroup=name,
@@ -64,14 +67,12 @@ def _batches(made: go.Figure, own: Sequence[Row], name: str, colour: str) -> Non
                 "line": {"width": 1, "color": colour},
                 "pattern": {"shape": hatch, "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "size": 5},
             },
-            text=["" if hatch else text(r["stage"], 18) for r in part],
+            text=["" if hatch else text(r.batch.stage, 18) for r, _, _ in part],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             insidetextfont={"color": "#ffffff"},
-            customdata=[
-                [text(r["stage"]), text(r["configuration"]), r["jobs"], r["to_s"], _start(r)] for r in part
-            ],
+            customdata=[_told(r) for r, _, _ in part],
             hovertemplate=(
                 "%{customdata[0]}: %{customdata[2]} jobs on %{customdata[1]}<br>%{base:.4g} s, done at "
                 f"%{{customdata[3]:.4g}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
@@ -79,8 +80,9 @@ def _batches(made: go.Figure, own: Sequence[Row], name: str, colour: str) -> Non
         )
 
 
-def _start(row: Row) -> str:
-    return "cold start" if row["cold"] else "warm"
+def _told(row: Placed) -> list[str | int | float]:
+    b = row.batch
+    return [text(b.stage), text(b.configuration), b.jobs, row.to_s, "cold start" if b.cold else "warm"]
 
 
 def _stranded(made: go.Figure, spans: Sequence[tuple[float, float, int]]) -> None:

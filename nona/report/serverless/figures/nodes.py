@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
+from nona.results.serverless.nodes import NodesReport
 
-Row = Mapping[str, Any]
 
-
-def nodes_figure(report: Row) -> go.Figure:
+def nodes_figure(report: NodesReport) -> go.Figure:
     """Every count tried with its interval, up to 100 %; the target as a line, the answer as a larger marker.
 
     ``report`` is that of ``nona serverless --nodes-for``; its title is
     :func:`nona.report.serverless.nodes.nodes_finding`.
     """
     made = figure(340)
-    for name, policy in report["policies"].items():
-        style, tried = scheduler_style(name), policy["tried"]
-        y = [100 * t["slo_hit_rate"]["mean"] for t in tried]
-        ends = [t["slo_hit_rate"]["ci95"] or [v / 100, v / 100] for t, v in zip(tried, y, strict=True)]
+    for name, policy in report.policies.items():
+        style = scheduler_style(name)
+        tried = [t for t in policy.tried if t.slo_hit_rate.mean is not None]
+        y = [100 * (t.slo_hit_rate.mean or 0.0) for t in tried]
+        ends = [t.slo_hit_rate.ci95 or (v / 100, v / 100) for t, v in zip(tried, y, strict=True)]
         made.add_scatter(
-            x=[t["nodes"] for t in tried],
+            x=[t.nodes for t in tried],
             y=y,
             name=text(name),
             mode="lines+markers",
@@ -33,7 +30,7 @@ def nodes_figure(report: Row) -> go.Figure:
             marker={
                 "color": style.colour,
                 "symbol": style.symbol,
-                "size": [13 if t == policy["found"] else 7 for t in tried],
+                "size": [13 if t == policy.found else 7 for t in tried],
             },
             error_y={
                 "type": "data",
@@ -43,19 +40,19 @@ def nodes_figure(report: Row) -> go.Figure:
                 "color": style.colour,
                 "thickness": 1.5,
             },
-            customdata=[t["usd_hour"] for t in tried],
+            customdata=[t.usd_hour for t in tried],
             hovertemplate="%{x} nodes, $%{customdata:.2f} an hour: %{y:.2f} % kept<extra>"
             + text(name)
             + "</extra>",
         )
     made.add_hline(
-        y=100 * report["target"],
+        y=100 * report.target,
         line={"color": QUIET, "dash": "dash", "width": 1},
         annotation_text="target",
         annotation_position="bottom right",
     )
     made.update_xaxes(title="nodes", rangemode="tozero")
-    shown = [t["slo_hit_rate"]["mean"] for p in report["policies"].values() for t in p["tried"]]
+    shown = [t.slo_hit_rate.mean for p in report.policies.values() for t in p.tried]
     low = max(0.0, 10 * (min((100 * s for s in shown if s is not None), default=0.0) // 10 - 1))
     made.update_yaxes(title="SLOs kept, %", range=[low, 100 + 0.04 * (100 - low)])
     return made

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import plotly.graph_objects as go
 
-from nona.report.figures.compare import log_axis, scaled, whiskers
+from nona.report.figures.compare import log_axis, whiskers
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
 from nona.report.serverless.claims import alternative_cells
-from nona.report.serverless.pairs import cost_ratio, mean
+from nona.report.serverless.pairs import Key, cost_ratio, mean
 from nona.report.serverless.study_rows import miss_rows
+from nona.results.estimate import Estimate
+from nona.results.serverless.study import ServerlessStudy
 
-Row = Mapping[str, Any]
 
-
-def settings_figure(data: Row) -> go.Figure:
+def settings_figure(data: ServerlessStudy) -> go.Figure:
     """SLOs kept by every policy in each setting, bars with intervals; labels: cost over ESG's."""
     made = figure(400)
-    names = list(data["settings"])
-    policies = list(next(iter(data["settings"].values()))["policies"])
+    names = list(data.settings)
+    policies = list(next(iter(data.settings.values())).policies)
     for policy in policies:
-        rates = [data["settings"][n]["policies"][policy]["slo_hit_rate"] for n in names]
-        cells = [data["settings"][n]["cells"] for n in names]
+        rates = [data.settings[n].policies[policy].slo_hit_rate for n in names]
+        cells = [data.settings[n].cells for n in names]
         times = [cost_ratio(c[policy], c["esg"]).value for c in cells]
         style = scheduler_style(policy)
         made.add_bar(
             x=names,
-            y=[100 * r["mean"] for r in rates],
+            y=[_percent(r) for r in rates],
             name=text(policy),
             marker_color=style.colour,
             error_y={
                 "type": "data",
-                "array": [100 * (r["ci95"][1] - r["mean"]) if r["ci95"] else 0.0 for r in rates],
+                "array": [_ends(r)[1] - (_percent(r) or 0.0) for r in rates],
                 "color": QUIET,
             },
             text=[f"{t:.2f}×" for t in times],
@@ -46,23 +43,33 @@ def settings_figure(data: Row) -> go.Figure:
     return made
 
 
-def misses_figure(data: Row) -> go.Figure:
+def _percent(rate: Estimate) -> float | None:
+    return None if rate.mean is None else 100 * rate.mean
+
+
+def _ends(rate: Estimate) -> tuple[float, float]:
+    """Both ends of a rate's interval in per cent; without one the mean twice."""
+    mean = _percent(rate) or 0.0
+    return (mean, mean) if rate.ci95 is None else (100 * rate.ci95[0], 100 * rate.ci95[1])
+
+
+def misses_figure(data: ServerlessStudy) -> go.Figure:
     """Configuration misses of the two policies that plan ahead, compared with the slides."""
     made = figure(340)
     rows = miss_rows(data)
-    for policy in dict.fromkeys(r["policy"] for r in rows):
-        own, style = [r for r in rows if r["policy"] == policy], scheduler_style(policy)
-        names = [r["setting"] for r in own]
+    for policy in dict.fromkeys(r.policy for r in rows):
+        own, style = [r for r in rows if r.policy == policy], scheduler_style(policy)
+        names = [r.setting for r in own]
         made.add_bar(
             x=names,
-            y=[100 * (r["ours"]["mean"] or 0.0) for r in own],
+            y=[_percent(r.ours) or 0.0 if r.ours is not None else 0.0 for r in own],
             name=f"{text(policy)}, simulated",
             marker_color=style.colour,
             offsetgroup=policy,
         )
         made.add_bar(
             x=names,
-            y=[100 * r["slides"] for r in own],
+            y=[100 * r.slides for r in own],
             name=f"{text(policy)}, slides",
             marker={"color": "rgba(0,0,0,0)", "line": {"color": style.colour, "width": 2}},
             offsetgroup=f"{policy} slides",
@@ -72,12 +79,12 @@ def misses_figure(data: Row) -> go.Figure:
     return made
 
 
-def cutoff_figure(data: Row) -> go.Figure:
+def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     """Orion's SLOs kept against its cut-off, with ESG's as a line."""
-    points, style = data["cutoff"]["points"], scheduler_style("orion")
+    points, style = data.cutoff.points, scheduler_style("orion")
     made = figure(320)
-    x, y = [1e3 * p["cutoff_s"] for p in points], [100 * p["slo_hit_rate"]["mean"] for p in points]
-    ends = [scaled(p["slo_hit_rate"]["ci95"], 100) or [v, v] for p, v in zip(points, y, strict=True)]
+    x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
+    ends = [_ends(p.slo_hit_rate) for p in points]
     bars = whiskers(0.0, [0.0, 0.0], style.colour) | {
         "array": [max(0.0, e[1] - v) for e, v in zip(ends, y, strict=True)],
         "arrayminus": [max(0.0, v - e[0]) for e, v in zip(ends, y, strict=True)],
@@ -92,9 +99,9 @@ def cutoff_figure(data: Row) -> go.Figure:
         marker={"color": style.colour, "symbol": style.symbol, "size": 9},
         hovertemplate="cut-off %{x:.3g} ms: %{y:.1f} % kept<extra></extra>",
     )
-    esg = data["settings"][data["cutoff"]["setting"]]["policies"]["esg"]["slo_hit_rate"]["mean"]
+    esg = data.settings[data.cutoff.setting].policies["esg"]
     made.add_hline(
-        y=100 * esg,
+        y=_percent(esg.slo_hit_rate),
         line={"color": scheduler_style("esg").colour, "dash": "dash", "width": 1.5},
         annotation_text="esg",
         annotation_position="bottom right",
@@ -104,15 +111,15 @@ def cutoff_figure(data: Row) -> go.Figure:
     return made
 
 
-def sensitivity_figure(data: Row, setting: str, key: str = "hits") -> go.Figure:
+def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -> go.Figure:
     """One row per alternative with all policies: SLOs kept in %, or ``costs`` over ESG's default cost.
 
     The first row is the default.
     """
-    default = data["sensitivity"]["default"][setting]
+    default = data.sensitivity.default[setting]
     rows = [("default", default)]
-    for row in data["sensitivity"]["rows"]:
-        name = f"{row['key'].removeprefix('serverless.')}: {row['other']}"
+    for row in data.sensitivity.rows:
+        name = f"{row.key.removeprefix('serverless.')}: {row.other}"
         rows.append((name, alternative_cells(data, row)[setting]))
     made = figure(120 + 20 * len(rows))
     names = [text(name, 48) for name, _ in rows]
@@ -136,14 +143,14 @@ def sensitivity_figure(data: Row, setting: str, key: str = "hits") -> go.Figure:
     return made
 
 
-def sharing_figure(data: Row) -> go.Figure:
+def sharing_figure(data: ServerlessStudy) -> go.Figure:
     """SLOs kept under each way of sharing the GPUs, one bar per policy."""
     made = figure(320)
-    modes = data["sharing"]["modes"]
+    modes = data.sharing.modes
     for policy in next(iter(modes.values())):
         made.add_bar(
             x=list(modes),
-            y=[100 * row[policy]["slo_hit_rate"]["mean"] for row in modes.values()],
+            y=[_percent(row[policy].slo_hit_rate) for row in modes.values()],
             name=text(policy),
             marker_color=scheduler_style(policy).colour,
             hovertemplate="%{x}: %{y:.1f} % kept<extra>" + text(policy) + "</extra>",

@@ -8,13 +8,12 @@ Source: Zhou, Zhang, Delimitrou, Aquatope, ASPLOS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from nona.look import Look
+from nona.options import Options
 from nona.random_streams import RandomStreams
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.aquatope.training import Effort, Observation, Training
@@ -23,7 +22,7 @@ from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.options import known_options, percentile, whole
 
 WHOLE = {"initial": 10_000, "rounds": 1_000, "candidates": 100, "samples": 10_000, "calls": 100_000}
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
+DEFAULTS: Options = MappingProxyType(
     {"initial": 10, "rounds": 20, "candidates": 3, "samples": 32, "calls": 20, "percentile": None}
 )
 
@@ -49,7 +48,7 @@ class AquatopePlanner:
         return self._carried.answer(ask, plan)
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> AquatopePlanner:
+def prepare(system: ServerlessSystem, options: Options) -> AquatopePlanner:
     """Train every application's plan."""
     given = known_options("aquatope", options, DEFAULTS)
     sizes = {

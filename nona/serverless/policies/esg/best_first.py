@@ -14,94 +14,96 @@ the heap in order of (cost, time, code), so the first k are the answer (Hart, Ni
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from nona.compiled import compiled
+from nona.serverless.policies.esg.paths import Heap, Path, Paths
 from nona.serverless.policies.esg.ranking import comes_before, drop_first, note, push
+from nona.serverless.policies.esg.tables import Tables
 
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
 
 
+class Limits(NamedTuple):
+    """Seconds that a path may take, and whether blades cut."""
+
+    limit_s: float
+    blades: bool
+
+
+class Counts(NamedTuple):
+    """Entries on the heap, known completions, extensions looked at."""
+
+    size: int
+    have: int
+    looked: int
+
+
 @compiled
-def best_first(f: Any, limit: float, k: int, blades: bool, heap: Any, known: Any, best: Any) -> Any:
+def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
 
     Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
-
-    ``heap`` is (keys (H, 2), codes (H,), places (H,)); ``known`` and ``best`` are ((k, 2), (k,)): cost and
-    time of each path, and its code.
+    ``known`` has room for the best known completions, as many as ``best``.
     """
-    keys, codes, places = heap
-    found, looked, opened, size, have = 0, 0, 0, 0, 0
-    if blades:
-        if f.least_s[0] > limit:
+    found, have = 0, 0
+    if limits.blades:
+        if f.least_s[0] > limits.limit_s:
             return 0, 0, 0
-        have = note(known[0], known[1], k, 0, f.fast_usd[0], f.least_s[0], f.fast_code[0])
-    size, have, looked = _open(f, 0, 0, 0.0, 0.0, 0, limit, k, blades, heap, size, known, have, looked)
-    opened, last = size, len(f.choices) - 1
-    while size > 0 and found < k:
-        if size + 2 > len(codes):
-            return -1, looked, opened
-        low_usd, low_s, code, place = keys[0, 0], keys[0, 1], codes[0], places[0]
-        size = drop_first(keys, codes, places, size)
-        opened -= size
+        have = note(known, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]))
+    root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
+    counts = _open(f, limits, heap, known, (0, 0, root), Counts(0, have, 0))
+    opened, last = counts.size, len(f.choices) - 1
+    while counts.size > 0 and found < len(best.codes):
+        if counts.size + 2 > len(heap.places):
+            return -1, counts.looked, opened
+        low = Path(heap.sums[0, 0], heap.sums[0, 1], heap.codes[0])
+        place = heap.places[0]
+        counts = Counts(drop_first(heap, counts.size), counts.have, counts.looked)
+        opened -= counts.size
         i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
-        cost, time = low_usd - f.least_usd[i + 1], low_s - f.least_s[i + 1]
-        if i == last:
-            if time <= limit:
-                best[0][found, 0], best[0][found, 1], best[1][found] = cost, time, code
-                found += 1
-        else:
-            size, have, looked = _open(
-                f, i + 1, 0, cost, time, code, limit, k, blades, heap, size, known, have, looked
-            )
-        before_usd, before_s = cost - f.cost[i, rank], time - f.time[i, rank]
-        before = code - (f.number[i, rank] + 1) * f.unit[i]
-        size, have, looked = _open(
-            f, i, rank + 1, before_usd, before_s, before, limit, k, blades, heap, size, known, have, looked
-        )
-        opened += size
-    return found, looked, opened
+        path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
+        if i < last:
+            counts = _open(f, limits, heap, known, (i + 1, 0, path), counts)
+        elif path.time <= limits.limit_s:
+            best.sums[found, 0], best.sums[found, 1] = path.cost, path.time
+            best.codes[found] = path.code
+            found += 1
+        code = path.code - (f.number[i, rank] + 1) * f.unit[i]
+        before = Path(path.cost - f.cost[i, rank], path.time - f.time[i, rank], code)
+        counts = _open(f, limits, heap, known, (i, rank + 1, before), counts)
+        opened += counts.size
+    return found, counts.looked, opened
 
 
 @compiled
 def _open(
-    f: Any,
-    i: int,
-    rank: int,
-    cost: float,
-    time: float,
-    code: int,
-    limit: float,
-    k: int,
-    blades: bool,
-    heap: Any,
-    size: int,
-    known: Any,
-    have: int,
-    looked: int,
-) -> Any:
-    """Put the first extension at ``rank`` or behind that no blade cuts on the heap."""
+    f: Tables, limits: Limits, heap: Heap, known: Paths, start: tuple[int, int, Path], counts: Counts
+) -> Counts:
+    """Put the first extension that no blade cuts on the heap.
+
+    ``start``: the function to extend by, the rank to begin at, the path to extend.
+    """
+    i, rank, path = start
+    size, have, looked = counts
+    worst = len(known.codes) - 1
     while rank < f.choices[i]:
         looked += 1
-        own = f.time[i, rank]
-        low_s = time + own + f.least_s[i + 1]
-        if blades and low_s > limit:
+        low_s = path.time + f.time[i, rank] + f.least_s[i + 1]
+        if limits.blades and low_s > limits.limit_s:
             rank += 1
             continue
-        paid = cost + f.cost[i, rank]
-        low_usd = paid + f.least_usd[i + 1]
-        longer = code + (f.number[i, rank] + 1) * f.unit[i]
-        if blades:
-            if have == k and comes_before(
-                known[0][k - 1, 0], known[0][k - 1, 1], known[1][k - 1], low_usd, low_s, longer
-            ):
-                break
+        paid = path.cost + f.cost[i, rank]
+        code = path.code + (f.number[i, rank] + 1) * f.unit[i]
+        low = Path(paid + f.least_usd[i + 1], low_s, code)
+        if limits.blades:
+            if have > worst:
+                bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+                if comes_before(bound, low):
+                    break
             if rank != f.fastest[i]:
-                done_usd = paid + f.fast_usd[i + 1]
-                done = longer + f.fast_code[i + 1]
-                have = note(known[0], known[1], k, have, done_usd, low_s, done)
-        place = (i << DEPTH_BITS) + rank
-        size = push(heap[0], heap[1], heap[2], size, low_usd, low_s, longer, place)
+                done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
+                have = note(known, have, done)
+        size = push(heap, size, low, (i << DEPTH_BITS) + rank)
         break
-    return size, have, looked
+    return Counts(size, have, looked)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from nona.compiled import compiled
+from nona.serverless.policies.esg.paths import Path, Paths
 from nona.serverless.policies.esg.ranking import note
+from nona.serverless.policies.esg.tables import Ints, Tables
+
+
+class Trail(NamedTuple):
+    """The path to where the search stands, at every depth, and the next rank to try there."""
+
+    paths: Paths
+    rank: Ints
 
 
 @compiled
-def every_path(f: Any, limit: float, k: int, best: Any, trail: Any) -> Any:
+def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[int, int, int]:
     """(paths found, looked at, the same again), the paths in ``best``.
 
-    ``trail`` is ((n + 1, 2), (n + 1,), (n,)): cost and time, code, and next rank at every depth.
+    ``trail`` has room for a path more than there are functions.
     """
     n, looked, found, i = len(f.choices), 0, 0, 0
-    sums, codes, rank = trail
-    sums[0, 0], sums[0, 1], codes[0], rank[0] = 0.0, 0.0, 0, 0
+    sums, codes, rank = trail.paths.sums, trail.paths.codes, trail.rank
+    sums[0, 0], sums[0, 1], codes[0] = 0.0, 0.0, 0
+    rank[0] = 0
     while i >= 0:
         r = rank[i]
         if r == f.choices[i]:
@@ -24,12 +34,13 @@ def every_path(f: Any, limit: float, k: int, best: Any, trail: Any) -> Any:
             continue
         rank[i] = r + 1
         looked += 1
-        cost, time = sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r]
         code = codes[i] + (f.number[i, r] + 1) * f.unit[i]
+        path = Path(sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r], code)
         if i == n - 1:
-            if time <= limit:
-                found = note(best[0], best[1], k, found, cost, time, code)
+            if path.time <= limit_s:
+                found = note(best, found, path)
             continue
         i += 1
-        sums[i, 0], sums[i, 1], codes[i], rank[i] = cost, time, code, 0
+        sums[i, 0], sums[i, 1], codes[i] = path.cost, path.time, path.code
+        rank[i] = 0
     return found, looked, looked

@@ -58,7 +58,7 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
     limit_s = planner.limit_s(ask, slack_s)
     tables = planner.group(ask.application, stages, batch).tables
     found = planner.found(ask.application, stages, batch, limit_s)
-    steps = trace(tables, limit_s, planner.options["k"], most_steps)
+    steps = trace(tables, limit_s, planner.options.k, most_steps)
     every = prod(tables.choices.tolist())
     return Explanation(
         stages=stages,

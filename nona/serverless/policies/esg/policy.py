@@ -8,29 +8,27 @@ then left of the SLO. Without ``replan`` all stages keep what was planned at the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import floor, inf
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from nona.errors import SimulationError
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.choices import profile_s, profiled
 from nona.serverless.policies.esg.search import VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.policies.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
-from nona.serverless.policies.options import known_options, number, whole
+from nona.serverless.policies.options import choice, known_options, number, switch, whole
 from nona.serverless.sharing.pools import holdable
 
 #: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
 STEP_S, BASE_S = 5e-9, 2e-5
 MEMO = 100_000  # answers that a planner remembers
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
+DEFAULTS: Options = MappingProxyType(
     {
         "group": 3,
         "k": 5,
@@ -44,19 +42,33 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class EsgOptions:
+    """The options of ESG; see :data:`POLICY` for what they do."""
+
+    group: int
+    k: int
+    later_batches: str
+    search: str
+    replan: bool
+    step_s: float
+    base_s: float
+    slack_resolution: float
+
+
 class EsgPlanner:
     """ESG for one system; see :data:`POLICY` for its options."""
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
+    def __init__(self, system: ServerlessSystem, options: EsgOptions) -> None:
         self.system, self.options = system, options
         self.shares: tuple[SloShares, ...] = tuple(
-            distribute(app.dag, average_normalised_lengths(profile_s(system, app)), options["group"])
+            distribute(app.dag, average_normalised_lengths(profile_s(system, app)), options.group)
             for app in system.applications
         )
         self._sizes = sorted({c.batch for c in system.space.configurations})
-        self._carried = None if options["replan"] else CarriedPlans(system)
+        self._carried = None if options.replan else CarriedPlans(system)
         self._scratch = Scratch()
         self._share = [[x.of_rest(s) for s in range(len(x.group))] for x in self.shares]
         self._profiles = [profile_s(system, app) for app in system.applications]
@@ -99,7 +111,7 @@ class EsgPlanner:
             system = self.system
             functions = [system.applications[application].function[s] for s in stages]
             usable = np.tile(self._holdable, (len(stages), 1))
-            limited = len(stages) if self.options["later_batches"] == "queue" else 1
+            limited = len(stages) if self.options.later_batches == "queue" else 1
             usable[:limited] &= system.space.batch <= batch
             self._groups[key] = GroupSearch(
                 self._profiles[application][list(stages)], self._cost[functions], usable, self._scratch
@@ -113,14 +125,14 @@ class EsgPlanner:
     def found(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> Found:
         """The search itself, and what is done where no path is in time."""
         group, options = self.group(application, stages, batch), self.options
-        found = group.search(limit_s, options["k"], options["search"])
+        found = group.search(limit_s, options.k, options.search)
         if not found.feasible and self.system.dispatch.late == "cheapest":
-            found = replace(group.search(inf, options["k"], options["search"]), feasible=False)
+            found = replace(group.search(inf, options.k, options.search), feasible=False)
         return found
 
     def rounded_s(self, ask: Ask, batch: int) -> float:
         """The slack, rounded down, and no further apart than answers can differ."""
-        step = float(self.options["slack_resolution"])
+        step = self.options.slack_resolution
         slack_s = max(0.0, ask.slack_s)
         if self._carried is None:
             slack_s = min(slack_s, self._enough_s(ask, batch))
@@ -131,7 +143,7 @@ class EsgPlanner:
         key = (ask.application, ask.stage, batch)
         if key not in self._enough:
             longest_s = self.group(ask.application, self.stages(ask), batch).longest_s
-            step = float(self.options["slack_resolution"])
+            step = self.options.slack_resolution
             self._enough[key] = longest_s / self._share[ask.application][ask.stage] + 2 * step
         return self._enough[key]
 
@@ -146,7 +158,7 @@ class EsgPlanner:
             carry, more = self._whole(ask, batch, slack_s, found)
             looked += more
         ranked = tuple(dict.fromkeys(path[0] for path in found.paths))
-        search_s = float(self.options["base_s"]) + looked * float(self.options["step_s"])
+        search_s = self.options.base_s + looked * self.options.step_s
         return Plan(ranked, search_s, looked, carry)
 
     def _whole(self, ask: Ask, batch: int, slack_s: float, own: Found) -> tuple[tuple[int, ...], int]:
@@ -154,7 +166,7 @@ class EsgPlanner:
         shares = self.shares[ask.application]
         plan, looked = [self.system.space.smallest] * len(shares.group), 0
         inner = {s for stages in shares.group for s in stages[1:]}
-        later = batch if self.options["later_batches"] == "queue" else self._sizes[-1]
+        later = batch if self.options.later_batches == "queue" else self._sizes[-1]
         for head, stages in enumerate(shares.group):
             if head not in inner and stages != self.stages(ask):
                 share = float(shares.scaled[list(stages)].sum() / shares.rest[ask.stage])
@@ -168,25 +180,20 @@ class EsgPlanner:
         return tuple(plan), looked
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
+def prepare(system: ServerlessSystem, options: Options) -> EsgPlanner:
     """Check the options."""
     given = known_options("esg", options, DEFAULTS)
-    for name in ("group", "k"):
-        given[name] = whole("esg", given, name)
-    for name in ("step_s", "base_s", "slack_resolution"):
-        given[name] = number("esg", given, name)
-    choices: dict[str, tuple[Any, ...]] = {
-        "later_batches": ("queue", "any"),
-        "search": VARIANTS,
-        "replan": (True, False),
-    }
-    for name, allowed in choices.items():
-        if given[name] not in allowed:
-            raise SimulationError(
-                f"Policy 'esg': option {name}={given[name]!r} must be one of "
-                f"{', '.join(str(a).lower() for a in allowed)}; change it."
-            )
-    return EsgPlanner(system, given)
+    chosen = EsgOptions(
+        group=whole("esg", given, "group"),
+        k=whole("esg", given, "k"),
+        step_s=number("esg", given, "step_s"),
+        base_s=number("esg", given, "base_s"),
+        slack_resolution=number("esg", given, "slack_resolution"),
+        later_batches=choice("esg", given, "later_batches", ("queue", "any")),
+        search=choice("esg", given, "search", VARIANTS),
+        replan=switch("esg", given, "replan", "one of true, false"),
+    )
+    return EsgPlanner(system, chosen)
 
 
 POLICY = Policy(

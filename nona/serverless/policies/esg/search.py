@@ -13,12 +13,12 @@ how many paths they look at:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.serverless.policies.esg.paths import Heap, Paths, heap_for, room_for
 from nona.serverless.policies.esg.tables import Floats, Tables, make_tables, on_grid, undominated
 
 VARIANTS = ("two-blades", "thinned", "stages", "best-first", "exhaustive")
@@ -60,15 +60,25 @@ class Scratch:
 
     def __init__(self) -> None:
         self.room = FIRST_ROOM
-        self._lists: dict[tuple[str, int], Any] = {}
+        self._lists: dict[tuple[str, int], Paths] = {}
+        self._heaps: dict[int, Heap] = {}
 
-    def list(self, name: str, size: int) -> Any:
-        """A list of paths: (cost and time, code), the heap's with a place as well."""
+    def list(self, name: str, size: int) -> Paths:
+        """A list of so many paths."""
         key = (name, size)
         if key not in self._lists:
-            made: tuple[Any, ...] = (np.zeros((size, 2)), np.zeros(size, dtype=np.int64))
-            self._lists[key] = (*made, np.zeros(size, dtype=np.int64)) if name == "heap" else made
+            self._lists[key] = room_for(size)
         return self._lists[key]
+
+    def open(self, name: str) -> Paths:
+        """A list with room for all open paths."""
+        return self.list(name, self.room)
+
+    def heap(self) -> Heap:
+        """The heap, with room for all open paths."""
+        if self.room not in self._heaps:
+            self._heaps[self.room] = heap_for(self.room)
+        return self._heaps[self.room]
 
     def grow(self) -> None:
         """Four times the room; what was in it is gone.
@@ -79,6 +89,7 @@ class Scratch:
             When that is more than a search may use.
         """
         self._lists = {key: kept for key, kept in self._lists.items() if key[1] != self.room}
+        self._heaps = {}
         self.room *= 4
         if self.room > MOST_ROOM:
             raise SimulationError(
@@ -142,13 +153,13 @@ class GroupSearch:
         best = self._scratch.list("best", k)
         found, looked, opened = -1, 0, 0
         while found < 0:
-            found, looked, opened = self._run(tables, limit_s + tables.grace_s, k, variant, best)
+            found, looked, opened = self._run(tables, limit_s + tables.grace_s, variant, best)
             if found < 0:
                 self._scratch.grow()
         if not found:
             return self._fastest(looked, opened)
-        rows = best[0][:found].tolist()
-        codes = best[1][:found].tolist()
+        rows = best.sums[:found].tolist()
+        codes = best.codes[:found].tolist()
         return Found(
             tuple(tables.path(code) for code in codes),
             tuple(row[0] for row in rows),
@@ -158,27 +169,19 @@ class GroupSearch:
             True,
         )
 
-    def _run(self, tables: Tables, limit: float, k: int, variant: str, best: Any) -> tuple[int, int, int]:
-        from nona.serverless.policies.esg.best_first import best_first  # numba takes a while to import
-        from nona.serverless.policies.esg.every import every_path
-        from nona.serverless.policies.esg.stages import stage_by_stage
+    def _run(self, tables: Tables, limit_s: float, variant: str, best: Paths) -> tuple[int, int, int]:
+        from nona.serverless.policies.esg import best_first, every, stages  # numba takes a while to import
 
-        known = self._scratch.list("known", k)
-        done: tuple[int, int, int]
+        scratch, known = self._scratch, self._scratch.list("known", len(best.codes))
         if variant == "exhaustive":
             n = len(tables.choices)
-            trail = (np.zeros((n + 1, 2)), np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64))
-            done = every_path(tables, limit, k, best, trail)
-        elif variant == "stages":
-            old, new = (
-                self._scratch.list("old", self._scratch.room),
-                self._scratch.list("new", self._scratch.room),
-            )
-            done = stage_by_stage(tables, limit, k, old, new, known, best)
-        else:
-            heap = self._scratch.list("heap", self._scratch.room)
-            done = best_first(tables, limit, k, variant != "best-first", heap, known, best)
-        return done
+            trail = every.Trail(room_for(n + 1), np.zeros(n, dtype=np.int64))
+            return every.every_path(tables, limit_s, trail, best)
+        if variant == "stages":
+            lists = scratch.open("old"), scratch.open("new")
+            return stages.stage_by_stage(tables, limit_s, lists, known, best)
+        limits = best_first.Limits(limit_s, variant != "best-first")
+        return best_first.best_first(tables, limits, scratch.heap(), known, best)
 
     def _tables(self, variant: str, k: int) -> Tables:
         if variant != "thinned":

@@ -7,70 +7,70 @@ full path would be counted once per stage, the k-th bound would become too tight
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from nona.compiled import compiled
+from nona.serverless.policies.esg.paths import Path, Paths
 from nona.serverless.policies.esg.ranking import comes_before, note
+from nona.serverless.policies.esg.tables import Tables
+
+
+class Counts(NamedTuple):
+    """Known completions, paths kept in this stage, extensions looked at."""
+
+    have: int
+    kept: int
+    looked: int
 
 
 @compiled
-def stage_by_stage(f: Any, limit: float, k: int, old: Any, new: Any, known: Any, best: Any) -> Any:
+def stage_by_stage(
+    f: Tables, limit_s: float, lists: tuple[Paths, Paths], known: Paths, best: Paths
+) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the lists are too small.
 
-    ``old`` and ``new`` are lists of partial paths: ((H, 2) cost and time, (H,) code).
+    ``lists`` have room for the partial paths of two stages, ``known`` for as many completions as ``best``.
     """
-    if f.least_s[0] > limit:
+    if f.least_s[0] > limit_s:
         return 0, 0, 0
-    n, looked, opened, many = len(f.choices), 0, 0, 1
-    old[0][0, 0], old[0][0, 1], old[1][0] = 0.0, 0.0, 0
-    for i in range(n):
-        have, kept = 0, 0
+    (old, new), many, looked, opened = lists, 1, 0, 0
+    old.sums[0, 0], old.sums[0, 1], old.codes[0] = 0.0, 0.0, 0
+    for i in range(len(f.choices)):
+        counts = Counts(0, 0, looked)
         for p in range(many):
-            if kept + f.choices[i] > len(new[1]):
-                return -1, looked, opened
-            have, kept, looked = _extend(
-                f, i, limit, k, old[0][p, 0], old[0][p, 1], old[1][p], new, kept, known, have, looked
-            )
-        many = kept
-        opened += kept
+            if counts.kept + f.choices[i] > len(new.codes):
+                return -1, counts.looked, opened
+            path = Path(old.sums[p, 0], old.sums[p, 1], old.codes[p])
+            counts = _extend(f, (i, limit_s, path), new, known, counts)
+        many, looked = counts.kept, counts.looked
+        opened += many
         old, new = new, old
     found = 0
     for p in range(many):
-        found = note(best[0], best[1], k, found, old[0][p, 0], old[0][p, 1], old[1][p])
+        found = note(best, found, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]))
     return found, looked, opened
 
 
 @compiled
-def _extend(
-    f: Any,
-    i: int,
-    limit: float,
-    k: int,
-    cost: float,
-    time: float,
-    code: int,
-    new: Any,
-    kept: int,
-    known: Any,
-    have: int,
-    looked: int,
-) -> Any:
-    """One partial path by every configuration of function ``i``."""
+def _extend(f: Tables, start: tuple[int, float, Path], new: Paths, known: Paths, counts: Counts) -> Counts:
+    """One partial path by every configuration of a function; ``start``: the function, the limit, the path."""
+    i, limit_s, path = start
+    have, kept, looked = counts
+    worst = len(known.codes) - 1
     for rank in range(f.choices[i]):
         looked += 1
-        taken = time + f.time[i, rank]
+        taken = path.time + f.time[i, rank]
         low_s = taken + f.least_s[i + 1]
-        if low_s > limit:
+        if low_s > limit_s:
             continue
-        paid = cost + f.cost[i, rank]
-        low_usd = paid + f.least_usd[i + 1]
-        longer = code + (f.number[i, rank] + 1) * f.unit[i]
-        if have == k and comes_before(
-            known[0][k - 1, 0], known[0][k - 1, 1], known[1][k - 1], low_usd, low_s, longer
-        ):
-            break
-        done = longer + f.fast_code[i + 1]
-        have = note(known[0], known[1], k, have, paid + f.fast_usd[i + 1], low_s, done)
-        new[0][kept, 0], new[0][kept, 1], new[1][kept] = paid, taken, longer
+        paid = path.cost + f.cost[i, rank]
+        code = path.code + (f.number[i, rank] + 1) * f.unit[i]
+        if have > worst:
+            bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
+            if comes_before(bound, Path(paid + f.least_usd[i + 1], low_s, code)):
+                break
+        done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
+        have = note(known, have, done)
+        new.sums[kept, 0], new.sums[kept, 1], new.codes[kept] = paid, taken, code
         kept += 1
-    return have, kept, looked
+    return Counts(have, kept, looked)

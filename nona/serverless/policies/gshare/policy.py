@@ -13,14 +13,14 @@ Source: Gu et al., FaST-GShare, ICPP 2023; the published autoscaler's code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.choices import profile_s, profiled, too_late, usable
@@ -28,7 +28,7 @@ from nona.serverless.policies.gshare.rectangles import FreeRectangles
 from nona.serverless.policies.options import known_options, number, whole
 from nona.serverless.policies.slo_split import static_shares
 
-DEFAULTS: Mapping[str, Any] = MappingProxyType({"ranked": 5, "search_s": 0.0})
+DEFAULTS: Options = MappingProxyType({"ranked": 5, "search_s": 0.0})
 WHOLE_TIME = 100  # per cent: a lease has its slices all the time
 
 
@@ -106,7 +106,7 @@ class FastGsharePlanner:
         return self._filled[key]
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGsharePlanner:
+def prepare(system: ServerlessSystem, options: Options) -> FastGsharePlanner:
     """Split the SLOs of all applications."""
     given = known_options("fast-gshare", options, DEFAULTS)
     ranked = whole("fast-gshare", given, "ranked")

@@ -12,27 +12,28 @@ Source: Yang et al., INFless, ASPLOS 2022, as read in its published code (estima
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.errors import SimulationError
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, ClusterView, Place, Plan, Policy
 from nona.serverless.policies.carried import RANKED
 from nona.serverless.policies.choices import profile_s, too_late
 from nona.serverless.policies.infless.candidates import Group, candidates, listed
-from nona.serverless.policies.options import known_options, number
+from nona.serverless.policies.options import known_options, number, switch
 from nona.serverless.policies.slo_split import static_shares
 
 SMALLEST_LEFT = 1e-9  # of an invoker's capacity: none is left over where a batch fills it
 SMALLEST_WEIGHT = 1e-6
 SOONEST_S = 1e-9  # a shorter wait has run out
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
+DEFAULTS: Options = MappingProxyType(
     {
         "wait": True,
         "batch_vcpus": True,
@@ -42,6 +43,18 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "search_s": 0.0,
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class InflessOptions:
+    """The options of INFless; see :data:`POLICY` for what they do."""
+
+    wait: bool
+    batch_vcpus: bool
+    gpu_share: float
+    vcpu_weight: float
+    gpu_weight: float
+    search_s: float
 
 
 class _Row(NamedTuple):
@@ -56,9 +69,9 @@ class _Row(NamedTuple):
 class InflessPlanner:
     """INFless for one system."""
 
-    def __init__(self, system: ServerlessSystem, options: Mapping[str, Any]) -> None:
-        self._system, self._wait, self._search_s = system, options["wait"], float(options["search_s"])
-        allowed = listed(system, options["batch_vcpus"], options["gpu_share"])
+    def __init__(self, system: ServerlessSystem, chosen: InflessOptions) -> None:
+        self._system, self._wait, self._search_s = system, chosen.wait, chosen.search_s
+        allowed = listed(system, chosen.batch_vcpus, chosen.gpu_share)
         self.place: Place | None = self._best_place
         self._groups: list[list[tuple[Group, ...]]] = []
         self._thresholds: list[list[NDArray[np.float64]]] = []
@@ -70,8 +83,8 @@ class InflessPlanner:
             self._thresholds.append([np.unique([x for g in gs for x in g.least]) for gs in groups])
         self._most = int(system.space.batch.max())
         self._known: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
-        self._vcpu_weight = float(options["vcpu_weight"])
-        self._vgpu_weight = np.array([[options["gpu_weight"] / node.vgpus] for node in system.invokers])
+        self._vcpu_weight = chosen.vcpu_weight
+        self._vgpu_weight = np.array([[chosen.gpu_weight / node.vgpus] for node in system.invokers])
         vcpus = np.array([[node.vcpus] for node in system.invokers])
         vgpus = np.array([[node.gpus * node.vgpus] for node in system.invokers])
         self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
@@ -135,19 +148,18 @@ class InflessPlanner:
         return tuple(rows)
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlanner:
+def prepare(system: ServerlessSystem, options: Options) -> InflessPlanner:
     """Split the SLOs and list the candidates of every stage."""
     given = known_options("infless", options, DEFAULTS)
-    for name in ("wait", "batch_vcpus"):
-        if not isinstance(given[name], bool):
-            raise SimulationError(
-                f"Policy 'infless': option {name}={given[name]!r} must be true or false; change it."
-            )
-    for name in ("vcpu_weight", "gpu_weight"):
-        number("infless", given, name, SMALLEST_WEIGHT)
-    number("infless", given, "gpu_share", 0, 1)
-    number("infless", given, "search_s")
-    return InflessPlanner(system, given)
+    chosen = InflessOptions(
+        wait=switch("infless", given, "wait", "true or false"),
+        batch_vcpus=switch("infless", given, "batch_vcpus", "true or false"),
+        vcpu_weight=number("infless", given, "vcpu_weight", SMALLEST_WEIGHT),
+        gpu_weight=number("infless", given, "gpu_weight", SMALLEST_WEIGHT),
+        gpu_share=number("infless", given, "gpu_share", 0, 1),
+        search_s=number("infless", given, "search_s"),
+    )
+    return InflessPlanner(system, chosen)
 
 
 POLICY = Policy(

@@ -8,12 +8,11 @@ Source: Mahgoub et al., Orion, OSDI 2022.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from nona.errors import SimulationError
 from nona.look import Look
+from nona.options import Options
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
@@ -22,7 +21,7 @@ from nona.serverless.policies.orion.search import Found, Limits, Model, search
 
 #: Seconds of one core to convolve the latency distributions of three to five stages in bins of 1 ms.
 STEP_S = 1e-3
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
+DEFAULTS: Options = MappingProxyType(
     {"cutoff_s": 0.1, "step_s": STEP_S, "percentile": None, "priority": "latency", "rounds": 10_000}
 )
 
@@ -46,18 +45,19 @@ class OrionPlanner:
         return self._carried.answer(ask, state, self._search_s[ask.application], found.steps)
 
 
-def prepare(system: ServerlessSystem, options: Mapping[str, Any]) -> OrionPlanner:
+def prepare(system: ServerlessSystem, options: Options) -> OrionPlanner:
     """Search once for every application: the result depends on nothing that happens later."""
     given = known_options("orion", options, DEFAULTS)
-    if given["priority"] not in ("latency", "cost"):
+    priority = given["priority"]
+    if not isinstance(priority, str) or priority not in ("latency", "cost"):
         raise SimulationError(
-            f"Policy 'orion': option priority={given['priority']!r} is not known; choose from latency, cost."
+            f"Policy 'orion': option priority={priority!r} is not known; choose from latency, cost."
         )
     limits = Limits(
         number("orion", given, "cutoff_s"),
         number("orion", given, "step_s"),
         whole("orion", given, "rounds", most=1_000_000),
-        given["priority"],
+        priority,
     )
     return OrionPlanner(system, percentile("orion", given, system), limits)
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from nona.report.serverless.figures.nodes import nodes_figure
 from nona.report.serverless.nodes import nodes_finding, nodes_rows
+from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.serverless.nodes import NodesReport
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import job_panel
+from nona.ui.tasks.serverless_asked import NodesAsked
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 KIND = "serverless-nodes"
 TARGETS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.9 %": 0.999}
 EVERY = "every policy of the scenario"
 
 
-def nodes_tab(state: AppState, data: Report | None) -> None:
+def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """Target, policy and size; then the fewest nodes whose whole interval keeps the target."""
     names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     left, right = st.columns(2, vertical_alignment="bottom")
@@ -52,23 +51,23 @@ def nodes_tab(state: AppState, data: Report | None) -> None:
             )
     share = TARGETS[str(target or "99 %")]
     chosen = names if who == EVERY else [who]
-    options = {"target": share, "policies": chosen, "calls": int(calls), "most": int(most)}
-    mark = f"{state.fingerprint(KIND)} {options}"
-    job_panel(state, KIND, "Find the fewest nodes", options=options, fingerprint=mark)
-    held = state.results.get(KIND)
-    if held is None:
+    asked = NodesAsked(target=share, policies=tuple(chosen), calls=int(calls), most=int(most))
+    mark = f"{state.fingerprint(KIND)} {asked}"
+    job_panel(state, KIND, "Find the fewest nodes", options=asked.to_json(), fingerprint=mark)
+    report = state.held(KIND, NodesReport)
+    if report is None:
         st.caption(
             "Doubles the first group of nodes until the target holds, bisects to the fewest, and checks "
             "the neighbouring counts, each by simulation with the same random numbers."
         )
     else:
-        if held.fingerprint != mark:
+        if state.results[KIND].fingerprint != mark:
             st.caption("This answer is for settings other than those above; search again.")
-        _answer(held.data)
+        _answer(report)
     equivalent(state, "serverless", "--nodes-for", f"{100 * share:g}%", "--most", str(most), key=KIND)
 
 
-def _answer(report: Report) -> None:
+def _answer(report: NodesReport) -> None:
     finding = nodes_finding(report)
     st.subheader(plain(finding), anchor=False)
     alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
-from nona.report.serverless.words import PER, dollars, overloaded, ranked
+from nona.report.serverless.words import PER, call_cost, dollars, hit_cost, hit_rate, overloaded, ranked
 from nona.report.text import share_text
+from nona.results.estimate import Estimate
+from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.serverless.outcome import PolicyOutcome
+from nona.results.serverless.report import ServerlessReport
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import duration
 from nona.ui.widgets.charts import chart
@@ -20,33 +23,32 @@ from nona.ui.widgets.tables import table
 from nona.ui.widgets.tiles import tiles
 from nona.units import format_time
 
-Report = Mapping[str, Any]
+Cell = str | float | None
 
 
-def policies_tab(state: AppState, data: Report) -> None:
+def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     """Which policy keeps the SLOs, and at what cost."""
-    report = data["report"]
+    report = data.report
     _overloads(report)
     tiles(_tiles(report))
     chart(
-        pareto_figure(report),
-        oracle_title(report),
+        pareto_figure(report.policies, report.oracle),
+        oracle_title(report.policies, report.oracle),
         "serverless-pareto",
         "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
     rows = pd.DataFrame(policy_rows(report))
     table(rows, "serverless-policies", "Every policy: hits, costs, latencies, misses, cold starts, searches")
-    oracle = report.get("oracle")
-    if oracle:
-        least = dollars(oracle["cost_per_call_usd"])
-        st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {oracle['how']}."))
-    if report["checks"]:
+    if report.oracle is not None:
+        least = dollars(report.oracle.cost_per_call_usd)
+        st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
+    if report.checks:
         _checks(report)
 
 
-def _overloads(report: Report) -> None:
-    names = overloaded(report["policies"])
+def _overloads(report: ServerlessReport) -> None:
+    names = overloaded(report.policies)
     if names:
         st.warning(
             f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the length of the "
@@ -55,68 +57,68 @@ def _overloads(report: Report) -> None:
         )
 
 
-def _tiles(report: Report) -> list[tuple[str, str, str]]:
-    policies, made = report["policies"], []
-    hits, costs = ranked(policies, "slo_hit_rate", highest=True), ranked(policies, "cost_per_call_usd")
-    if hits:
-        best = policies[hits[0]]["slo_hit_rate"]["mean"]
-        made.append(("Most SLOs kept", share_text(best, 1), f"By {hits[0]}."))
-    if costs:
-        least = policies[costs[0]]["cost_per_call_usd"]["mean"]
-        made.append((f"Least per {PER:,} calls", dollars(least), f"By {costs[0]}."))
-    paid = ranked(policies, "cost_per_hit_usd")
-    if paid:
-        least = policies[paid[0]]["cost_per_hit_usd"]["mean"]
-        made.append((f"Least per {PER:,} hits", dollars(least), f"By {paid[0]}: cost over SLOs kept."))
-    oracle = (report.get("oracle") or {}).get("cost_per_call_usd")
+def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
+    policies, made = report.policies, []
+    for name, share in _first(ranked(policies, hit_rate, highest=True)):
+        made.append(("Most SLOs kept", share_text(share, 1), f"By {name}."))
+    for name, usd in _first(ranked(policies, call_cost)):
+        made.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
+    for name, usd in _first(ranked(policies, hit_cost)):
+        made.append((f"Least per {PER:,} hits", dollars(usd), f"By {name}: cost over SLOs kept."))
+    oracle = None if report.oracle is None else report.oracle.cost_per_call_usd
     if oracle is not None:
         made.append(
             ("Oracle", dollars(oracle), f"No policy that keeps its SLOs pays less per {PER:,} calls.")
         )
-    if report["checks"]:
-        failed = [n for n, ok in report["checks"].items() if not ok]
-        hint = ", ".join(failed) or f"All {len(report['checks'])} checks of every run held."
+    if report.checks:
+        failed = [n for n, ok in report.checks.items() if not ok]
+        hint = ", ".join(failed) or f"All {len(report.checks)} checks of every run held."
         made.append(("Self-checks", "failed" if failed else "passed", hint))
     return made
 
 
-def policy_rows(report: Report) -> list[dict[str, Any]]:
+def _first(values: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The best of ranked policies with its value, if there is one."""
+    return list(values.items())[:1]
+
+
+def policy_rows(report: ServerlessReport) -> list[dict[str, Cell]]:
     """A row for each policy, in the order of the scenario."""
-    return [_row(name, p) for name, p in report["policies"].items()]
+    return [_row(name, p) for name, p in report.policies.items()]
 
 
-def _row(name: str, p: Report) -> dict[str, Any]:
-    search, miss = p["search_s"], p["configuration_miss_rate"]
+def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
+    search, miss = p.search_s, p.configuration_miss_rate
     return {
         "policy": name,
-        "state": p["state"],
-        "SLOs kept": _plus_minus(p["slo_hit_rate"], lambda v: share_text(v, 1)),
-        f"$ per {PER:,} calls": _plus_minus(p["cost_per_call_usd"], dollars),
-        f"$ per {PER:,} hits": _plus_minus(p["cost_per_hit_usd"], dollars),
-        "mean latency": _time(p["latency_s"]["mean"]),
-        "p95": _time(p["latency_s"]["p95"]),
-        "p99": _time(p["latency_s"]["p99"]),
-        "configuration misses": "–" if miss is None else _share(miss["mean"]),
-        "cold starts": _share(p["cold_start_rate"]),
-        "local inputs": _share(p["locality"]),
-        "mean search": _time(search["mean"]),
-        "search p99": _time(search["p99"]),
-        "mean batch": "–" if p["mean_batch"] is None else f"{p['mean_batch']:.3g}",
-        "vCPUs held": _share(p["utilization"]["vcpu"]),
-        "vGPUs held": _share(p["utilization"]["vgpu"]),
-        "forced": p["forced"],
-        "rechecks": p["rechecks"],
-        "in flight": p["calls"]["in_flight"],
+        "state": p.state,
+        "SLOs kept": _plus_minus(p.slo_hit_rate, lambda v: share_text(v, 1)),
+        f"$ per {PER:,} calls": _plus_minus(p.cost_per_call_usd, dollars),
+        f"$ per {PER:,} hits": _plus_minus(p.cost_per_hit_usd, dollars),
+        "mean latency": _time(p.latency_s.mean),
+        "p95": _time(p.latency_s.p95),
+        "p99": _time(p.latency_s.p99),
+        "configuration misses": "–" if miss is None else _share(miss.mean),
+        "cold starts": _share(p.cold_start_rate),
+        "local inputs": _share(p.locality),
+        "mean search": _time(search.mean),
+        "search p99": _time(search.p99),
+        "mean batch": "–" if p.mean_batch is None else f"{p.mean_batch:.3g}",
+        "vCPUs held": _share(p.utilization.vcpu),
+        "vGPUs held": _share(p.utilization.vgpu),
+        "forced": p.forced,
+        "rechecks": p.rechecks,
+        "in flight": p.calls.in_flight,
     }
 
 
-def _plus_minus(known: Report, shown: Any) -> str:
-    if known["mean"] is None:
+def _plus_minus(known: Estimate, shown: Callable[[float], str]) -> str:
+    if known.mean is None:
         return "–"
-    if known.get("ci95") is None:
-        return str(shown(known["mean"]))
-    low, high = known["ci95"]
-    return f"{shown(known['mean'])} ± {shown((high - low) / 2).lstrip('$')}"
+    if known.ci95 is None:
+        return str(shown(known.mean))
+    low, high = known.ci95
+    return f"{shown(known.mean)} ± {shown((high - low) / 2).lstrip('$')}"
 
 
 def _time(seconds: float | None) -> str:
@@ -127,16 +129,16 @@ def _share(share: float | None) -> str:
     return "–" if share is None else share_text(share, 1)
 
 
-def _checks(report: Report) -> None:
-    checks = report["checks"]
+def _checks(report: ServerlessReport) -> None:
+    checks = report.checks
     failed = [name for name, ok in checks.items() if not ok]
     if failed:
         st.error(f"Self-checks failed: {plain(', '.join(failed))}.", icon=":material/error:")
         return
-    setting = report["setting"]
-    for note in setting.get("notes", ()):
+    setting = report.setting
+    for note in setting.notes:
         st.caption(plain(note))
     st.caption(
-        f"{setting['replications']} runs of {setting['calls']:,} calls under each policy, simulated in "
-        f"{duration(report['seconds'])}; {len(checks)} self-checks of the records passed."
+        f"{setting.replications} runs of {setting.calls:,} calls under each policy, simulated in "
+        f"{duration(report.seconds)}; {len(checks)} self-checks of the records passed."
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from nona.report.serverless.titles import pareto_title
+from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.serverless.live import PlatformLive
 from nona.simulation.sizes import auto_warmup
 from nona.ui.pages.serverless.platform.platform import platform_data, platform_view
 from nona.ui.session.state import AppState
@@ -20,7 +19,7 @@ MANY_CALLS = 100_000  # in all runs of all policies
 QUICK_CALLS, QUICK_RUNS = 1000, 3
 
 
-def run_area(state: AppState) -> Mapping[str, Any] | None:
+def run_area(state: AppState) -> ServerlessOutcome | None:
     """Buttons, the platform live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
     if not running:
@@ -30,8 +29,7 @@ def run_area(state: AppState) -> Mapping[str, Any] | None:
             stale_note(state, KIND)
     with st.container(key="serverless-area"):
         st.fragment(_area, run_every=POLL_S if running else None)(state, running)
-    held = state.results.get(KIND)
-    return None if held is None else held.data
+    return state.held(KIND, ServerlessOutcome)
 
 
 def _size(state: AppState) -> None:
@@ -61,12 +59,13 @@ def quick(state: AppState) -> None:
 
 
 def _area(state: AppState, was_running: bool) -> None:
-    job, held = current_job(state, KIND), state.results.get(KIND)
+    job, held = current_job(state, KIND), state.held(KIND, ServerlessOutcome)
     if job is not None:
         job.touch()
     if job is not None and job.running:
         if job.live:
-            platform_view("platform", platform_data(job.live, job.fraction, progress_text(job)))
+            live = PlatformLive.from_json(job.live)
+            platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
         else:
             st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
         return
@@ -74,7 +73,7 @@ def _area(state: AppState, was_running: bool) -> None:
         st.rerun()
     ended_note(job, "The run", "Fewer calls, replications or policies end sooner.")
     if held is not None:
-        finding = pareto_title(held.data["report"])
+        finding = pareto_title(held.report.policies)
         st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
     elif job is None:
         st.caption(

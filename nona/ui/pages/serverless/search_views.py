@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.options import Options
 from nona.report.serverless.search_steps import PER, search_data
+from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
@@ -24,7 +24,6 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 LONGEST_QUEUE = 64
 
 
@@ -37,7 +36,7 @@ class Prepared:
     planner: EsgPlanner
 
 
-def search_tab(state: AppState, data: Report | None) -> None:
+def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """Choose a queue and what is left of its SLO; see the paths that ESG examines and why it decides so."""
     st.markdown(
         "What does ESG do when this queue can be served? Its search expands the cheapest open path first; "
@@ -64,7 +63,7 @@ def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
     held = state.choices.find(Prepared)
     if held is None or held.mark != mark:
         spec = state.scenario.serverless
-        options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
+        options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
         held = Prepared(mark, system, prepare(system, options))
         state.choices.keep(held)

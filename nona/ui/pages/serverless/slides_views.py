@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -15,6 +12,7 @@ from nona.report.serverless.figures.study import (
     settings_figure,
     sharing_figure,
 )
+from nona.report.serverless.pairs import Key
 from nona.report.serverless.study_rows import (
     claim_rows,
     cutoff_rows,
@@ -33,7 +31,9 @@ from nona.report.serverless.study_text import (
     provenance,
     title,
 )
-from nona.study.shipped import shipped, shipped_path
+from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.serverless.study import ServerlessStudy
+from nona.study.shipped import shipped_path, shipped_serverless
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
@@ -41,20 +41,18 @@ from nona.ui.widgets.charts import chart, picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 
-
-def slides_tab(state: AppState, data: Report | None) -> None:
+def slides_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     """The shipped study; where it is missing, how to make it."""
     if not shipped_path("serverless").is_file():
         st.caption("This copy lacks the study's results. The command below computes them.")
         equivalent(state, "study", "serverless", "--json", key="slides", scenario=False)
         return
-    _study(shipped("serverless"))
+    _study(shipped_serverless())
     equivalent(state, "study", "serverless", "--shipped", key="slides", scenario=False)
 
 
-def _study(data: Report) -> None:
+def _study(data: ServerlessStudy) -> None:
     st.subheader(plain(title(data)), anchor=False)
     st.info(plain(OURS), icon=":material/info:")
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
@@ -74,7 +72,7 @@ def _study(data: Report) -> None:
             chart(cutoff_figure(data), cutoff_title(data), "study-cutoff", alt)
     _sensitivity(data)
     with st.expander("Misses, searches, cut-offs and ways of sharing in figures", icon=":material/table:"):
-        table(pd.DataFrame(miss_rows(data)), "study-miss-rows", "Configuration misses beside the slides'")
+        table(_miss_table(data), "study-miss-rows", "Configuration misses beside the slides'")
         table(pd.DataFrame(search_rows(data)), "study-searches", "ESG's searches in each setting")
         table(pd.DataFrame(cutoff_rows(data)), "study-cutoffs", "Orion by the cut-off of its search")
         alt = "SLOs kept under each way of sharing the GPUs"
@@ -83,14 +81,27 @@ def _study(data: Report) -> None:
     st.caption(plain(provenance(data)))
 
 
-def _sensitivity(data: Report) -> None:
+def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
+    rows = [
+        {
+            "setting": row.setting,
+            "policy": row.policy,
+            "ours": None if row.ours is None else row.ours.to_json(),
+            "slides": row.slides,
+        }
+        for row in miss_rows(data)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _sensitivity(data: ServerlessStudy) -> None:
     st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
     left, right = st.columns(2)
     with left:
         hint = "In which of the slides' settings the defaults are changed."
-        setting = choose_one("Setting", list(data["settings"]), "study-setting", hint)
+        setting = choose_one("Setting", list(data.settings), "study-setting", hint)
     with right:
-        kinds = {"SLOs kept": "hits", "cost": "costs"}
+        kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
         kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
     alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
     picture(sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)

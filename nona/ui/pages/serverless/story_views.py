@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from nona.report.serverless.stories import story_line
+from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-Report = Mapping[str, Any]
 
-
-def stories(data: Report | None) -> None:
+def stories(data: ServerlessOutcome | None) -> None:
     """Choose one of the kept batches of the last run; what was tried before it found room."""
     st.subheader("Where the batches went", anchor=False)
-    told = {name: rows for name, rows in data["stories"].items() if rows} if data is not None else {}
+    told = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
     if not told:
         st.caption("Run the policies to see which invokers refused the first batches of each, and why.")
         return
@@ -32,13 +28,13 @@ def stories(data: Report | None) -> None:
         hint = "The first batches of the measured window; those with refusals show the most."
         chosen = choose_one("Batch", list(texts), "story-batch", hint)
     row = texts[chosen]
-    ranked = ", then ".join(row["ranked"])
+    ranked = ", then ".join(row.ranked)
     st.markdown(
-        f"At {row['dispatched_s']:.3f} s, after {1e3 * row['waited_s']:.1f} ms in the queue, **{row['jobs']} "
-        f"of {plain(row['stage'])}** ({plain(row['application'])}) could run on: {plain(ranked)}."
+        f"At {row.dispatched_s:.3f} s, after {1e3 * row.waited_s:.1f} ms in the queue, **{row.jobs} "
+        f"of {plain(row.stage)}** ({plain(row.application)}) could run on: {plain(ranked)}."
     )
-    if row["refusals"]:
-        frame = pd.DataFrame(row["refusals"])[["configuration", "invoker", "rule", "why"]]
+    if row.refusals:
+        frame = pd.DataFrame([r.to_json() for r in row.refusals])
         table(
             frame, "story-refusals", "Every invoker that refused: for which configuration, by which rule, why"
         )

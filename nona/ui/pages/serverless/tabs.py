@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import streamlit as st
 
+from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.ui.pages.serverless.latency_views import latency_tab
 from nona.ui.pages.serverless.layout_views import layouts_tab
 from nona.ui.pages.serverless.node_views import nodes_tab
@@ -18,11 +18,10 @@ from nona.ui.pages.serverless.slides_views import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 
-Report = Mapping[str, Any]
-Tab = Callable[[AppState, Report | None], None]
+Tab = Callable[[AppState, ServerlessOutcome | None], None]
 
 
-def serverless_tabs(state: AppState, data: Report | None) -> None:
+def serverless_tabs(state: AppState, data: ServerlessOutcome | None) -> None:
     """Everything on the page beyond its finding."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="serverless-tabs")
     for tab, (name, draw) in zip(tabs, TABS.items(), strict=True):
@@ -33,10 +32,10 @@ def serverless_tabs(state: AppState, data: Report | None) -> None:
                     equivalent(state, "serverless", key="serverless")
 
 
-def _of_run(draw: Callable[[AppState, Report], None]) -> Tab:
+def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
     """A tab that shows the result of a run, or says that there is none."""
 
-    def drawn(state: AppState, data: Report | None) -> None:
+    def drawn(state: AppState, data: ServerlessOutcome | None) -> None:
         if data is None:
             st.caption("Nothing has been run yet: run the policies above.")
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from nona.options import Option, Options
 from nona.scenario.serverless import PolicySpec
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.ui.session.state import AppState
@@ -33,7 +34,7 @@ def policy_options(state: AppState) -> None:
                     _field(state, place, entry, name, default)
 
 
-def _field(state: AppState, place: int, entry: PolicySpec, name: str, default: Any) -> None:
+def _field(state: AppState, place: int, entry: PolicySpec, name: str, default: Option) -> None:
     about = get_policy(entry.name).option_help.get(name, "")
     hint = f"{plain(about)} Default: {plain(_text(default))}."
     key = f"option:{state.revision}:{place}:{name}"
@@ -64,11 +65,13 @@ def _label(name: str) -> str:
     return name.removesuffix("_s").replace("_", " ").capitalize() + unit
 
 
-def _text(value: Any) -> str:
+def _text(value: Option) -> str:
     return "none" if value is None else str(value)
 
 
-def changed(state: AppState, place: int, name: str, value: Any, default: Any) -> list[dict[str, Any]]:
+def changed(
+    state: AppState, place: int, name: str, value: Option, default: Option
+) -> list[dict[str, str | Options]]:
     """The scenario's policies with one option set; one at its default is left out."""
     entries = state.scenario.serverless.policies if state.scenario.serverless else ()
     own = {**entries[place].options, name: _parsed(value, default)}
@@ -79,7 +82,7 @@ def changed(state: AppState, place: int, name: str, value: Any, default: Any) ->
     ]
 
 
-def _parsed(value: Any, default: Any) -> Any:
+def _parsed(value: Option, default: Option) -> Option:
     """Typed text for an option whose default is no number: a number if it is one, ``None`` if it is empty.
 
     >>> _parsed("4", None), _parsed("none", 3), _parsed("warm", "cold"), _parsed(2, 1)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nona.report.figures.style import BAD, GOOD, PALETTE
+from nona.results.serverless.search import SearchSteps
 from nona.ui.widgets.component import declare
 
 _component = declare(Path(__file__).parent, "searchview")
 
 
-def search_view(key: str, data: Mapping[str, Any]) -> None:
+def search_view(key: str, search: SearchSteps) -> None:
     """Draw the search; the reader goes through its steps in the browser."""
+    data = search.to_json()
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
     _component(key=key, data={**data, "sig": mark, "colours": colours})

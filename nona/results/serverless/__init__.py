@@ -1,0 +1,1 @@
+"""Results of serverless simulations and of the serverless study."""

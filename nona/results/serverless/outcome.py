@@ -1,0 +1,101 @@
+"""What one policy, or one scheduler in place of a policy, did in one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nona.results.document import Document, Figure, Interval
+from nona.results.estimate import Estimate
+from nona.results.serverless.values import Latency, Spread, Tail, TailLatency
+
+
+class Utilization(Document):
+    """Held / present, of vCPUs and of vGPUs; above 1 where GPUs are oversubscribed."""
+
+    vcpu: Figure
+    vgpu: Figure
+
+
+class CallCounts(Document):
+    """Measured calls of all replications."""
+
+    arrived: int
+    completed: int
+    in_flight: int
+
+
+class ApplicationOutcome(Document):
+    """The calls of one application under a policy. Times in seconds."""
+
+    slo_s: float
+    calls: int
+    slo_hit_rate: Figure
+    slo_hit_ci95: Interval
+    latency_s: Spread
+    cost_per_call_usd: Figure
+
+
+class PolicyOutcome(Document):
+    """One policy; fields as :class:`nona.serverless.records.metrics.ServerlessSummary` explains them.
+
+    ``configuration_miss_rate`` is ``None`` where no batch had a plan made earlier.
+    """
+
+    state: str
+    state_reason: str
+    replications: int
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    cost_per_hit_usd: Estimate
+    latency_s: Latency
+    applications: Mapping[str, ApplicationOutcome]
+    configuration_miss_rate: Estimate | None
+    cold_start_rate: Figure
+    locality: Figure
+    search_s: Spread
+    steps_mean: Figure
+    utilization: Utilization
+    stranded_vgpus: Figure
+    mean_batch: Figure
+    forced: Figure
+    rechecks: Figure
+    prewarms: Figure
+    calls: CallCounts
+
+
+class SchedulerApplication(Document):
+    """The calls of one application under a DAG scheduler. Times in seconds."""
+
+    slo_s: float | None
+    slo_hit_rate: Figure
+    latency_s: Tail
+
+
+class SchedulerOutcome(Document):
+    """A DAG scheduler on the same workflows; what has no meaning there is ``None``.
+
+    ``batch`` is the size of every batch; ``left_out`` says what is not simulated.
+    """
+
+    kind: str
+    batch: int
+    left_out: str
+    state: str
+    state_reason: str
+    replications: int
+    slo_hit_rate: Estimate
+    cost_per_call_usd: Estimate
+    cost_per_hit_usd: Estimate
+    latency_s: TailLatency
+    applications: Mapping[str, SchedulerApplication]
+    configuration_miss_rate: Estimate | None
+    cold_start_rate: Figure
+    locality: Figure
+    search_s: Spread | None
+    mean_batch: Figure
+    utilization: Utilization
+    calls: CallCounts
+
+
+Outcome = PolicyOutcome | SchedulerOutcome
+"""What charts and tables of hits and costs show."""
