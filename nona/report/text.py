@@ -93,21 +93,6 @@ def or_dash(value: float | None, show: Any) -> str:
     return "–" if value is None else str(show(value))
 
 
-def interval_text(value: Row, show: Any) -> str:
-    """``mean ± half-width`` of a report's ``{"mean", "ci95"}``, each shown by ``show``.
-
-    >>> interval_text({"mean": 0.25, "ci95": [0.2, 0.3]}, "{:.2f}".format)
-    '0.25 ± 0.05'
-    """
-    if value["mean"] is None:
-        return "–"
-    mean = value["mean"]
-    if value["ci95"] is None:
-        return str(show(mean))
-    half = (value["ci95"][1] - value["ci95"][0]) / 2
-    return f"{show(mean)} ± {show(half if half > 1e-9 * abs(mean) else 0.0)}"  # below it is rounding
-
-
 def time_text(seconds: float | None) -> str:
     """A time with its unit, or a dash where there is none.
 

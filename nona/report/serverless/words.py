@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nona.report.text import interval_text, or_dash, share_text
+from nona.report.means import mean_text
+from nona.report.text import or_dash, share_text
 from nona.results.estimate import Estimate
 from nona.results.serverless.outcome import Outcome
 
@@ -17,7 +18,7 @@ def cost_text(cost: Estimate) -> str:
     >>> cost_text(Mean(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Mean(mean=None, ci95=None))
     ('$0.2 ± $0.01', '–')
     """
-    return interval_text(cost.to_json(), lambda usd: f"${PER * usd:.3g}")
+    return mean_text(cost, lambda usd: f"${PER * usd:.3g}")
 
 
 def dollars(usd: float | None) -> str:
@@ -35,7 +36,7 @@ def rate_text(rate: Estimate | None) -> str:
     >>> rate_text(Mean(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
     ('50.0 % ± 10.0 %', '–')
     """
-    return "–" if rate is None else interval_text(rate.to_json(), lambda share: share_text(share, 1))
+    return "–" if rate is None else mean_text(rate, lambda share: share_text(share, 1))
 
 
 def hit_rate(outcome: Outcome) -> Estimate:
