@@ -9,9 +9,9 @@ import time
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 
 from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.page_list import page_list
 from nona.ui.session.start import new_state
 from nona.ui.session.state import AppState
 
@@ -65,11 +65,12 @@ def jobs() -> JobRegistry:
 def current() -> AppState:
     """The state of this session, for a page.
 
-    A fresh server that is first asked for a page takes the folder ``pages`` for an app of the old
-    kind and runs the page's file by itself, without app.py around it. Then it is run again, rightly.
+    A fresh server that is first asked for a page runs that page's file alone, without app.py: until an
+    app has declared its pages, Streamlit takes a folder ``pages`` for an app of the old kind. So the page
+    declares them, as app.py does in every run, and asks for another run, which begins with app.py.
     """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
+    if _KEY not in st.session_state:
+        st.navigation(page_list(), position="hidden")
         st.rerun()
     return session_state()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
 from nona.ui.jobs.kinds import KINDS
@@ -35,15 +34,6 @@ def follow(state: AppState) -> None:
     if state.go_to:
         page, state.go_to = state.go_to, ""
         st.switch_page(page)
-
-
-def hidden_home(home: StreamlitPage) -> StreamlitPage:
-    """The first page under its own name: its path is empty, so that ``/overview`` would not be found."""
-
-    def overview() -> None:
-        st.switch_page(home)
-
-    return st.Page(overview, title="Overview", url_path="overview", visibility="hidden")
 
 
 def icon_path() -> str:
