@@ -48,14 +48,14 @@ costed = loaded.prepared.costed[0]
 report = inspection(costed)
 tiles(
     [
-        ("Operators", f"{report['operators']:,}", "Nodes that run; constants are parameters, not operators."),
-        ("Edges", f"{report['edges']:,}", "Pairs of operators of which one reads what the other wrote."),
-        ("Work in GMAC", f"{report['gmac']:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
+        ("Operators", f"{report.operators:,}", "Nodes that run; constants are parameters, not operators."),
+        ("Edges", f"{report.edges:,}", "Pairs of operators of which one reads what the other wrote."),
+        ("Work in GMAC", f"{report.gmac:.4g}", "10⁹ multiply-adds of convolutions and matrix products."),
         ("Parameters", format_count(report.parameters), "Weights, each counted once."),
         ("Weights", format_size(report.weight_bytes), "Bytes of all parameters."),
         (
             "Parallelism T₁/T∞",
-            f"{report['parallelism']:.3f}",
+            f"{report.parallelism:.3f}",
             "All operators one after the other, over the longest chain: the most that splitting can gain.",
         ),
     ]
@@ -65,7 +65,7 @@ with left:
     draw("parallelism", parallelism_picture(report.total_compute_s, report.critical_path_s))
 with right:
     st.markdown(gain_statement(report.parallelism))
-    st.caption(plain(f"{costed.device}, {provenance_text(report['provenance'])}"))
+    st.caption(plain(f"{costed.device}, {provenance_text(report.provenance)}"))
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Add to the workload",

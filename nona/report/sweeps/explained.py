@@ -12,6 +12,21 @@ from nona.results.sweep import SweepReport, SweptPoint
 NEAR = 0.1  # of the swept span
 
 
+@dataclass(frozen=True, slots=True)
+class _Example:
+    """A scheduler's point farthest from its edge, and the one with the largest ratio, with both ratios."""
+
+    name: str
+    far: SweptPoint
+    far_ratio: float
+    near: SweptPoint
+    near_ratio: float
+
+    @property
+    def growth(self) -> float:
+        return self.near_ratio / self.far_ratio
+
+
 def explanation(report: SweepReport) -> list[tuple[str, str]]:
     """(topic, text) for each property of the curves that a reader should know, if numbers for it exist."""
     parts = [
@@ -105,28 +120,14 @@ def _ratios(report: SweepReport) -> str:
     if example is None:
         return ""
     name, unit, base = example.name, report.unit, report.reference
-    (far, far_point), (near, near_point) = example.far, example.near
     return (
-        f"{name} takes {far:.3g} times as long as {base} at {value_text(far_point.value, unit)} and "
-        f"{near:.3g} times at {value_text(near_point.value, unit)}, and is "
-        f"{stability_text(report.schedulers[name], unit)}. "
+        f"{name} takes {example.far_ratio:.3g} times as long as {base} at "
+        f"{value_text(example.far.value, unit)} and {example.near_ratio:.3g} times at "
+        f"{value_text(example.near.value, unit)}, and is {stability_text(report.schedulers[name], unit)}. "
         "Closer to its edge the ratio grows without bound, because its queue does: a run that is long enough "
         f"gives any number there, e.g. 10 times or 350. Such a number shows where the edge of {name} is, not "
         f"how good {base} is. Compare ratios well away from edges, and compare edges separately."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Example:
-    """A scheduler's point farthest from its edge, and the one with the largest ratio, with the ratios."""
-
-    name: str
-    far: tuple[float, SweptPoint]
-    near: tuple[float, SweptPoint]
-
-    @property
-    def growth(self) -> float:
-        return self.near[0] / self.far[0]
 
 
 def _steepest(report: SweepReport) -> _Example | None:
@@ -136,8 +137,9 @@ def _steepest(report: SweepReport) -> _Example | None:
         if name == report.reference or not curve.edges or len(points) < 2:
             continue
         edge = curve.edges[0].overloaded
-        far = max(points, key=lambda found: abs(found[1].value - edge))
-        example = _Example(name, far, max(points, key=lambda found: found[0]))
+        far_ratio, far = max(points, key=lambda found: abs(found[1].value - edge))
+        near_ratio, near = max(points, key=lambda found: found[0])
+        example = _Example(name, far, far_ratio, near, near_ratio)
         if example.growth > 1 and (best is None or example.growth > best.growth):
             best = example
     return best
