@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.serverless.records.run import Batches, DispatchStory
 
-INTS = ("application", "stage", "invoker", "gpu", "configuration", "jobs", "slots", "local", "steps")
-FLOATS = (
-    "queued_s",
-    "decided_s",
-    "dispatched_s",
-    "started_s",
-    "ended_s",
-    "search_s",
-    "setup_s",
-    "transfer_s",
-)
-BOOLS = ("cold", "missed", "forced")
+
+class Dispatched(NamedTuple):
+    """A batch that was sent off; fields as :class:`~nona.serverless.records.run.Batches` has them."""
+
+    application: int
+    stage: int
+    invoker: int
+    gpu: int
+    configuration: int
+    jobs: int
+    queued_s: float
+    decided_s: float
+    dispatched_s: float
+    started_s: float
+    slots: int
+    cold: bool
+    missed: bool
+    forced: bool
+    local: int
+    search_s: float
+    steps: int
+    setup_s: float
+    transfer_s: float
 
 
 class Collector:
     """Batches in order of dispatch, the first stories of the window, and its counts."""
 
     def __init__(self, start_s: float, end_s: float, stories: int) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in (*INTS, *FLOATS, *BOOLS)}
-        self.invoker: list[int] = self.columns["invoker"]
-        self.ended_s: list[float] = self.columns["ended_s"]
-        self._append = tuple(self.columns[name].append for name in ROW)
+        self._batches: list[Dispatched] = []
+        self.invoker: list[int] = []
+        self.ended_s: list[float] = []
         self._window = (start_s, end_s)
         self.stories_left = stories
         self.stories: list[DispatchStory] = []
@@ -52,39 +64,46 @@ class Collector:
         self.stories.append(story)
         self.stories_left -= 1
 
-    def add(self, row: tuple[Any, ...]) -> None:
-        """A batch was dispatched; ``row`` has the fields of :data:`ROW` in their order."""
-        for append, value in zip(self._append, row, strict=True):
-            append(value)
+    def add(self, batch: Dispatched) -> None:
+        """A batch was dispatched."""
+        self._batches.append(batch)
+        self.invoker.append(batch.invoker)
         self.ended_s.append(math.nan)
 
     def batches(self) -> Batches:
         """All of them in arrays."""
-        kinds = ((INTS, np.int64), (FLOATS, np.float64), (BOOLS, np.bool_))
-        arrays: dict[str, Any] = {
-            name: np.array(self.columns[name], dtype=kind) for names, kind in kinds for name in names
-        }
-        return Batches(**arrays)
+        of = self._batches
+        return Batches(
+            application=_ints(b.application for b in of),
+            stage=_ints(b.stage for b in of),
+            invoker=_ints(self.invoker),
+            gpu=_ints(b.gpu for b in of),
+            configuration=_ints(b.configuration for b in of),
+            jobs=_ints(b.jobs for b in of),
+            queued_s=_floats(b.queued_s for b in of),
+            decided_s=_floats(b.decided_s for b in of),
+            dispatched_s=_floats(b.dispatched_s for b in of),
+            started_s=_floats(b.started_s for b in of),
+            ended_s=_floats(self.ended_s),
+            slots=_ints(b.slots for b in of),
+            cold=_bools(b.cold for b in of),
+            missed=_bools(b.missed for b in of),
+            forced=_bools(b.forced for b in of),
+            local=_ints(b.local for b in of),
+            search_s=_floats(b.search_s for b in of),
+            steps=_ints(b.steps for b in of),
+            setup_s=_floats(b.setup_s for b in of),
+            transfer_s=_floats(b.transfer_s for b in of),
+        )
 
 
-ROW = (
-    "application",
-    "stage",
-    "invoker",
-    "gpu",
-    "configuration",
-    "jobs",
-    "queued_s",
-    "decided_s",
-    "dispatched_s",
-    "started_s",
-    "slots",
-    "cold",
-    "missed",
-    "forced",
-    "local",
-    "search_s",
-    "steps",
-    "setup_s",
-    "transfer_s",
-)
+def _ints(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _floats(values: Iterable[float]) -> NDArray[np.float64]:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _bools(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.fromiter(values, dtype=np.bool_)

@@ -117,7 +117,7 @@ def simulate_dag_schedulers(
 
 
 def _row(row: WorkloadRow, name: str, slo_s: float, system: ServerlessSystem) -> WorkloadRow:
-    update: dict[str, Any] = {
+    update: dict[str, object] = {
         "model": name,
         "name": name,
         "slo": slo_s,
