@@ -133,27 +133,6 @@ def _root_charge(f: Any) -> float:
 
 
 @compiled
-def _last_place(f: Any, v: int, used: Any) -> Any:
-    """The last server that ``v`` may be on: one not yet in use, but the sink on one that is."""
-    if v <= f.m:
-        return min(used[v - 1] + 1, f.slots - 1)
-    return used[f.m] if f.has_sink else 0
-
-
-@compiled
-def _keep_better(f: Any, server: Any, used: Any, charge: Any, best: float, found: Any) -> Any:
-    """The cost of the whole configuration, kept in ``found``, if it is not local and below ``best``."""
-    if used[f.m] == 0:
-        return best
-    total = _whole(f, server, charge[f.m])
-    if not total < best:
-        return best
-    for u in range(f.m + 2):
-        found[u] = server[u]
-    return total
-
-
-@compiled
 def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
     """The best configuration that is not local and below ``best``, written into ``found`` (m+2,).
 
@@ -180,7 +159,8 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
                 open_bound = min(open_bound, bound[d - 1])
             break
         place = following[v]
-        if place > _last_place(f, v, used) or bound[v - 1] >= best:
+        limit = min(used[v - 1] + 1, f.slots - 1) if v <= m else (used[m] if f.has_sink else 0)
+        if place > limit or bound[v - 1] >= best:
             following[v] = 0
             v -= 1
             continue
@@ -188,7 +168,11 @@ def search(f: Any, tail_s: Any, best: float, found: Any, most: int) -> Any:
         nodes += 1
         server[v] = place
         if v == m + 1:
-            best = _keep_better(f, server, used, charge, best, found)
+            if used[m] > 0:
+                total = _whole(f, server, charge[m])
+                if total < best:
+                    best = total
+                    found[:] = server
             continue
         ready, cut = _arrival(f, v, server, end_s, v)
         _carry(v, used[v - 1], free, batch, block, on_root)
