@@ -51,8 +51,6 @@ class Usual(click.Option):
 class Commands(click.Group):
     """A group that lists its commands in the order of their declaration, with whole summaries."""
 
-    command_class = Command
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, as declared."""
         return list(self.commands)
