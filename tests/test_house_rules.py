@@ -46,8 +46,12 @@ def test_ruff_finds_nothing(command: tuple[str, ...]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_mypy_finds_nothing() -> None:
-    done = _tool("mypy")
+def test_mypy_finds_nothing(tmp_path: Path) -> None:
+    """Pages too, under names that are modules' names."""
+    for page in PAGES:
+        (tmp_path / f"page_{page.name}").write_bytes(page.read_bytes())
+    pages = map(str, tmp_path.glob("*.py"))
+    done = _tool("mypy", "nona", "app.py", *pages)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
