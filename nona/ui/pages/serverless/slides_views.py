@@ -31,6 +31,8 @@ from nona.report.serverless.study_text import (
     provenance,
     title,
 )
+from nona.report.serverless.words import rate_text
+from nona.report.text import share_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.study import ServerlessStudy
 from nona.study.shipped import shipped_path, shipped_serverless
@@ -86,8 +88,8 @@ def _miss_table(data: ServerlessStudy) -> pd.DataFrame:
         {
             "setting": row.setting,
             "policy": row.policy,
-            "ours": None if row.ours is None else row.ours.to_json(),
-            "slides": row.slides,
+            "ours": rate_text(row.ours),
+            "slides": share_text(row.slides, 1),
         }
         for row in miss_rows(data)
     ]
