@@ -183,13 +183,8 @@ def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--replications", type=int, default=usual.replications, metavar="R", help="independent runs per round"
     )
-    add(
-        "--most",
-        type=int,
-        default=usual.most,
-        metavar="N",
-        help="maximum of runs, where schedulers are close",
-    )
+    most = "maximum of runs, where schedulers are close"
+    add("--most", type=int, default=usual.most, metavar="N", help=most)
     add("--seed", type=int, default=usual.seed, help="seed of all runs")
     add("--engine", default="compiled", help="compiled (default), simpy, or auto")
     add("--csv", type=Path, metavar="FILE", help="also write one row per cell and scheduler")
