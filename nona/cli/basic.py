@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from nona.cli.options import (
     AppOptions,
     CapacityOptions,
     ContractOptions,
-    ListOptions,
     MeasureOptions,
     ModelOptions,
     PlaceOptions,
@@ -27,6 +24,7 @@ from nona.cli.options import (
     SimulateOptions,
     SweepOptions,
 )
+from nona.cli.output import emit
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.errors import ScenarioError
@@ -36,11 +34,10 @@ from nona.report.inputs.models import inspection
 from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
-from nona.report.plain import plain
 from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
-from nona.report.text import inspection_text
+from nona.report.text import contraction_text, inspection_text
 from nona.results.placement.report import FullPlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
@@ -72,14 +69,13 @@ def inspect(arguments: ModelOptions) -> None:
     """Figures of one model on one device."""
     prepared = _prepare_model(arguments)
     report = inspection(prepared.costed[0])
-    _emit(arguments, report.to_json(), lambda _: inspection_text(report))
+    emit(arguments, report, inspection_text)
 
 
 def contract(arguments: ContractOptions) -> None:
     """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
     prepared = _prepare_model(arguments, arguments.rule)
-    told = contract_command.contract_report(arguments, prepared)
-    _emit(arguments, told.to_json(), lambda _: told.text)
+    emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
 
 
 def place(arguments: PlaceOptions) -> None:
@@ -93,7 +89,7 @@ def place(arguments: PlaceOptions) -> None:
     report = full_report(prepared, placement)
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-    _emit(arguments, report.to_json(), lambda _: _placement_lines(report))
+    emit(arguments, report, _placement_lines)
 
 
 def _placement_lines(report: FullPlacementReport) -> str:
@@ -124,8 +120,7 @@ def simulate(arguments: SimulateOptions) -> None:
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
     found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
-    told = compared(report, arguments.baseline, found)
-    _emit(arguments, told.to_json(), lambda _: compared_text(told))
+    emit(arguments, compared(report, arguments.baseline, found), compared_text)
 
 
 def sweep(arguments: SweepOptions) -> None:
@@ -212,7 +207,3 @@ def _overridden(scenario: Scenario, arguments: SimulateOptions) -> Scenario:
         own = {s.name: s.options for s in scenario.schedulers}
         data["schedulers"] = [{"name": n, "options": own.get(n, {})} for n in arguments.scheduler]
     return scenario_from_mapping(data)
-
-
-def _emit(arguments: ListOptions, report: Mapping[str, Any], text: Any) -> None:
-    print(json.dumps(plain(report), allow_nan=False) if arguments.json else text(report))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from nona.cli.options import CapacityOptions
+from nona.cli.output import emit
 from nona.errors import NonaError
 from nona.report.capacity.report import capacity_report, capacity_text
 from nona.scenario.schema import Scenario
@@ -33,4 +32,4 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
         for gpu in dict.fromkeys(arguments.gpu or [own])
     ]
     report = capacity_report(found, cheapest(found), hit, arguments.group, arguments.most)
-    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else capacity_text(report))
+    emit(arguments, report, capacity_text)

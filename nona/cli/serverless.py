@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 from nona.cli.options import ServerlessOptions
+from nona.cli.output import emit
 from nona.errors import NonaError
 from nona.report.serverless.nodes import nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
-from nona.results.document import Document
 from nona.results.serverless.nodes import NodesReport, NodesSetting, TriedNodes
 from nona.results.serverless.report import SharingReport
 from nona.scenario.schema import Scenario
@@ -30,8 +28,6 @@ from nona.study.serverless.run import (
 from nona.study.serverless.sharing import How, compare_sharing
 from nona.study.sweeps.numbers import with_value
 
-D = TypeVar("D", bound=Document)
-
 
 def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
     """Simulate, compare ways of sharing, or find the fewest nodes; print a table or JSON."""
@@ -49,7 +45,7 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
         _compare(arguments, scenario, sources, modes)
     else:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
-        _print(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
+        emit(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
 
 
 def refuse_policies(schedulers: Iterable[str]) -> None:
@@ -112,7 +108,7 @@ def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sourc
         replications=arguments.replications,
         workers=arguments.workers,
     )
-    _print(arguments, report, schedulers_text)
+    emit(arguments, report, schedulers_text)
 
 
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
@@ -122,7 +118,7 @@ def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources,
     listener = told if sys.stderr.isatty() else None
     found = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
     reports = {mode: report_of(result) for mode, result in found.items()}
-    _print(arguments, SharingReport(sharing=reports), sharing_text)
+    emit(arguments, SharingReport(sharing=reports), sharing_text)
 
 
 def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, target: float) -> None:
@@ -150,11 +146,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
         )
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
     report = NodesReport(target=target, most=size.most, policies=found, setting=ran)
-    _print(arguments, report, nodes_text)
-
-
-def _print(arguments: ServerlessOptions, report: D, text: Callable[[D], str]) -> None:
-    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else text(report))
+    emit(arguments, report, nodes_text)
 
 
 def _tell(fraction: float, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,6 +15,7 @@ from nona.cli.options import (
     ServerlessStudyOptions,
     StudyOptions,
 )
+from nona.cli.output import emit
 from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
@@ -65,7 +65,7 @@ def paper(arguments: PaperOptions) -> None:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
     if arguments.html:
         write_text(arguments.html, paper_html(data))
-    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else paper_text(data))
+    emit(arguments, data, paper_text)
 
 
 def _run_paper(arguments: PaperOptions) -> PaperStudy:
@@ -82,7 +82,7 @@ def _run_paper(arguments: PaperOptions) -> PaperStudy:
 def prediction(arguments: MapOptions) -> None:
     """Compare the prediction with the simulation, or show the shipped map."""
     data = _data(arguments, shipped_map, _run_map)
-    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else map_text(data))
+    emit(arguments, data, map_text)
 
 
 def _run_map(arguments: MapOptions) -> PredictionMap:
@@ -94,7 +94,7 @@ def _run_map(arguments: MapOptions) -> PredictionMap:
 def serverless(arguments: ServerlessStudyOptions) -> None:
     """Compare ESG with four other policies and with the slides, or show the shipped results."""
     data = _data(arguments, shipped_serverless, _run_serverless)
-    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else study_text(data))
+    emit(arguments, data, study_text)
 
 
 def _run_serverless(arguments: ServerlessStudyOptions) -> ServerlessStudy:
@@ -117,7 +117,7 @@ def decisions(arguments: DecisionOptions) -> None:
     data = _data(arguments, shipped_decisions, _run_decisions)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
-    print(json.dumps(data.to_json(), allow_nan=False) if arguments.json else decisions_text(data))
+    emit(arguments, data, decisions_text)
 
 
 def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import pandas as pd
 
 from nona.cli.options import SweepOptions
+from nona.cli.output import emit
 from nona.errors import NonaError
 from nona.report.sweeps.report import curve_rows, sweep_report
 from nona.report.sweeps.text import sweep_text
@@ -37,7 +37,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     report = sweep_report(told)
     if arguments.csv:
         _write(arguments.csv, csv_bytes(pd.DataFrame(curve_rows(report))))
-    print(json.dumps(report.to_json(), allow_nan=False) if arguments.json else sweep_text(report))
+    emit(arguments, report, sweep_text)
 
 
 def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:

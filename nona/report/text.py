@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.results.model import ContractionReport, Inspection
-from nona.results.placement.coarsening import CoarseningReport
+from nona.results.model import FullContraction, Inspection
 from nona.units import format_count, format_size, format_time
 
 Row = Mapping[str, Any]
@@ -57,8 +56,9 @@ def inspection_text(report: Inspection) -> str:
     return "\n".join(lines)
 
 
-def contraction_text(report: ContractionReport, coarsening: CoarseningReport) -> str:
-    """What ``nona contract`` prints; ``coarsening`` is the report on the tasks that stay together."""
+def contraction_text(report: FullContraction) -> str:
+    """What ``nona contract`` prints."""
+    coarsening = report.coarsening
     lines = [
         f"{report.model}: {report.summary}",
         f"{counted(len(report.subgraphs), 'sub-graph')} to place",

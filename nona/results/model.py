@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.results.document import Document
+from nona.results.placement.coarsening import CoarseningReport
 
 
 class Inspection(Document):
@@ -81,6 +82,12 @@ class ContractionReport(Document):
     task_list: tuple[ListedTask, ...]
     edges: tuple[TaskEdge, ...]
     subgraphs: tuple[CountedSubgraph, ...]
+
+
+class FullContraction(ContractionReport):
+    """A contraction with the tasks that stay on one server: what ``nona contract --json`` prints."""
+
+    coarsening: CoarseningReport
 
 
 class ConfigurationCounts(Document):

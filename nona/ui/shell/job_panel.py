@@ -175,13 +175,6 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def result_of(state: AppState, kind: str) -> Mapping[str, Any] | None:
-    """The result to show, with a clear mark when it belongs to an earlier scenario."""
-    stale_note(state, kind)
-    result = state.results.get(kind)
-    return None if result is None else result.data
-
-
 def stale_note(state: AppState, kind: str) -> None:
     """A warning where the result to show belongs to an earlier scenario."""
     result = state.results.get(kind)
