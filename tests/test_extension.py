@@ -35,6 +35,7 @@ from nona.placement.solver.slsqp import solve_slsqp
 from nona.registry import Registry
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.serverless.ways import way_title
+from nona.results.document import Document
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.registry import SCHEDULERS
@@ -313,15 +314,21 @@ def test_a_reader_is_found_by_its_suffix_and_told_on_the_page() -> None:
         reader_for("net.edges")
 
 
+class Echo(Document):
+    said: str
+
+
 def echo(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """The task of a page: what it was told."""
-    return {"said": spec["say"]}
+    return Echo(said=spec["say"]).to_json()
 
 
 def test_a_task_of_a_page_is_run() -> None:
     desk = Desk(lambda message: None)
-    with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo")):
-        assert run_task({"kind": "echo", "say": "hello"}, desk) == {"said": "hello"}
+    with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo", f"{__name__}:Echo")):
+        told = run_task({"kind": "echo", "say": "hello"}, desk)
+        assert told == {"said": "hello"}
+        assert KINDS.find("echo").read(told) == Echo(said="hello")
     with pytest.raises(NonaError, match=f"'echo' is not known; choose from {', '.join(KINDS)}"):
         run_task({"kind": "echo", "say": "hello"}, desk)
 

@@ -15,6 +15,7 @@ from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
 from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_description, scenario_names, scenario_path
+from nona.study.outcome import full_report
 
 PROMISED = {
     "slides_example",
@@ -92,6 +93,30 @@ def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> Non
         assert query.slo_s is not None
         least = min(query.tasks.dag.critical_path(list(row))[0] for row in query.tasks.compute_s)
         assert least < query.slo_s < 20 * predicted.jct_s
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_the_report_on_a_placement_certifies_it(name: str) -> None:
+    placed = full_report(*_placed(name))
+    assert placed.objective_s is not None
+    assert placed.lower_bound_s <= placed.objective_s * (1 + 1e-12)
+    assert placed.gap == pytest.approx(1 - placed.lower_bound_s / placed.objective_s, abs=1e-9)
+    assert placed.objective_s == pytest.approx(placed.response.mean_s, rel=1e-9)
+    assert placed.formula.gap <= 1e-4
+    assert placed.lower_bound_s <= placed.formula.lower_bound_s * (1 + 1e-12)
+    predicted = placed.predicted
+    assert 0 <= predicted.network_utilization < 1
+    assert 0 < predicted.compute_utilization < 1
+    links = predicted.links
+    assert max(link.utilization for link in links) == pytest.approx(predicted.network_utilization)
+    on_the_way = sum(link.share * link.wait_s for link in links)
+    assert on_the_way == pytest.approx(predicted.network_wait_s)
+    assert (len(links) > 1) == (name == "racks_and_nics")
+    for model in placed.models.values():
+        for subgraph in model.subgraphs:
+            shares = [c.probability for c in subgraph.configurations]
+            assert sum(shares) == pytest.approx(1)
+            assert min(shares) > 0
 
 
 def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untyped-def]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.plain import interval_bounds
-from nona.results.document import Interval as Bounds
-from nona.results.estimate import Estimate
 from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
@@ -17,7 +14,6 @@ from nona.results.serverless.report import Oracle, ServerlessReport, Setting
 from nona.results.serverless.values import Latency
 from nona.results.serverless.values import Spread as SpreadRow
 from nona.serverless.records.metrics import ApplicationSummary, ServerlessSummary, Spread
-from nona.simulation.statistics.intervals import Interval
 
 Check = tuple[str, bool, str]
 """Name of a check, whether it held, in detail."""
@@ -55,12 +51,12 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         state=s.state,
         state_reason=s.reason,
         replications=s.replications,
-        slo_hit_rate=mean_row(s.slo_hit_rate),
-        cost_per_call_usd=mean_row(s.cost_per_call_usd),
-        cost_per_hit_usd=mean_row(s.cost_per_hit_usd),
+        slo_hit_rate=mean_of(s.slo_hit_rate),
+        cost_per_call_usd=mean_of(s.cost_per_call_usd),
+        cost_per_hit_usd=mean_of(s.cost_per_hit_usd),
         latency_s=_latency(s.latency_s),
         applications={a.name: _application(a) for a in s.applications},
-        configuration_miss_rate=None if missed is None else mean_row(missed),
+        configuration_miss_rate=None if missed is None else mean_of(missed),
         cold_start_rate=s.cold_start_rate.mean,
         locality=s.locality.mean,
         search_s=_spread(s.search_s),
@@ -84,21 +80,6 @@ def _application(a: ApplicationSummary) -> ApplicationOutcome:
         latency_s=_spread(a.latency_s),
         cost_per_call_usd=a.cost_per_call_usd.mean,
     )
-
-
-def mean_row(interval: Interval) -> Estimate:
-    """A mean with its interval.
-
-    >>> mean_row(Interval(1.0, 0.5, 3)), mean_row(Interval(1.0, float("nan"), 1))
-    (Mean(mean=1.0, ci95=(0.5, 1.5)), Mean(mean=1.0, ci95=None))
-    """
-    return Estimate(mean=interval.mean, ci95=bounds(interval))
-
-
-def bounds(interval: Interval) -> Bounds:
-    """Lower and upper end, ``None`` without an interval."""
-    known = interval_bounds(interval)
-    return None if known is None else (known[0], known[1])
 
 
 def _latency(spread: Spread) -> Latency:

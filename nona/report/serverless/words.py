@@ -15,7 +15,7 @@ PER = 1000  # calls that a cost is given for: one costs some millionths of a dol
 def cost_text(cost: Estimate) -> str:
     """A cost per call with its interval, for :data:`PER` calls.
 
-    >>> cost_text(Mean(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Mean(mean=None, ci95=None))
+    >>> cost_text(Estimate(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Estimate(mean=None, ci95=None))
     ('$0.2 ± $0.01', '–')
     """
     return mean_text(cost, lambda usd: f"${PER * usd:.3g}")
@@ -33,7 +33,7 @@ def dollars(usd: float | None) -> str:
 def rate_text(rate: Estimate | None) -> str:
     """A share in per cent with its interval, or a dash.
 
-    >>> rate_text(Mean(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
+    >>> rate_text(Estimate(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
     ('50.0 % ± 10.0 %', '–')
     """
     return "–" if rate is None else mean_text(rate, lambda share: share_text(share, 1))

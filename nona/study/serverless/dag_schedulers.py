@@ -21,7 +21,7 @@ from typing import Any
 from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.geometry import board
-from nona.report.serverless.report import bounds, mean_row
+from nona.report.means import bounds, mean_of
 from nona.results.estimate import Estimate
 from nona.results.serverless.outcome import (
     CallCounts,
@@ -165,7 +165,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
         state=summary.state,
         state_reason=summary.state_reason,
         replications=summary.replications,
-        slo_hit_rate=Estimate(mean=None, ci95=None) if hits is None else mean_row(hits),
+        slo_hit_rate=mean_of(hits),
         cost_per_call_usd=mean_row(cost),
         cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
         latency_s=_latency(summary.jct),

@@ -19,6 +19,7 @@ PARAMETER = "workspace"
 IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
 _TOKEN = "nona_token"
+_BEGUN = "nona_begun"  # this run of the script began with app.py
 
 
 @dataclass
@@ -69,15 +70,17 @@ def current() -> AppState:
     app has declared its pages, Streamlit takes a folder ``pages`` for an app of the old kind. So the page
     declares them, as app.py does in every run, and asks for another run, which begins with app.py.
     """
-    if _KEY not in st.session_state:
+    if not st.session_state.pop(_BEGUN, False):
         st.navigation(page_list(), position="hidden")
         st.rerun()
-    return session_state()
+    state: AppState = st.session_state[_KEY]
+    return state
 
 
 def session_state() -> AppState:
-    """The state of this session; a reloaded page finds its own again by the token in its URL."""
+    """The state of this session, for app.py; a reloaded page finds its own by the token in its URL."""
     session = st.session_state
+    session[_BEGUN] = True
     if _KEY not in session:
         session[_TOKEN], session[_KEY] = workspaces().open(st.query_params.get(PARAMETER))
     state: AppState = session[_KEY]
