@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # takes SciPy along, which a list of devices should not wait for
-    from nona.simulation.statistics.intervals import Interval
+from typing import Any
 
 
 def plain(value: Any) -> Any:
@@ -32,13 +29,3 @@ def number(value: float) -> float | None:
     (1.0, None)
     """
     return float(value) if math.isfinite(value) else None
-
-
-def interval_bounds(interval: Interval) -> list[float] | None:
-    """``[low, high]``, or ``None`` without an interval.
-
-    >>> from nona.simulation.statistics.intervals import Interval
-    >>> interval_bounds(Interval(1.0, 0.5, 3))
-    [0.5, 1.5]
-    """
-    return [interval.low, interval.high] if math.isfinite(interval.half_width) else None

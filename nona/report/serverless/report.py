@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nona.report.means import bounds, mean_of
 from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,

@@ -166,7 +166,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
         state_reason=summary.state_reason,
         replications=summary.replications,
         slo_hit_rate=mean_of(hits),
-        cost_per_call_usd=mean_row(cost),
+        cost_per_call_usd=mean_of(cost),
         cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
         latency_s=_latency(summary.jct),
         applications={m.name: _application(m) for m in summary.models},
