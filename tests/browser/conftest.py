@@ -130,7 +130,7 @@ def app_page(chromium: Any, app_url: str, request: pytest.FixtureRequest) -> Ite
         reduced_motion="reduce",
         accept_downloads=True,
     )
-    context.tracing.start(screenshots=True, title=request.node.name)
+    context.tracing.start(title=request.node.name)
     outside: list[str] = []
     own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
 
