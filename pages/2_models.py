@@ -74,6 +74,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         args=(state, state.model),
         help="Queries of this model arrive in the scenario, ten a second at first.",
     )
+    st.page_link("pages/5_workload.py", label="Edit the workload", icon=":material/stacked_line_chart:")
     st.page_link("pages/3_contraction.py", label="See what contracts", icon=":material/compress:")
     graph_download(loaded)
     equivalent(state, "inspect", state.model, "--device", device, key="inspect", scenario=False)

@@ -63,6 +63,7 @@ def test_from_a_model_file_to_downloaded_results(app_page: Any, tmp_path: Path) 
     page.get_by_text(re.compile(r"read, .* written, .* weights")).wait_for()
     shot(page, "journey-1-model")
     page.get_by_role("button", name="Add to the workload").click()
+    page.get_by_test_id("stToast").get_by_text("now has 2 rows").wait_for()
     wait_idle(page)
 
     tasks = contraction_is_played(page, operators)

@@ -75,6 +75,7 @@ class AppState:
     revision: int = 0
     go_to: str = ""
     notice: str = ""
+    toast: str = ""
 
     # -- scenario -------------------------------------------------------------------------------
 

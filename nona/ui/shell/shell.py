@@ -42,13 +42,16 @@ def icon_path() -> str:
 
 
 def side_bar(state: AppState) -> None:
-    """The scenario with its file and its link, and what is running; above the page the scenario of a link."""
+    """The scenario with its file and its link, and what is running; above the page what there is to say."""
     st.html(STYLE)
     with st.sidebar:
         scenario_bar(state)
         running = [kind for kind in KINDS if _running(state, kind)]
         st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
     link_notice(state)
+    if state.toast:
+        st.toast(plain(state.toast), icon=":material/check:")
+        state.toast = ""
 
 
 def _running(state: AppState, kind: str) -> bool:

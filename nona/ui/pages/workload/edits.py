@@ -17,6 +17,8 @@ def add_model(state: AppState, model: str) -> None:
     if state.symbols.get(model):
         row["symbols"] = state.symbols[model]
     add_entry(state, ("workload",), row)
+    if not state.notice:
+        state.toast = f"{model} was added to the workload, which now has {len(state.scenario.workload)} rows."
 
 
 def add_entry(state: AppState, path: Path, entry: Any) -> None:
