@@ -134,6 +134,19 @@ def test_colours_panel_neighbours_and_json(app_page: Any, tmp_path: Path) -> Non
     assert len(json.loads(file.read_text())["nodes"]) == len(graph.operators)
 
 
+def test_a_click_on_a_sample_shows_it(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    page.get_by_text("Sample models", exact=True).click()
+    for name in ("bert_base", "googlenet"):
+        page.get_by_role("button", name=name, exact=True).click()
+        count = f"{len(load_sample(name).operators):,}"
+        page.get_by_test_id("stMetricValue").get_by_text(count, exact=True).wait_for()
+        assert page.get_by_role("combobox", name="Model", exact=True).input_value() == name
+        first = load_sample(name).operators[0].id
+        page.locator(f'g[data-id="{first}"], g[data-id^="block:"]').first.wait_for()
+
+
 @pytest.mark.parametrize("app_page", ["dark"], indirect=True)
 def test_a_telephone_shows_names_that_can_be_read(app_page: Any) -> None:
     page = app_page

@@ -26,10 +26,12 @@ def sample_picks(state: AppState) -> None:
     if box.open:
         with box:
             waiting = any(not _asked(name).done() for name in sample_names())
-            st.fragment(_cards, run_every=1.0 if waiting else None)(state, waiting)
+            st.fragment(_cards, run_every=1.0 if waiting else None)(state, waiting, state.model)
 
 
-def _cards(state: AppState, waiting: bool) -> None:
+def _cards(state: AppState, waiting: bool, shown: str) -> None:
+    if state.model != shown:
+        st.rerun()  # a click here draws the cards alone: the rest of the page shows the model too
     if waiting and all(_asked(name).done() for name in sample_names()):
         st.rerun()  # without the timer
     names = sorted(sample_names(), key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
