@@ -230,7 +230,8 @@ def test_marks_are_round_and_reach_both_ends(high: float) -> None:
 
 
 def test_several_links_have_a_table_of_their_waits() -> None:
-    prepared = study.prepare(load_scenario(scenario_path("racks_and_nics")))
+    scenario = load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"})
+    prepared = study.prepare(scenario)
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))
     links = data.nona.predicted.links

@@ -40,7 +40,7 @@ def systems() -> dict[str, Scenario]:
         "slides": load_scenario(scenario_path("slides_example")),
         "mix": scenario_from_mapping(MIX),
         "shared": scenario_from_mapping(shared),
-        "racks": load_scenario(scenario_path("racks_and_nics")),
+        "racks": load_scenario(scenario_path("racks_and_nics")).model_copy(update={"objective": "formula"}),
     }
 
 
