@@ -21,7 +21,7 @@ app: install
 	$(BIN)/nona app
 
 test: install
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder  # one process has the browser, see tests/conftest.py
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 lint-js: install  # the tool comes from `npm install --no-package-lock`
 	$(BIN)/python -m pytest -q tests/test_javascript.py

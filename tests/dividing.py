@@ -1,4 +1,4 @@
-"""How the suite is divided among processes: by file, and the browser's tests to one of them.
+"""A plugin of pytest: the suite is divided among processes by file, and one of them has the browser's tests.
 
 They wait more than they work, and share one server; several browsers at once wait for each other.
 """
