@@ -35,7 +35,7 @@ def capacity_finding(report: CapacityReport) -> str:
         f"{_miss(found, 'are missed')}"
     )
     if fewer is not None:
-        text += f"; with {fewer.servers:,} {_miss(fewer, 'would be')}"
+        text += f"; with {fewer.servers:,} servers, {_miss(fewer, 'would be')}"
     return text + (f". Cost {best.cost:.4g}." if best.cost is not None else ".")
 
 

@@ -28,6 +28,9 @@ def run_area(state: AppState) -> SimulatedRun | None:
         if not running:
             stale_note(state, KIND)
     st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+    with st.container():
+        if running and state.results.get(KIND) is not None:
+            st.info("All below belongs to the run before, until this one ends.", icon=":material/history:")
     return state.held(KIND, SimulatedRun)
 
 
