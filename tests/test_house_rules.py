@@ -55,6 +55,27 @@ def test_mypy_finds_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_results_are_typed() -> None:
+    """Dictionaries of anything stand only where the data are somebody else's: JSON, plotly, two scenarios."""
+    allowed = {
+        "nona/cli/lists.py",
+        "nona/report/decisions/figures.py",
+        "nona/report/figures/compare.py",
+        "nona/report/simulations/compared/scenario_diff.py",
+        "nona/results/document.py",
+        "nona/results/placement/outcome.py",
+        "nona/results/simulation/trace.py",
+    }
+    rooms = tuple(str(ROOT / "nona" / room) for room in ("results", "report", "cli"))
+    untyped = re.compile(r"(?:dict|Mapping)\[str, Any\]")
+    found = {
+        _name(path)
+        for path in SOURCES
+        if str(path).startswith(rooms) and untyped.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == allowed
+
+
 def test_modules_and_functions_are_short() -> None:
     assert SOURCES, "there are no modules"
     long = [f"{_name(p)}: {n} lines" for p in SOURCES if (n := len(_lines(p))) > MODULE_LINES]

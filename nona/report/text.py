@@ -8,7 +8,7 @@ from typing import Any
 from nona.results.model import FullContraction, Inspection
 from nona.units import format_count, format_size, format_time
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 _STEPS = 8  # of a coarsening, that are printed
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import Markup
 
@@ -26,7 +25,6 @@ from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.units import format_time
 
-Row = Mapping[str, Any]
 LIMITS = (
     "Times of operators are modelled unless they are marked as measured or given; their accuracy is "
     "stated above.",

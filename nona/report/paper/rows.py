@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nona.report.sweeps.report import curve_rows
 from nona.report.sweeps.stability import merged_spans, stability_text
@@ -25,7 +25,7 @@ class StableRatio(NamedTuple):
     point: SweptPoint
 
 
-def point_rows(data: PaperStudy) -> list[dict[str, Any]]:
+def point_rows(data: PaperStudy) -> list[dict[str, object]]:
     """One flat row for every simulated point of every sweep, SI units: for CSV and Parquet files."""
     return [{"sweep": name, **row} for name, report in data.sweeps.items() for row in curve_rows(report)]
 

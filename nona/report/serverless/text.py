@@ -125,7 +125,9 @@ def sharing_text(report: SharingReport) -> str:
         for name, row in zip(found.policies, policy_rows(found.policies), strict=True)
     ]
     columns = ("sharing", *COLUMNS)
-    return "\n".join([table(rows, columns), "", _setting(next(iter(report.sharing.values())).setting)])
+    setting = next(iter(report.sharing.values())).setting
+    ways = setting.model_copy(update={"sharing": ", ".join(report.sharing)})
+    return "\n".join([table(rows, columns), "", _setting(ways)])
 
 
 def _oracle_lines(oracle: Oracle | None) -> Iterator[str]:

@@ -14,7 +14,7 @@ from nona.report.simulations.tables.rows import ResultRow
 from nona.results.estimate import Estimate
 from nona.units import format_time
 
-Count = TypeVar("Count")
+Count = TypeVar("Count", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def capacity_section(state: AppState) -> None:
         _answer(held)
     else:
         st.caption(
-            "Solves the placement and predicts the missed SLOs for a dozen numbers of servers, all else "
+            "Solves the placement and predicts the missed SLOs for several numbers of servers, all else "
             "unchanged."
         )
     words = ["--hit", str(HITS[hit]), "--group", str(group), *(["--simulate"] if simulated else [])]

@@ -113,11 +113,14 @@ def results_table(
 def notes(data: SimulationOutcome) -> None:
     """Where the times come from, what the prediction assumes, what was withheld and why."""
     report = data.report
-    kinds = {f"{m.device}, {provenance_text(m.provenance)}" for m in data.models.values()}
+    kinds: dict[str, list[str]] = {}
+    for name, m in data.models.items():
+        kinds.setdefault(f"{m.device}, {provenance_text(m.provenance)}", []).append(name)
+    origins = [f"{', '.join(names)}: {kind}" if len(kinds) > 1 else kind for kind, names in kinds.items()]
     lines = [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     lines += withheld_lines(report.schedulers)
     told = [
-        f"{'; '.join(sorted(kinds))}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, "
+        f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, "
         "over replications.",
         *(f"{line[0].upper()}{line[1:]}." for line in lines),
     ]
