@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
@@ -143,3 +144,13 @@ def test_the_command_line_runs_on_a_cluster(address, capsys):
     assert answer("--dask", address) == answer()
     assert main([*common, "--dask", "nonsense"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_client_that_failed_is_not_collected_while_another_starts(address):
+    """It would close itself then, and wait for the lock of the one that starts (``Client.__del__``)."""
+    for _ in range(3):
+        with pytest.raises(SimulationError, match="no scheduler answers"):
+            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool("nonsense"))
+        with DaskPool(address, 60)._connected() as client:
+            assert client.status == "running"
+            assert gc.isenabled()

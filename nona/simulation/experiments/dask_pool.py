@@ -8,6 +8,7 @@ Start workers with one thread each (``dask worker --nthreads 1 --nworkers N``): 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pickle
 import time
@@ -64,9 +65,7 @@ class DaskPool:
     def _connected(self) -> Iterator[Any]:
         """A client with at least one worker; losing the scheduler is one line."""
         try:
-            client = self._distributed.Client(
-                self.address, timeout=self.timeout_s, set_as_default=False, name="nona"
-            )
+            client = self._client()
         except (OSError, ValueError) as error:  # a timeout is an OSError
             raise SimulationError(
                 f"Dask: no scheduler answers at {self.address!r} ({_line(error)}); start one with "
@@ -81,6 +80,23 @@ class DaskPool:
                     f"`dask worker {self.address} --nthreads 1`."
                 ) from error
             yield client
+
+    def _client(self) -> Any:
+        """A new client, made while no garbage is collected.
+
+        One that failed to start closes itself when it is collected, and waits for a lock that a starting
+        one holds: in the same thread, for ever.
+        """
+        gc.collect()
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return self._distributed.Client(
+                self.address, timeout=self.timeout_s, set_as_default=False, name="nona"
+            )
+        finally:
+            if collects:
+                gc.enable()
 
     def _attempt(
         self,
