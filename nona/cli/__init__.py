@@ -1,6 +1,6 @@
 """The command line: ``main`` holds the commands and turns errors into a line and an exit status.
 
 ``commands`` declares them, with ``parameters`` (types of values), ``known`` (names from registries) and
-``options`` (what each command is told). The work: ``basic`` holds app, inspect, contract, place, simulate and
+``options`` (those of each command). The work: ``basic`` holds app, inspect, contract, place, simulate and
 measure, and gives the others their scenario; these have a module each; ``lists`` holds the registries.
 """

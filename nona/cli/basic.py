@@ -10,7 +10,6 @@ from typing import Any
 
 from nona import app_root, study
 from nona.cli import capacity as capacity_command
-from nona.cli import contract as contract_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
 from nona.cli.options import (
@@ -29,8 +28,11 @@ from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.errors import ScenarioError
 from nona.hardware.executor import executor_class
+from nona.hardware.network import Network
+from nona.placement.spans.messages import Link
 from nona.report.html.report import placement_html, simulation_html
-from nona.report.inputs.models import inspection
+from nona.report.inputs.coarsening import coarsening_report
+from nona.report.inputs.models import contraction, inspection
 from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
@@ -38,6 +40,7 @@ from nona.report.simulations.differences import check_baseline, differences
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text
+from nona.results.model import FullContraction
 from nona.results.placement.report import FullPlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
@@ -75,7 +78,16 @@ def inspect(arguments: ModelOptions) -> None:
 def contract(arguments: ContractOptions) -> None:
     """Tasks, steps and sub-graphs of one model, and the tasks that stay together."""
     prepared = _prepare_model(arguments, arguments.rule)
-    emit(arguments, contract_command.contract_report(arguments, prepared), contraction_text)
+    emit(arguments, _contraction(arguments, prepared), contraction_text)
+
+
+def _contraction(arguments: ContractOptions, model: study.PreparedModel) -> FullContraction:
+    """Contract a model, and glue its tasks."""
+    network = Network(arguments.capacity, arguments.latency)
+    glued = study.glued_model(model, Link(network.capacity, network.latency_s), share=arguments.share)
+    counts = study.configuration_counts(model)
+    found = contraction(model.contracted, model.costed[0], model.decomposition, counts)
+    return FullContraction(**{**dict(found), "rule": arguments.rule, "coarsening": coarsening_report(glued)})
 
 
 def place(arguments: PlaceOptions) -> None:

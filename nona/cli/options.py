@@ -1,4 +1,4 @@
-"""What each command is told: one frozen object per command, made from its command line.
+"""The options of each command: one frozen object per command, made from its command line.
 
 Values are checked and converted; ``None`` or an empty tuple is an option that was not given.
 """
@@ -141,7 +141,7 @@ class ServerlessOptions(ListOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
-    """What every ``nona study`` is told."""
+    """The options of every ``nona study``."""
 
     replications: int
     workers: int

@@ -148,7 +148,7 @@ class Quantity(click.ParamType[float]):
         self.name, self.dimension = str(dimension), dimension
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The quantity in SI units; :class:`NonaError` for a text that is none."""
+        """The quantity in SI units; :class:`NonaError` for a text that is not a quantity."""
         try:
             return parse_quantity(value, self.dimension)
         except ValueError as error:

@@ -20,12 +20,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def number(value: float) -> float | None:
-    """``None`` in place of a number that is not finite, which JSON cannot hold.
-
-    >>> number(1.0), number(float("inf"))
-    (1.0, None)
-    """
-    return float(value) if math.isfinite(value) else None

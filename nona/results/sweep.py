@@ -7,12 +7,10 @@ from typing import Literal
 
 from nona.results.document import Document, Figure
 from nona.results.estimate import Estimate
+from nona.results.simulation.report import State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
 """What a swept number counts; values are in SI units."""
-
-State = Literal["stable", "backlogged", "overloaded"]
-"""Whether a scheduler had a steady state; ``backlogged``: it had, but ended with many jobs waiting."""
 
 
 class SweptUtilization(Document):

@@ -7,12 +7,12 @@ from markupsafe import Markup
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, document, header, paragraph, section, table
 from nona.report.html.svg_charts import Line, lines
+from nona.report.means import mean_text
 from nona.report.paper.rows import edge_of, growth_rows, summary_rows
 from nona.report.paper.text import OURS, findings, provenance, title
 from nona.report.sweeps.stability import stability_finding
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import axis_scale, value_text
-from nona.results.estimate import Estimate
 from nona.results.studies.paper import PaperStudy
 from nona.results.sweep import SweepReport, SweptPoint
 from nona.units import format_time
@@ -74,13 +74,6 @@ def _point(sweep: str, unit: str, scheduler: str, point: SweptPoint) -> dict[str
         "background": sweep,
         "value": value_text(point.value, unit),
         "scheduler": scheduler,
-        "mean JCT": _time(point.jct_s),
+        "mean JCT": "overloaded" if point.jct_s.mean is None else mean_text(point.jct_s, format_time),
         "times nona": ratio_text(point.ratio),
     }
-
-
-def _time(jct_s: Estimate) -> str:
-    if jct_s.mean is None:
-        return "overloaded"
-    half = "" if jct_s.ci95 is None else f" ± {format_time((jct_s.ci95[1] - jct_s.ci95[0]) / 2)}"
-    return f"{format_time(jct_s.mean)}{half}"

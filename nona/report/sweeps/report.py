@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nona.report.means import mean_of
-from nona.report.plain import number
+from nona.results.document import number
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.sweep import (
     FormulaPoint,

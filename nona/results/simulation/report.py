@@ -11,6 +11,7 @@ from nona.results.simulation.differences import Difference
 
 PartName = Literal["compute", "transfer", "link_wait", "server_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
+"""Whether a scheduler had a steady state; ``backlogged``: it had, but ended with many jobs waiting."""
 
 
 class Percentile(Document):
