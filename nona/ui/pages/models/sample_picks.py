@@ -25,15 +25,25 @@ def sample_picks(state: AppState) -> None:
     )
     if box.open:
         with box:
-            waiting = any(not _asked(name).done() for name in sample_names())
-            st.fragment(_cards, run_every=1.0 if waiting else None)(state, waiting, state.model)
+            _cards(state)
+            if _waiting():
+                st.fragment(_look_again, run_every=1.0)()
 
 
-def _cards(state: AppState, waiting: bool, shown: str) -> None:
-    if state.model != shown:
-        st.rerun()  # a click here draws the cards alone: the rest of the page shows the model too
-    if waiting and all(_asked(name).done() for name in sample_names()):
-        st.rerun()  # without the timer
+def _waiting() -> bool:
+    return any(not _asked(name).done() for name in sample_names())
+
+
+def _look_again() -> None:
+    """Draw the page once more when every parallelism is known.
+
+    The cards stand outside this fragment: a click on one of them draws the whole page.
+    """
+    if not _waiting():
+        st.rerun()
+
+
+def _cards(state: AppState) -> None:
     names = sorted(sample_names(), key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
     with st.grid("auto", min_column_width=230, gap="small"):
         for name in names:
