@@ -18,7 +18,9 @@ class OperatorCost:
     ``flops`` counts a multiply-add as two; ``macs`` are multiply-adds of convolutions and matrix
     products only, as the literature counts them. ``read_bytes`` and ``write_bytes`` are
     activations; ``weight_bytes`` are the parameters that this operator reads.
-    ``provenance`` says where ``compute_s`` comes from (``given``: stated in the model file).
+    ``provenance`` says where ``compute_s`` comes from (``given``: stated in the model file);
+    ``given_on`` the executor class that a stated time holds for (``"*"``: any), which was carried over
+    where it is another than the one costed; empty for a modelled time.
     """
 
     id: str
@@ -30,6 +32,7 @@ class OperatorCost:
     weight_bytes: float
     compute_s: float
     provenance: Provenance
+    given_on: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nona.cost.carrying import bound_of, carried
 from nona.cost.costed import CostedGraph, OperatorCost, Provenance
 from nona.cost.fusion import Kernel, fuse
 from nona.cost.measured import MeasuredTable
 from nona.cost.operators import OperatorWork, operator_work
 from nona.cost.options import DEFAULT_OPTIONS, CostOptions, CostPrecision, scaled_edges, tensor_scale
-from nona.cost.roofline import Roofline, given_slowdown
+from nona.cost.roofline import Roofline
 from nona.cost.stack import stacks
 from nona.cost.stated import Stated, measured_warnings, stated_times, whole_model_s
 from nona.graph.model import ModelGraph
-from nona.hardware.executor import ExecutorClass, make_executor_class
+from nona.hardware.device import Device
+from nona.hardware.executor import ExecutorClass
 
 __all__ = ["CostOptions", "CostPrecision", "cost_graph", "scaled_edges", "tensor_scale"]
 
@@ -23,18 +25,19 @@ def cost_graph(
     executor: ExecutorClass,
     options: CostOptions = DEFAULT_OPTIONS,
     measured: MeasuredTable | None = None,
+    own: Mapping[str, Device] | None = None,
 ) -> CostedGraph:
     """Cost every operator of ``graph`` on ``executor``.
 
     A fused kernel takes t₀ + max(F/(e_c·P), Q/(e_m·B)) once. Its root bears t₀; the rest is shared
     among its operators in proportion to what each would take alone without overhead, so that the
     operators' times add up to the kernels'. Stated times replace the model's
-    (:mod:`nona.cost.stated`).
+    (:mod:`nona.cost.stated`); ``own`` are the user's devices, for which a file may give times.
 
     Raises
     ------
     CostError
-        When an operator has times for other devices only and its work is unknown.
+        When an operator has times for unknown devices only and its work is unknown.
 
     Examples
     --------
@@ -45,10 +48,15 @@ def cost_graph(
     0.002
     """
     works, warnings = operator_work(graph, options)
-    times, provenance = _times(graph, works, executor, options, measured)
+    stated = stated_times(graph, works, executor, options, measured, own)
+    times, provenance = _times(graph, works, executor, options, stated)
+    total = whole_model_s(graph, executor, options, measured)
+    if total is not None:
+        _fit_total(times, provenance, stated, total)
+    origins = [stated[i].given_on if i in stated else "" for i in range(len(works))]
     costs = tuple(
-        _cost(o.id, o.kind, w, t, p)
-        for o, w, t, p in zip(graph.operators, works, times, provenance, strict=True)
+        _cost(o.id, o.kind, w, t, p, g)
+        for o, w, t, p, g in zip(graph.operators, works, times, provenance, origins, strict=True)
     )
     more = _precision_warnings(works, executor, options)
     more += measured_warnings(graph, executor, options, measured)
@@ -60,26 +68,24 @@ def _times(
     works: Sequence[OperatorWork],
     executor: ExecutorClass,
     options: CostOptions,
-    measured: MeasuredTable | None,
+    stated: Mapping[int, Stated],
 ) -> tuple[list[float], list[Provenance]]:
     """Seconds of every operator, and where they come from."""
-    stated = stated_times(graph, works, executor, options, measured)
     modelled = _modelled(graph, works, executor, options)
-    device = modelled
-    if any(s.on_device for s in stated.values()):
-        device = _modelled(graph, works, make_executor_class(executor.device), options)
-    own = executor.device.compute_efficiency or executor.device.memory_efficiency
+    sources = {s.source.name: s.source for i, s in stated.items() if s.source and works[i].known}
+    there = {name: _modelled(graph, works, source, options) for name, source in sources.items()}
+    calibrated = executor.device.compute_efficiency or executor.device.memory_efficiency
     times = list(modelled)
-    provenance: list[Provenance] = ["calibrated" if own else "modelled"] * len(times)
+    provenance: list[Provenance] = ["calibrated" if calibrated else "modelled"] * len(times)
     for i, entry in stated.items():
         times[i] = entry.time_s
         provenance[i] = entry.provenance
-        if entry.on_device:
-            same = works[i].known and modelled[i] > 0 < device[i]
-            times[i] *= modelled[i] / device[i] if same else given_slowdown(executor)
-    total = whole_model_s(graph, executor, options, measured)
-    if total is not None:
-        _fit_total(times, provenance, stated, total)
+        if entry.source is not None:
+            base = there[entry.source.name][i] if works[i].known else 0.0
+            if modelled[i] > 0 < base:
+                times[i] *= modelled[i] / base
+            else:
+                times[i] *= carried(bound_of(graph.operators[i]), entry.source, executor, options)
     return times, provenance
 
 
@@ -148,8 +154,9 @@ def _precision_warnings(
     )
 
 
-def _cost(id_: str, kind: str, work: OperatorWork, time_s: float, provenance: Provenance) -> OperatorCost:
+def _cost(
+    id_: str, kind: str, work: OperatorWork, time_s: float, provenance: Provenance, given_on: str
+) -> OperatorCost:
     w = work.work
-    return OperatorCost(
-        id_, kind, w.flops, w.macs, w.read_bytes, w.write_bytes, w.weight_bytes, time_s, provenance
-    )
+    moved = (w.read_bytes, w.write_bytes, w.weight_bytes)
+    return OperatorCost(id_, kind, w.flops, w.macs, *moved, time_s, provenance, given_on)

@@ -11,12 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from nona.errors import GraphError
 from nona.graph.dag import Dag
 
 AttributeValue = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 ANY_DEVICE = "*"
+Bound = Literal["compute", "memory", "host"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Operator:
     ``inputs`` and ``outputs`` name tensors in the order of the operator's definition; an absent
     optional one is ``""``. ``compute_s`` gives times (device name → seconds, ``"*"`` for any
     device) where the file states them; ``work`` gives FLOPs and bytes where the file states those.
+    ``bound`` is what its time depends on, where the file states it: the device's arithmetic
+    (``compute``), its memory bandwidth (``memory``), or nothing of the device (``host``: a look-up
+    in a database, a step on the CPU).
     """
 
     id: str
@@ -57,6 +62,7 @@ class Operator:
     compute_s: Mapping[str, float] | None = None
     work: Work | None = None
     scope: str = ""
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,10 @@ class ModelGraph:
         What the reader had to pass over, a line each.
     symbols
         The symbolic dimensions that were bound, name → value.
+    device
+        The executor class for which the file gives its times: those that name none of their own are
+        stored under it. ``"*"``: the file states that its times are the same on any device;
+        ``None``: the file does not say.
 
     Raises
     ------
@@ -113,6 +123,7 @@ class ModelGraph:
     source_format: str = "json"
     warnings: tuple[str, ...] = ()
     symbols: Mapping[str, int] = field(default_factory=dict)
+    device: str | None = None
 
     def __post_init__(self) -> None:
         if not self.operators:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nona.report.inputs.given_times import given_text
 from nona.results.model import FullContraction, Inspection
 from nona.units import format_count, format_size, format_time
 
@@ -40,6 +41,8 @@ def counted(count: int, noun: str) -> str:
 def inspection_text(report: Inspection) -> str:
     """What ``nona inspect`` prints."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
+    given = given_text(report.given, report.device)
+    shares += f"; {given}" if given else ""
     low, high = report.total_compute_interval_s
     lines = [
         f"{report.model} on {report.device}",

@@ -26,11 +26,24 @@ class About(Document):
     files: tuple[str, ...]
 
 
+class GivenTimes(Document):
+    """The hardware for which a model's file states times.
+
+    ``on`` are the devices or slices; ``unscaled`` is the share of the model's time that is the same on all
+    hardware because the file names no device for it; ``everywhere``: the file states that its times are
+    the same on any device.
+    """
+
+    on: tuple[str, ...] = ()
+    unscaled: float = 0.0
+    everywhere: bool = False
+
+
 class ModelFacts(Document):
     """Times of one row's model, their origin and uncertainty.
 
     ``provenance`` is the fraction of the total time by origin; ``sigma`` the standard deviation of the
-    logarithm of true over stated time, by origin.
+    logarithm of true over stated time, by origin; ``given`` is about times that the file states.
     """
 
     parallelism: float
@@ -39,3 +52,4 @@ class ModelFacts(Document):
     device: str
     provenance: Mapping[str, float]
     sigma: Mapping[str, float]
+    given: GivenTimes = GivenTimes()

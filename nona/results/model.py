@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nona.results.about import GivenTimes
 from nona.results.document import Document
 from nona.results.placement.coarsening import CoarseningReport
 
@@ -13,7 +14,8 @@ class Inspection(Document):
 
     ``gmac`` counts the multiply-adds of convolutions and matrix products in 10⁹; ``activation_bytes`` are
     the bytes that operators write, once per tensor; ``total_compute_interval_s`` is where the total lies
-    with 90 %, by where its times come from. ``provenance`` is the fraction of the total time by origin.
+    with 90 %, by where its times come from. ``provenance`` is the fraction of the total time by origin;
+    ``given`` names the hardware for which the file states times.
     """
 
     model: str
@@ -30,6 +32,7 @@ class Inspection(Document):
     critical_path_s: float
     parallelism: float
     provenance: Mapping[str, float]
+    given: GivenTimes
     warnings: tuple[str, ...]
 
 

@@ -13,7 +13,14 @@ placement, :func:`simulate` runs its schedulers.
 
 from nona.study.cache import StudyCache
 from nona.study.coarsening import glued_model
-from nona.study.preparation import PreparedModel, Study, configuration_counts, prepare, prepare_model
+from nona.study.preparation import (
+    PreparedModel,
+    Study,
+    configuration_counts,
+    given_graph,
+    prepare,
+    prepare_model,
+)
 from nona.study.simulating.early import Answer, answers
 from nona.study.simulating.run import (
     Comparison,
@@ -43,6 +50,7 @@ __all__ = [
     "chosen_schedulers",
     "compare",
     "configuration_counts",
+    "given_graph",
     "glued_model",
     "needs_placement",
     "number_named",

@@ -68,7 +68,7 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
         _content(row.model, scenario, sources),
         dict(row.symbols),
         row.batch,
-        [cost.stack, cost.precision, _file(cost.measured, sources)],
+        [cost.stack, cost.precision, _file(cost.measured, sources), _given(row.model, scenario)],
         scenario.contraction,
         [[g.gpu, g.mig, g.mps] for g in cluster.servers],
         cluster.devices,
@@ -85,6 +85,11 @@ def study_key(scenario: Scenario, sources: Sources) -> str:
         [_file(r.arrivals.trace, sources) for r in rows],
         _file(scenario.cost.measured, sources),
     )
+
+
+def _given(model: str, scenario: Scenario) -> object:
+    spec = scenario.cost.given.get(model)
+    return spec and spec.model_dump(mode="json")
 
 
 def _content(model: str, scenario: Scenario, sources: Sources) -> str:

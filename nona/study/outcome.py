@@ -8,6 +8,7 @@ from nona import __version__
 from nona.cost.uncertainty import SIGMA
 from nona.graph.node_link.document import to_node_link
 from nona.placement.result.placement import Placement
+from nona.report.inputs.given_times import given_times
 from nona.report.inputs.models import provenance_shares
 from nona.report.placements.report import placement_report
 from nona.report.simulations.differences import all_differences
@@ -120,6 +121,7 @@ def model_facts(study: Study) -> dict[str, ModelFacts]:
             device=model.costed[0].device,
             provenance=provenance_shares(model.costed[0]),
             sigma={p: SIGMA[p] for p in sorted({c.provenance for c in model.costed[0].costs})},
+            given=given_times(model.costed[0]),
         )
         for name, model in zip(study.scenario.labels, study.models, strict=True)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -13,15 +13,17 @@ from nona.contraction.rules import DEFAULT_RULE, contract
 from nona.contraction.task_graph import TaskGraph
 from nona.cost.costed import CostedGraph
 from nona.cost.costing import CostOptions, cost_graph, scaled_edges
+from nona.cost.given import with_given
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import resident_bytes
 from nona.decomposition.dominators import decompose
 from nona.decomposition.subgraph import Decomposition
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ExecutorClass
+from nona.hardware.device import Device
 from nona.placement.coarsening.steps import base_rule
 from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.schema import CostSpec, Scenario, WorkloadRow
 from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, study_key
@@ -67,13 +69,15 @@ def prepare_model(
     options: CostOptions = _AS_IN_FILE,
     rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
+    own: Mapping[str, Device] | None = None,
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.
 
     ``rule`` is one of the contraction rules, or ``cost-aware``: the default rule, whose tasks the
-    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same.
+    coarsening then keeps together (:mod:`nona.placement.coarsening`); the tasks are the same. ``own``
+    are the user's devices, for which a file may give times.
     """
-    costed = tuple(cost_graph(graph, c, options, measured) for c in classes)
+    costed = tuple(cost_graph(graph, c, options, measured, own) for c in classes)
     contracted = contract(replace(graph, edges=scaled_edges(graph, options)), base_rule(rule))
     tasks = TaskGraph.from_contracted(
         contracted, [c.compute_s for c in costed], [cost.weight_bytes for cost in costed[0].costs]
@@ -94,11 +98,10 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
     """
     sources.check(scenario)
     cluster = Cluster.from_spec(scenario.cluster)
-    classes = tuple(cluster.classes.values())
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
 
     def prepared(row: WorkloadRow) -> PreparedModel:
-        return _prepare_row(row, scenario, sources, classes, measured)
+        return _prepare_row(row, scenario, sources, cluster, measured)
 
     if cache is None:
         models, key = tuple(prepared(row) for row in scenario.workload), ""
@@ -120,12 +123,19 @@ def _prepare_row(
     row: WorkloadRow,
     scenario: Scenario,
     sources: Sources,
-    classes: Sequence[ExecutorClass],
+    cluster: Cluster,
     measured: MeasuredTable | None,
 ) -> PreparedModel:
-    graph = sources.model(row.model, row.symbols, scenario.models)
+    graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost)
     options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
-    return prepare_model(graph, classes, options, scenario.contraction, measured)
+    classes = tuple(cluster.classes.values())
+    return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices)
+
+
+def given_graph(graph: ModelGraph, name: str, cost: CostSpec) -> ModelGraph:
+    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says."""
+    spec = cost.given.get(name)
+    return graph if spec is None else with_given(graph, spec.device, spec.factors)
 
 
 def _system(

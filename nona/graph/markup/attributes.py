@@ -11,7 +11,7 @@ from nona.graph.registry import Document
 from nona.graph.text import quote
 
 NUMBERS = frozenset({"compute_ms", "compute_s", "flops", "macs", "read_bytes", "write_bytes", "weight_bytes"})
-NODE_TEXTS = frozenset({"kind", "scope"})
+NODE_TEXTS = frozenset({"kind", "scope", "device", "bound"})
 NODE_KEYS = NUMBERS | NODE_TEXTS
 EDGE_KEYS = frozenset({"bytes", "tensor"})
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")

@@ -4,13 +4,15 @@ A document is ``{"directed": true, "nodes": [...], "edges": [...], "graph": {...
 
 =========  ==========================================================================================
 nodes      ``id`` (text or whole number); ``kind``; ``compute_ms`` (milliseconds, one number or a map
-           device → number; ``compute_s`` in seconds instead); ``flops``, ``macs``, ``read_bytes``,
-           ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``, ``outputs`` (names of tensors);
-           ``attributes``
+           device → number; ``compute_s`` in seconds instead); ``device`` (for which the number holds,
+           in place of the graph's); ``bound`` (``compute``, ``memory`` or ``host``); ``flops``,
+           ``macs``, ``read_bytes``, ``write_bytes``, ``weight_bytes``; ``scope``; ``inputs``,
+           ``outputs`` (names of tensors); ``attributes``
 edges      ``source``, ``target``, ``bytes``, ``tensor`` (edges that carry one shared tensor say so with
            equal names; without a name each edge carries its own); also under the key ``links``
 graph      ``name``, ``format``, ``tensors`` (name → ``bytes``, ``shape``, ``dtype``), ``parameters``,
-           ``static``, ``warnings``, ``symbols``
+           ``static``, ``warnings``, ``symbols``; ``device``: the one for which all numbers hold that
+           name none (``any``: they are the same everywhere, by definition)
 =========  ==========================================================================================
 """
 
@@ -23,7 +25,7 @@ from nona.errors import GraphError
 from nona.graph.limits import MAX_EDGES, MAX_OPERATORS, check_count
 from nona.graph.model import ANY_DEVICE, ModelGraph, Operator, Tensor, Work
 from nona.graph.node_link.edges import read_edges
-from nona.graph.node_link.nodes import read_node
+from nona.graph.node_link.nodes import device_of, read_node
 from nona.graph.node_link.tensors import names_of, read_tensors, symbols_of, warnings_of, with_edge_tensors
 from nona.graph.registry import Document
 from nona.graph.structure.order import in_order
@@ -58,9 +60,10 @@ def to_node_link(graph: ModelGraph, work: Sequence[Work] | None = None) -> Docum
             "parameters": sorted(graph.parameters),
             "static": sorted(graph.static),
             "tensors": {name: _tensor_data(t) for name, t in graph.tensors.items()},
+            **({"device": graph.device} if graph.device else {}),
         },
         "nodes": [
-            _node_data(o, o.work or (work[i] if work is not None else None))
+            _node_data(o, o.work or (work[i] if work is not None else None), graph.device)
             for i, o in enumerate(graph.operators)
         ],
         "edges": [
@@ -108,7 +111,8 @@ def from_node_link(
     name = check_name(name or (own if isinstance(own, str) else "graph"), "Graph")
     nodes, links = _lists(document, name)
     ignored: dict[str, int] = {}
-    operators = [read_node(node, i, ignored) for i, node in enumerate(nodes)]
+    device = device_of(meta, f"Graph {quote(name)}")
+    operators = [read_node(node, i, ignored, device) for i, node in enumerate(nodes)]
     _check_unique(operators, name)
     tensors = read_tensors(meta.get("tensors", {}), name)
     found, notes = read_edges(links, {o.id for o in operators}, tensors, name, ignored)
@@ -128,6 +132,7 @@ def from_node_link(
         source_format=check_name(origin, "Format") if isinstance(origin, str) else source_format,
         warnings=(*warnings_of(meta), *notes),
         symbols=symbols_of(meta),
+        device=device,
     )
 
 
@@ -173,7 +178,7 @@ def _tensor_data(tensor: Tensor) -> dict[str, object]:
     return data
 
 
-def _node_data(operator: Operator, work: Work | None) -> dict[str, Any]:
+def _node_data(operator: Operator, work: Work | None, device: str | None = None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "id": operator.id,
         "kind": operator.kind,
@@ -188,7 +193,9 @@ def _node_data(operator: Operator, work: Work | None) -> dict[str, Any]:
         data["scope"] = operator.scope
     if operator.compute_s is not None:
         key, times = _times(operator.compute_s)
-        data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) else times
+        data[key] = times[ANY_DEVICE] if tuple(times) == (ANY_DEVICE,) == (device or ANY_DEVICE,) else times
+    if operator.bound is not None:
+        data["bound"] = operator.bound
     if work is not None:
         data |= {
             "flops": work.flops,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TypeGuard
+from typing import TypeGuard, get_args
 
 from nona.errors import GraphError
 from nona.graph.limits import MAX_FLOPS, MAX_SIZE_BYTES, MAX_TIME_S, checked
-from nona.graph.model import ANY_DEVICE, AttributeValue, Operator, Work
+from nona.graph.model import ANY_DEVICE, AttributeValue, Bound, Operator, Work
 from nona.graph.text import MAX_NAME, check_name, quote
 
 MAX_ATTRIBUTE_ITEMS = 256
@@ -22,6 +22,7 @@ _WORK = {
 }
 _TIMES = frozenset({"compute_ms", "compute_s"})
 _KNOWN = {"id", "kind", "compute_ms", "compute_s", "scope", "inputs", "outputs", "attributes", *_WORK}
+_KNOWN |= {"device", "bound"}
 LOOKS = frozenset(
     re.findall(
         r"\w+",
@@ -36,10 +37,10 @@ LOOKS = frozenset(
 """Keys about looks, or about other tools: ignored without a warning."""
 
 
-def read_node(node: object, place: int, ignored: dict[str, int]) -> Operator:
+def read_node(node: object, place: int, ignored: dict[str, int], device: str | None = None) -> Operator:
     """The operator that ``node``, number ``place`` of the list, describes.
 
-    Keys without a meaning are counted in ``ignored``.
+    Keys without a meaning are counted in ``ignored``; a time without a device is one of ``device``.
 
     Raises
     ------
@@ -48,6 +49,8 @@ def read_node(node: object, place: int, ignored: dict[str, int]) -> Operator:
 
     >>> read_node({"id": "a", "compute_ms": {"v100": 2, "t4": 5}}, 0, {}).compute_s
     {'v100': 0.002, 't4': 0.005}
+    >>> read_node({"id": "a", "compute_ms": 2, "device": "t4"}, 0, {}).compute_s
+    {'t4': 0.002}
     """
     if not isinstance(node, (dict, Mapping)) or "id" not in node:
         raise GraphError(f"Node number {place}: {quote(node)} has no 'id'; give an object with an id.")
@@ -61,9 +64,36 @@ def read_node(node: object, place: int, ignored: dict[str, int]) -> Operator:
         inputs=_names(node.get("inputs", ()), "inputs", name),
         outputs=_names(node.get("outputs", ()), "outputs", name),
         attributes=_attributes(node["attributes"], name) if "attributes" in node else {},
-        compute_s=None if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}"),
+        compute_s=None if _TIMES.isdisjoint(node) else _times(node, f"Node {quote(name)}", device),
         work=None if _WORK.keys().isdisjoint(node) else _work(node, f"Node {quote(name)}"),
         scope=_text(node.get("scope", ""), "scope", name),
+        bound=_bound(node["bound"], name) if "bound" in node else None,
+    )
+
+
+def device_of(data: Mapping[str, object], owner: str) -> str | None:
+    """The device that a graph or a node names for its times; ``"*"`` for ``any``.
+
+    >>> device_of({"device": "any"}, "Graph 'g'"), device_of({}, "Graph 'g'")
+    ('*', None)
+    """
+    value = data.get("device")
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise GraphError(
+            f"{owner}: device={quote(value)} must be a text; name the device of its times, or 'any'."
+        )
+    return ANY_DEVICE if value == "any" else check_name(value, f"{owner}, device")
+
+
+def _bound(value: object, node: str) -> Bound:
+    for known in get_args(Bound):
+        if value == known:
+            return known  # type: ignore[no-any-return]
+    raise GraphError(
+        f"Node {quote(node)}: bound={quote(value)} must be compute, memory or host; choose what its time "
+        "depends on."
     )
 
 
@@ -99,21 +129,24 @@ def _names(value: object, key: str, node: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _times(node: Mapping[str, object], owner: str) -> dict[str, float] | None:
+def _times(node: Mapping[str, object], owner: str, device: str | None) -> dict[str, float] | None:
     key, factor = ("compute_ms", 1e3) if "compute_ms" in node else ("compute_s", 1.0)
     value = node.get(key)
     if value is None:
         return None
     if key == "compute_ms" and node.get("compute_s") is not None:
         raise GraphError(f"{owner}: it has both compute_ms and compute_s; keep one of them.")
+    own = device_of(node, owner)
     if not isinstance(value, Mapping):
-        value = {ANY_DEVICE: value}
+        value = {own or device or ANY_DEVICE: value}
+    elif own is not None:
+        raise GraphError(f"{owner}: it has a device and a map of devices; keep one of them.")
     if not value:
         raise GraphError(f"{owner}: {key} is an empty map; give a number, or at least one device.")
     times = {}
-    for device, time in value.items():
-        label = key if device == ANY_DEVICE else f"{key}[{quote(device)}]"
-        device_name = check_name(device, f"{owner}, device") if isinstance(device, str) else quote(device)
+    for name, time in value.items():
+        label = key if name == ANY_DEVICE else f"{key}[{quote(name)}]"
+        device_name = check_name(name, f"{owner}, device") if isinstance(name, str) else quote(name)
         times[device_name] = checked(time, owner, label, MAX_TIME_S * factor) / factor
     return times
 

@@ -18,6 +18,7 @@ from nona.report.html.simulation import (
     results_section,
     warmup_section,
 )
+from nona.report.inputs.given_times import hardware_notes, hardware_warnings
 from nona.report.simulations.findings import findings
 from nona.results.about import About, ModelFacts
 from nona.results.placement.outcome import PlacementOutcome
@@ -118,8 +119,12 @@ def provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
     sigma: dict[str, float] = {}
     for m in models.values():
         sigma.update(m.sigma)
-    errors = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
-    return section("Where the times come from", table(rows, "Times of the models"), bullets(errors))
+    lines = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
+    given = {name: m.given for name, m in models.items()}
+    for name, m in models.items():
+        lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
+    lines += [(warning, "bad") for warning in hardware_warnings(given)]
+    return section("Where the times come from", table(rows, "Times of the models"), bullets(lines))
 
 
 def _error(kind: str, sigma: float) -> str:

@@ -9,6 +9,7 @@ from nona.contraction.summary import summarize_contraction
 from nona.cost.costed import CostedGraph
 from nona.cost.uncertainty import total_interval
 from nona.decomposition.subgraph import VIRTUAL, Decomposition
+from nona.report.inputs.given_times import given_times, hardware_warnings
 from nona.results.model import (
     ContractionReport,
     ContractionStep,
@@ -37,7 +38,12 @@ def inspection(costed: CostedGraph) -> Inspection:
         critical_path_s=costed.critical_path_s,
         parallelism=costed.parallelism,
         provenance=provenance_shares(costed),
-        warnings=(*graph.warnings, *costed.warnings),
+        given=given_times(costed),
+        warnings=(
+            *graph.warnings,
+            *costed.warnings,
+            *hardware_warnings({graph.name: given_times(costed)}),
+        ),
     )
 
 

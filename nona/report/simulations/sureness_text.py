@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import NormalDist
 
+from nona.report.inputs.given_times import given_text
 from nona.report.means import mean_text
 from nona.report.text import or_dash, share_text
 from nona.results.about import ModelFacts
@@ -71,7 +72,8 @@ def provenance_lines(models: Mapping[str, ModelFacts]) -> list[str]:
             f"{share_text(share)} {kind} ({_stated(facts.sigma.get(kind, 0.0))})"
             for kind, share in sorted(facts.provenance.items(), key=lambda item: -item[1])
         ]
-        lines.append(f"{name} on {facts.device}: {', '.join(parts)}.")
+        given = given_text(facts.given, facts.device)
+        lines.append(f"{name} on {facts.device}: {', '.join(parts)}{f'; {given}' if given else ''}.")
     return lines
 
 

@@ -17,6 +17,7 @@ from nona.graph.structure.scopes import (
     scope_paths,
     with_few_parts,
 )
+from nona.report.inputs.given_times import origin_text
 from nona.ui.graphs.data import Facts
 from nona.ui.loaded.loading import Loaded
 from nona.ui.widgets.dagview.dagview import Merge
@@ -46,7 +47,7 @@ def operator_facts(loaded: Loaded) -> Facts:
         moved = format_size(c.read_bytes + c.write_bytes)
         return (
             f"{c.id}\n{c.kind}: {format_count(c.flops, 'FLOP')}, {moved} moved\n"
-            f"{format_time(c.compute_s)} ({c.provenance})"
+            f"{format_time(c.compute_s)} ({origin_text(c, costed.device)})"
         )
 
     index = graph.index

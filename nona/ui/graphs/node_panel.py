@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.cost.costed import OperatorCost
 from nona.graph.model import AttributeValue, ModelGraph, Operator, Tensor
+from nona.report.inputs.given_times import origin_text
 from nona.ui.graphs.drawn import pick
 from nona.ui.loaded.loading import Loaded
 from nona.ui.session.state import AppState
@@ -25,12 +26,17 @@ def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = loaded.prepared.graph
     operator, cost = graph.operators[graph.index[own]], costed.costs[graph.index[own]]
+    origin = origin_text(cost, costed.device)
     with st.container(border=True, key=f"{key}-panel"):
         st.markdown(f"**{plain(own)}** · {plain(operator.kind)}")
         share = cost.compute_s / costed.total_compute_s if costed.total_compute_s > 0 else 0.0
         tiles(
             [
-                ("Time", format_time(cost.compute_s), f"On {costed.device}: {cost.provenance}."),
+                (
+                    "Time",
+                    format_time(cost.compute_s),
+                    f"On {costed.device}: {origin}.",
+                ),
                 ("Share of the model", f"{100 * share:.3g} %", "Share of the total time of all operators."),
                 ("Work", format_count(cost.flops, "FLOP"), "A multiply-add counts as two operations."),
                 (
@@ -41,7 +47,7 @@ def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
             ]
         )
         task = contracted.tasks[contracted.index[contracted.task_of[own]]]
-        st.markdown(_lines(graph, operator, cost, task.id, len(task.operators)))
+        st.markdown(_lines(graph, operator, cost, origin, task.id, len(task.operators)))
         _neighbours(state, key, "Inputs from", _ends(graph, own, False))
         _neighbours(state, key, "Outputs to", _ends(graph, own, True))
 
@@ -94,9 +100,11 @@ def _counted(operators: int) -> str:
     return "one operator" if operators == 1 else f"{operators:,} operators"
 
 
-def _lines(graph: ModelGraph, operator: Operator, cost: OperatorCost, task: str, size: int) -> str:
+def _lines(
+    graph: ModelGraph, operator: Operator, cost: OperatorCost, origin: str, task: str, size: int
+) -> str:
     lines = [
-        f"- **Time** is {cost.provenance}; it is part of the task **{plain(task)}** ({_counted(size)})",
+        f"- **Time** is {plain(origin)}; it is part of the task **{plain(task)}** ({_counted(size)})",
         f"- **Bytes** {format_size(cost.read_bytes)} read, {format_size(cost.write_bytes)} written, "
         f"{format_size(cost.weight_bytes)} weights",
     ]

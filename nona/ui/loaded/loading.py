@@ -20,7 +20,7 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.named import file_names
 from nona.sources.samples import sample_names
-from nona.study import PreparedModel, configuration_counts, prepare_model
+from nona.study import PreparedModel, configuration_counts, given_graph, prepare_model
 from nona.ui.loaded.layout import Layout, lay_out_both
 from nona.ui.loaded.shelf import fetch
 from nona.ui.session.state import AppState
@@ -52,7 +52,7 @@ def device_names(scenario: Scenario) -> tuple[str, ...]:
 
 
 def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = None) -> ModelGraph:
-    """The graph called ``name``; raises :class:`~nona.errors.NonaError` in one line.
+    """The graph called ``name`` as its file describes it; raises :class:`~nona.errors.NonaError` in one line.
 
     ``symbols`` are the sizes bound in it, by default those that the session was told.
     """
@@ -95,13 +95,15 @@ def _load(
     state: AppState, graph: ModelGraph, name: str, device: str, rule: str, options: CostOptions
 ) -> Loaded:
     key = f"{name}\n{_content(state, name)}\n{sorted(graph.symbols.items())}"
+    cost = state.scenario.cost
     own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
     digest, measured = load_measured(state) or ("", None)
-    mark = _digest(repr((key, device, own, rule, options, digest)).encode())
+    mark = _digest(repr((key, device, own, rule, options, digest, cost.given.get(name))).encode())
 
     def prepare() -> Loaded:
-        made = executor_class(device, user_devices(json.loads(own)))
-        prepared = prepare_model(graph, (made,), options, rule, measured)
+        devices = user_devices(json.loads(own))
+        made = executor_class(device, devices)
+        prepared = prepare_model(given_graph(graph, name, cost), (made,), options, rule, measured, devices)
         counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
         return Loaded(prepared, counts, mark)
 

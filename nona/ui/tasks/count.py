@@ -11,7 +11,7 @@ from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration.counts import configurations_considered
 from nona.results.model import ConfigurationCounts
-from nona.study import PreparedModel, prepare_model
+from nona.study import PreparedModel, given_graph, prepare_model
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import scenario_of, sources_of
 
@@ -34,12 +34,13 @@ def count_configurations(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
     scenario = scenario_of(spec)
     sources = sources_of(spec)
-    graph = sources.model(spec["model"], spec["symbols"], scenario.models)
-    made = executor_class(spec["device"], user_devices(scenario.cluster.devices))
     cost = scenario.cost
+    graph = given_graph(sources.model(spec["model"], spec["symbols"], scenario.models), spec["model"], cost)
+    own = user_devices(scenario.cluster.devices)
+    made = executor_class(spec["device"], own)
     measured = read_measured(sources.read(cost.measured)) if cost.measured else None
     options = CostOptions(cost.stack, cost.precision)
-    model = prepare_model(graph, (made,), options, scenario.contraction, measured)
+    model = prepare_model(graph, (made,), options, scenario.contraction, measured, own)
     subgraphs = model.decomposition.subgraphs
     work = [1 + len(s.interior) ** 2 for s in subgraphs]
     counts, done = [], 0

@@ -9,6 +9,7 @@ import pandas as pd
 from nona.contraction.contracted import ContractedGraph
 from nona.cost.costed import CostedGraph
 from nona.placement.enumeration.idle_spans import IdleSpan
+from nona.report.inputs.given_times import origin_text
 from nona.ui.loaded.loading import Loaded
 from nona.ui.widgets.drawing.drawing import Node, colour, el
 from nona.units import format_time
@@ -24,7 +25,7 @@ def operator_table(costed: CostedGraph) -> pd.DataFrame:
             "activations kB": [(c.read_bytes + c.write_bytes) / 1e3 for c in costed.costs],
             "weights kB": [c.weight_bytes / 1e3 for c in costed.costs],
             "time µs": [c.compute_s * 1e6 for c in costed.costs],
-            "provenance": [c.provenance for c in costed.costs],
+            "provenance": [origin_text(c, costed.device) for c in costed.costs],
         }
     )
 
