@@ -35,13 +35,13 @@ class Plan:
 
 
 def scenario(servers: int, jobs: int) -> Scenario:
-    """A retrieval pipeline with 14 questions a second on ``servers`` servers with one L40S each."""
+    """A retrieval pipeline with 14 questions a second on ``servers`` servers with one A100 each."""
     text: dict[str, Any] = {
         "version": 1,
         "name": f"{servers} servers",
         "seed": 5,
         "cluster": {
-            "servers": [{"count": servers, "gpu": "l40s"}],
+            "servers": [{"count": servers, "gpu": "a100-40gb"}],
             "network": {"capacity": "25 Gbit/s", "latency": "20 us"},
         },
         "background": {"network": {"utilization": 0.2, "mean_size": "1 MB"}},
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Plan]:
     parser.add_argument("--jobs", type=int, default=5000)
     options = parser.parse_args(arguments)
     for name in ("resnet18", "inception_v3", "rag_pipeline"):
-        introduce(name, "l40s")
+        introduce(name, "a100-40gb")
     plans = [plan(servers, options.jobs) for servers in sorted(options.servers)]
     print(f"\n{'servers':>8} {'predicted':>10} {'gap':>8} {'simulated':>19} {f'within {SLO_MS:.0f} ms':>14}")
     for p in plans:

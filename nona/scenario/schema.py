@@ -15,6 +15,7 @@ from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.contraction.rules import DEFAULT_RULE, rule_choices
+from nona.scenario.cost import CostSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.values import (
     Bandwidth,
@@ -148,36 +149,6 @@ class WorkloadRow(Part):
     def label(self) -> str:
         """Name for people: the given one, else the model's without folder and extension."""
         return self.name or PurePath(self.model).stem
-
-
-class GivenSpec(Part):
-    """What the times in a model's file hold for.
-
-    ``device``: those that name none (``any``: the same everywhere); ``factors``: how much longer they are
-    on another device, slice or share, in place of the modelled ratio.
-    """
-
-    device: Name | None = None
-    factors: dict[Name, Annotated[float, Field(gt=0, le=1e6)]] = Field(default_factory=dict, max_length=100)
-
-
-def _given_entry(value: object) -> object:
-    return {"device": value} if isinstance(value, str) else value
-
-
-class CostSpec(Part):
-    """How operators are timed: software stack, precision, and measured times that win.
-
-    ``given`` (a workload row's model → device, or device and factors) says what the times in its file
-    hold for.
-    """
-
-    stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = "tensorrt"
-    precision: Literal["model", "fp32", "tf32", "fp16", "fp8", "int8"] = "model"
-    measured: Name | None = None
-    given: dict[Name, Annotated[GivenSpec, BeforeValidator(_given_entry)]] = Field(
-        default_factory=dict, max_length=500
-    )
 
 
 class SimulationSpec(Part):

@@ -23,7 +23,8 @@ from nona.hardware.cluster import Cluster, ExecutorClass
 from nona.hardware.device import Device
 from nona.placement.coarsening.steps import base_rule
 from nona.placement.enumeration.counts import configurations_considered
-from nona.scenario.schema import CostSpec, Scenario, WorkloadRow
+from nona.scenario.cost import CostSpec
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, study_key

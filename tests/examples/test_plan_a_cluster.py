@@ -38,4 +38,4 @@ def test_the_script_runs_from_a_shell() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "rag_pipeline on l40s: 13 operators, 13 tasks" in done.stdout
+    assert "rag_pipeline on a100-40gb: 13 operators, 13 tasks" in done.stdout

@@ -19,6 +19,7 @@ SINGLE_FLOPS = 1.2e13  # single precision: 62 % of 19.5 TFLOP/s
 BYTES_PER_S = 1.2e12
 LAUNCH_S = 4e-6
 ENTRY_BYTES = 2
+DEVICE = "a100-40gb"
 
 
 class Node(TypedDict):
@@ -96,7 +97,12 @@ class TaskGraphBuilder:
 
     def mapping(self, **about: str) -> NodeLink:
         """Directed node-link data; ``about`` says what it is (``name``, ``description``)."""
-        return {"directed": True, "graph": about, "nodes": self._nodes, "edges": self._edges}
+        return {
+            "directed": True,
+            "graph": {**about, "device": DEVICE},
+            "nodes": self._nodes,
+            "edges": self._edges,
+        }
 
 
 def compute_bound() -> TaskGraphBuilder:

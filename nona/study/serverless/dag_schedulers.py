@@ -64,7 +64,7 @@ def dag_scenario(scenario: Scenario, system: ServerlessSystem) -> Scenario:
     for row, app in zip(scenario.workload, system.applications, strict=True):
         stages = zip(app.stage_names, app.function, strict=True)
         models[app.name] = {
-            "graph": {"name": app.name},
+            "graph": {"name": app.name, "device": "any"},  # all slices are alike
             "nodes": [{"id": name, "compute_ms": 1e3 * float(smallest_s[f])} for name, f in stages],
             "edges": [
                 {

@@ -19,7 +19,7 @@ from nona.hardware.executor import executor_class
 from nona.report.inputs.given_times import given_times
 from nona.report.inputs.models import provenance_shares
 from nona.results.about import GivenTimes
-from nona.scenario.schema import GivenSpec
+from nona.scenario.cost import GivenSpec
 from nona.ui.loaded.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
 
