@@ -3,9 +3,11 @@
 import streamlit as st
 
 from nona.report.inputs.figures import provenance_text, time_by_kind_figure
+from nona.report.inputs.given_times import given_text
 from nona.report.inputs.models import inspection
 from nona.ui.graphs.tabs import model_graph
 from nona.ui.pages.models.files import graph_download
+from nona.ui.pages.models.given_views import given_section
 from nona.ui.pages.models.measured_views import measured_times
 from nona.ui.pages.models.picker import loaded_model, pick_device, pick_model, upload_model
 from nona.ui.pages.models.sample_picks import sample_picks
@@ -42,6 +44,7 @@ above = st.container()
 loaded = loaded_model(state, device)  # first, so that a page that waits says so in the open
 with above:
     measured_times(state, device)
+    given_section(state, device)
 if loaded is None:
     st.stop()
 costed = loaded.prepared.costed[0]
@@ -65,7 +68,9 @@ with left:
     draw("parallelism", parallelism_picture(report.total_compute_s, report.critical_path_s))
 with right:
     st.markdown(gain_statement(report.parallelism))
-    st.caption(plain(f"{costed.device}, {provenance_text(report.provenance)}"))
+    given = given_text(report.given, costed.device)
+    told = f"{costed.device}, {provenance_text(report.provenance)}" + (f" ({given})" if given else "")
+    st.caption(plain(told))
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Add to the workload",

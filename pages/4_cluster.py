@@ -7,7 +7,13 @@ from nona.hardware.cluster import Cluster
 from nona.ui.pages.cluster.device_views import device_form, device_list, device_table
 from nona.ui.pages.cluster.link_views import core_editor, path_editor
 from nona.ui.pages.cluster.picture import cluster_picture
-from nona.ui.pages.cluster.views import background_editor, capacity_tiles, group_editor, memory_section
+from nona.ui.pages.cluster.views import (
+    background_editor,
+    capacity_tiles,
+    group_editor,
+    hardware_section,
+    memory_section,
+)
 from nona.ui.pages.workload.edits import add_entry
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
@@ -29,6 +35,7 @@ else:
         cluster_picture(cluster, busy.compute.utilization, busy.network.utilization),
     )
     memory_section(state, cluster)
+    hardware_section(state, cluster)
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 

@@ -23,7 +23,7 @@ from nona.cli.options import (
     SimulateOptions,
     SweepOptions,
 )
-from nona.cli.output import emit
+from nona.cli.output import emit, warn_of_hardware
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.errors import ScenarioError
@@ -97,6 +97,7 @@ def place(arguments: PlaceOptions) -> None:
     if arguments.objective:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     prepared = study.prepare(scenario, sources)
+    warn_of_hardware(prepared)
     placement = study.place(prepared, solver=arguments.solver)
     report = full_report(prepared, placement)
     if arguments.html:
@@ -115,6 +116,7 @@ def simulate(arguments: SimulateOptions) -> None:
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = study.prepare(scenario, sources)
+    warn_of_hardware(prepared)
     result = study.simulate(
         prepared,
         engine=arguments.engine,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from nona.cli.options import CapacityOptions
-from nona.cli.output import emit
+from nona.cli.output import emit, warn_of_hardware
 from nona.errors import NonaError
 from nona.report.capacity.report import capacity_report, capacity_text
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.study import prepare
 from nona.study.capacity import cheapest, fewest_servers, with_gpu
 
 
@@ -19,6 +20,7 @@ def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -
             f"--group {arguments.group}: there is no cluster.servers[{arguments.group}]; choose another."
         )
     own = scenario.cluster.servers[arguments.group].gpu
+    warn_of_hardware(prepare(scenario, sources))
     found = [
         fewest_servers(
             scenario if gpu == own else with_gpu(scenario, arguments.group, gpu),

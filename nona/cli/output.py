@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
 from nona.cli.options import ListOptions
+from nona.report.inputs.given_times import hardware_warnings
 from nona.results.document import Document
+from nona.study import Study
+from nona.study.outcome import model_facts
 
 D = TypeVar("D", bound=Document)
+
+
+def warn_of_hardware(prepared: Study) -> None:
+    """Name on standard error the models whose stated times are the same on all hardware."""
+    for warning in hardware_warnings({n: m.given for n, m in model_facts(prepared).items()}):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def emit(arguments: ListOptions, report: D, text: Callable[[D], str]) -> None:

@@ -8,6 +8,8 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.report.inputs.cluster import capacity, memory_rows, weights_problems
+from nona.report.inputs.given_times import hardware_notes, hardware_warnings
+from nona.results.about import GivenTimes
 from nona.ui.loaded.loading import device_names
 from nona.ui.pages.cluster.mig_views import mig_editor
 from nona.ui.pages.workload.edits import board_of, remove_entry, set_gpu, set_sharing
@@ -59,6 +61,21 @@ def memory_section(state: AppState, cluster: Cluster) -> None:
             "placement decides which models an executor actually holds."
         )
         table(pd.DataFrame(memory_rows(weights, cluster)), "memory", "Memory and weights by executor class")
+
+
+def hardware_section(state: AppState, cluster: Cluster) -> None:
+    """Stated times: a warning for those that are the same on all hardware, a line on those carried over."""
+    given: dict[str, GivenTimes] = {}
+    names = list(cluster.classes)
+    for index, label in enumerate(state.scenario.labels):
+        try:
+            given[label] = row_cost(state, index, names[0]).given
+        except NonaError:
+            continue  # the Workload page says what is wrong with it
+    for warning in hardware_warnings(given):
+        st.warning(plain(warning), icon=":material/speed:")
+    for note in [n for name in names for n in hardware_notes(given, name)]:
+        st.caption(plain(note))
 
 
 def group_editor(state: AppState, index: int) -> None:

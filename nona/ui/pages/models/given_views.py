@@ -1,0 +1,97 @@
+"""Given times on the Models page: the device that they hold for, and factors for others."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.cost.given import has_given_times
+from nona.errors import NonaError
+from nona.graph.model import ANY_DEVICE, ModelGraph
+from nona.scenario.cost import GivenSpec
+from nona.ui.loaded.loading import device_names, load_graph
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+PATH = ("cost", "given")
+
+
+def given_section(state: AppState, device: str) -> None:
+    """The expander about given times; ``device`` is the one whose times the page shows."""
+    try:
+        graph = load_graph(state, state.model)
+    except NonaError:  # the page says it below
+        return
+    if not has_given_times(graph):
+        return
+    spec = state.scenario.cost.given.get(state.model, GivenSpec())
+    held = spec.device or ("any" if graph.device == ANY_DEVICE else graph.device)
+    with st.expander(f"Given times: on {plain(_name(held))}", icon=":material/speed:", expanded=held is None):
+        st.caption(
+            "The file states times. On another GPU or slice they are scaled by what bounds each task: "
+            "arithmetic, memory bandwidth, or the host. Times that hold on any device are not scaled."
+        )
+        left, right = st.columns(2)
+        with left:
+            _device(state, graph, spec)
+        if held not in (None, "any", device):
+            with right:
+                _factor(state, device, spec, str(held))
+
+
+def _name(device: str | None) -> str:
+    return {None: "no named device, so the same everywhere", "any": "any device alike"}.get(
+        device, str(device)
+    )
+
+
+def _device(state: AppState, graph: ModelGraph, spec: GivenSpec) -> None:
+    stated = "any" if graph.device == ANY_DEVICE else graph.device
+    own = [d for o in graph.operators for d in o.compute_s or () if d != ANY_DEVICE]
+    names = dict.fromkeys([*(spec.device or "",), *own, *device_names(state.scenario)])
+    options = {f"As in the file: {_name(stated or next(iter(own), None))}": None, "Any device alike": "any"}
+    options |= {n: n for n in names if n and n != "any"}
+    key = f"given-device-{state.revision}-{state.model}"
+
+    def choose() -> None:
+        _edit(state, spec.model_copy(update={"device": options[st.session_state[key]]}))
+
+    st.selectbox(
+        "Times without a device hold on",
+        list(options),
+        list(options.values()).index(spec.device),
+        key=key,
+        on_change=choose,
+        help="Times for which the file itself names a device keep it.",
+    )
+
+
+def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
+    key = f"given-factor-{state.revision}-{state.model}-{device}"
+    known = spec.factors.get(device)
+
+    def choose() -> None:
+        value = st.session_state[key]
+        factors = {k: v for k, v in spec.factors.items() if k != device}
+        _edit(
+            state, spec.model_copy(update={"factors": factors | ({} if value is None else {device: value})})
+        )
+
+    st.number_input(
+        f"Time on {plain(device)} over that on {plain(held)}",
+        min_value=1e-3,
+        max_value=1e6,
+        value=known,
+        format="%.3g",
+        placeholder="modelled",
+        key=key,
+        on_change=choose,
+        help="A factor that you know, in place of the modelled ratio. Empty: modelled.",
+    )
+
+
+def _edit(state: AppState, spec: GivenSpec) -> None:
+    """Keep ``spec`` for the session's model; one that says nothing is dropped."""
+    given = {k: v.model_dump() for k, v in state.scenario.cost.given.items() if k != state.model}
+    if spec.device is not None or spec.factors:
+        given[state.model] = spec.model_dump()
+    state.edit(PATH, given)
