@@ -153,7 +153,7 @@ def test_slices_have_their_part_of_the_device() -> None:
     small = make_executor_class(a100, "1g.5gb")
     assert small.peak("fp16") == pytest.approx(312e12 * 14 / 108)
     assert small.bandwidth == pytest.approx(1555e9 / 8)
-    assert small.memory_bytes == 4864 * 2**20
+    assert small.memory_bytes == 4.75e9  # 4864 MiB
     seven = make_executor_class(a100, "7g.40gb")
     assert seven.compute_fraction == pytest.approx(98 / 108)
     assert seven.bandwidth_fraction == 1

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nona.errors import HardwareError
+from nona.hardware.catalogue import devices
 from nona.hardware.geometry import Board, Profile, board, boards
 from nona.hardware.mig import MigLayout, legal_layouts, maximal_layouts, parse_layout
 
@@ -48,6 +49,14 @@ def brute_force(whole: Board) -> set[frozenset[tuple[int, str]]]:
             ):
                 legal.add(frozenset((start, p.name) for start, p in chosen))
     return legal
+
+
+@pytest.mark.parametrize("name", [n for n, d in devices().items() if d.mig])
+def test_slices_have_together_no_more_memory_than_the_gpu(name: str) -> None:
+    """In figures of one kind: a layout had 419 GB where the GPUs had 400."""
+    device = devices()[name]
+    for layout in maximal_layouts(str(device.mig)):
+        assert sum(p.memory_bytes for p in layout.profiles) <= device.memory_bytes, layout.text
 
 
 @pytest.mark.parametrize("name", ["a100-40gb", "a30"])

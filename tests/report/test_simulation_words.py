@@ -119,7 +119,7 @@ def test_what_changed_is_said_in_words() -> None:
     assert change_text(before, changed(workload=rows[1:])) == "query − resnet18"
     assert change_text(before, changed(name="other")) == ""
     size = {"jobs": 1, "replications": 1, "warmup": 1, "precision": 0.1}
-    assert change_text(before, changed(seed=9, simulation=size)).endswith("more")
+    assert change_text(before, changed(seed=9, simulation=size)).endswith(", and 1 more change")
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -148,7 +148,9 @@ def test_prediction_simulation_and_theory_stand_side_by_side() -> None:
     assert "within 0.0 %" in sureness_headline(rows)
     table = sureness_table(rows)
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
-    assert provenance_lines(outcome.models) == ["slides_example on a100-40gb: 100 % given (taken as stated)."]
+    assert provenance_lines(outcome.models) == [
+        "slides_example on a100-40gb: 100 % given (taken as stated); given for any device, by definition."
+    ]
 
 
 def test_how_sure_without_formula_or_steady_state() -> None:

@@ -84,7 +84,7 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
     >>> from nona.hardware.executor import executor_class
     >>> slice_ = executor_class("a100-40gb/1g.5gb")
     >>> weights_problems({"big": 8e9}, [slice_])[0].split(";")[0]
-    'big: its weights, 8 GB, do not fit an executor of a100-40gb/1g.5gb, 5.1 GB'
+    'big: its weights, 8 GB, do not fit an executor of a100-40gb/1g.5gb, 4.75 GB'
     >>> weights_problems({"a": 3e9, "b": 1e9}, [slice_])
     []
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.hardware.device import Device
+from nona.hardware.device import Device, Fact
 from nona.results.catalogue import DeviceEntry
 from nona.units import format_count, format_size
 
@@ -20,5 +20,16 @@ def device_row(device: Device) -> DeviceEntry:
         memory_bytes=device.memory_bytes,
         bandwidth_bytes_per_s=device.bandwidth,
         sms=device.sms,
-        sources={key: f"{fact.source} ({fact.checked})" for key, fact in device.facts.items()},
+        sources={key: _source(fact) for key, fact in device.facts.items()},
     )
+
+
+def _source(fact: Fact) -> str:
+    """A source in words, with how sure it is.
+
+    >>> _source(Fact("a data sheet", "yes")), _source(Fact("a data sheet", "recollected"))
+    ('a data sheet (checked)', 'a data sheet (recollected)')
+    """
+    if fact.checked == "user":
+        return fact.source
+    return f"{fact.source} ({'checked' if fact.checked == 'yes' else fact.checked})"

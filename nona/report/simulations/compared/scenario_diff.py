@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nona.report.inputs.slices import layout_name
 from nona.scenario.schema import Scenario
 
 MOST = 4
@@ -42,7 +43,8 @@ def change_text(old: Scenario, new: Scenario) -> str:
     """The first few differences in one line; empty if there are none."""
     found = scenario_changes(old, new)
     more = len(found) - MOST
-    return ", ".join(found[:MOST]) + (f" and {more} more" if more > 0 else "")
+    rest = f", and {more} more change{'s' * (more > 1)}" if more > 0 else ""
+    return ", ".join(found[:MOST]) + rest
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
@@ -110,7 +112,21 @@ def _groups(old: Sequence[Plain], new: Sequence[Plain]) -> Iterator[str]:
     for number, (before, after) in enumerate(zip(old, new, strict=True), start=1):
         where = f" of group {number}" if len(new) > 1 else ""
         for key in _changed_keys(before, after):
-            yield f"{_WORDS.get(key, key)}{where} {_value(before.get(key))} → {_value(after.get(key))}"
+            values = before.get(key), after.get(key)
+            old_text, new_text = _layouts(*values) if key == "mig" else map(_value, values)
+            yield f"{_WORDS.get(key, key)}{where} {old_text} → {new_text}"
+
+
+def _layouts(*layouts: Any) -> list[str]:
+    """MIG layouts in words; with the places of the slices only where they are all that changed.
+
+    >>> _layouts(None, "3g.20gb@0, 2g.10gb@4, 2g.10gb@6"), _layouts("3g.20gb@0", "3g.20gb@4")
+    (['none', '3g.20gb + 2 × 2g.10gb'], ['3g.20gb@0', '3g.20gb@4'])
+    """
+    names = [", ".join(s.partition("@")[0].strip() for s in str(t or "").split(",")) for t in layouts]
+    if len(set(names)) < len(names):
+        return [_value(t) for t in layouts]
+    return [layout_name(name) if name else "none" for name in names]
 
 
 def _value(value: Any, share: bool = False) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.hardware.catalogue import devices, user_devices
+from nona.hardware.device import Device, Precision
 from nona.ui.pages.workload.edits import add_device, remove_device
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -14,14 +15,14 @@ from nona.ui.widgets.tables import table
 from nona.units import format_bandwidth, format_count, format_size
 
 FIELDS = {
-    "fp32": ("19.5 TFLOP/s", "Dense peak at single precision; also used for rates that are not given."),
-    "fp16": ("312 TFLOP/s", "Dense peak at half precision on the tensor cores."),
-    "memory": ("40 GB", "Device memory, which must hold the weights."),
-    "bandwidth": (
-        "1555 GB/s",
-        "Of the device memory: limits kernels that move much data and compute little.",
-    ),
+    "fp32": "Dense peak at single precision; also used for rates that are not given.",
+    "fp16": "Dense peak at half precision on the tensor cores.",
+    "memory": "Device memory, which must hold the weights.",
+    "bandwidth": "Of the device memory: limits kernels that move much data and compute little.",
 }
+
+
+BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
 
 
 def device_list(state: AppState) -> None:
@@ -80,33 +81,48 @@ def device_frame(state: AppState) -> pd.DataFrame:
 def device_form(state: AppState) -> None:
     """A form for a device of the user's own, on top of one of the catalogue."""
     problem = state.choices.complaints.get("device-error", "")
+    base = st.selectbox(
+        "Starts from",
+        list(devices()),
+        key="device-base",
+        persist_state="session",
+        help="Empty fields take this device's figures, which they show in grey.",
+    )
+    figures = base_figures(devices()[base])
     with st.form("own-device", border=False):
-        with st.grid(2, min_column_width=150):
-            with st.container():
-                st.text_input(
-                    "Name",
-                    key="device-name",
-                    persist_state="session",
-                    help="The name that server groups use.",
-                )
-                _beside(problem, "name")
-            st.selectbox(
-                "Starts from",
-                list(devices()),
-                key="device-base",
-                persist_state="session",
-                help="Empty fields take this device's figures.",
+        with st.container():
+            st.text_input(
+                "Name", key="device-name", persist_state="session", help="The name that server groups use."
             )
+            _beside(problem, "name")
         with st.grid(4, min_column_width=130):
-            for name, (example, about) in FIELDS.items():
+            for name, about in FIELDS.items():
                 with st.container():
                     st.text_input(
-                        name, placeholder=example, key=f"device-{name}", persist_state="session", help=about
+                        name,
+                        placeholder=figures[name],
+                        key=f"device-{name}",
+                        persist_state="session",
+                        help=about,
                     )
                     _beside(problem, name)
         st.form_submit_button("Add this device", on_click=_add, args=(state,))
     if problem and not any(_names(problem, f) for f in ("name", *FIELDS)):
         st.error(plain(problem), icon=":material/error:")
+
+
+def base_figures(device: Device) -> dict[str, str]:
+    """What the form's empty fields take over from ``device``.
+
+    >>> base_figures(devices()["t4"])
+    {'fp32': '8.1 TFLOP/s', 'fp16': '65 TFLOP/s', 'memory': '16 GB', 'bandwidth': '320 GB/s'}
+    """
+    peaks = {str(name): format_count(device.peak(name), "FLOP/s") for name in BASE_PEAKS}
+    return {
+        **peaks,
+        "memory": format_size(device.memory_bytes),
+        "bandwidth": f"{format_size(device.bandwidth)}/s",
+    }
 
 
 def _names(problem: str, field: str) -> bool:

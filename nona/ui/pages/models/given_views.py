@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from nona.cost.given import has_given_times
@@ -53,7 +55,7 @@ def _device(state: AppState, graph: ModelGraph, spec: GivenSpec) -> None:
     key = f"given-device-{state.revision}-{state.model}"
 
     def choose() -> None:
-        _edit(state, spec.model_copy(update={"device": options[st.session_state[key]]}))
+        _edit(state, options[st.session_state[key]], spec.factors)
 
     st.selectbox(
         "Times without a device hold on",
@@ -70,28 +72,27 @@ def _factor(state: AppState, device: str, spec: GivenSpec, held: str) -> None:
     known = spec.factors.get(device)
 
     def choose() -> None:
-        value = st.session_state[key]
-        factors = {k: v for k, v in spec.factors.items() if k != device}
-        _edit(
-            state, spec.model_copy(update={"factors": factors | ({} if value is None else {device: value})})
-        )
+        text = str(st.session_state[key] or "").strip()
+        others: dict[str, object] = {k: v for k, v in spec.factors.items() if k != device}
+        _edit(state, spec.device, others | ({device: text} if text else {}))
 
-    st.number_input(
+    st.text_input(
         f"Time on {plain(device)} over that on {plain(held)}",
-        min_value=1e-3,
-        max_value=1e6,
-        value=known,
-        format="%.3g",
+        "" if known is None else f"{known:g}",
         placeholder="modelled",
         key=key,
         on_change=choose,
         help="A factor that you know, in place of the modelled ratio. Empty: modelled.",
     )
+    if draft := state.drafts.get(PATH):
+        st.error(plain(draft.error), icon=":material/error:")
 
 
-def _edit(state: AppState, spec: GivenSpec) -> None:
-    """Keep ``spec`` for the session's model; one that says nothing is dropped."""
-    given = {k: v.model_dump() for k, v in state.scenario.cost.given.items() if k != state.model}
-    if spec.device is not None or spec.factors:
-        given[state.model] = spec.model_dump()
+def _edit(state: AppState, device: str | None, factors: Mapping[str, object]) -> None:
+    """Keep what was said of the session's model; one of which nothing is said is dropped."""
+    given: dict[str, object] = {
+        k: v.model_dump() for k, v in state.scenario.cost.given.items() if k != state.model
+    }
+    if device is not None or factors:
+        given[state.model] = {"device": device, "factors": dict(factors)}
     state.edit(PATH, given)
