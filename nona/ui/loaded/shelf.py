@@ -1,8 +1,9 @@
 """Work on models in server threads: done once per content, cached, waited for with progress.
 
 Prepared models are large graphs of small objects. To bring one of 20,000 operators over from another
-process costs as much as to make it here, and unpickling holds the interpreter all that time; a
-thread shares it with the other sessions every few milliseconds. What parses foreign files or calls
+process (14 MB) keeps the interpreter as busy as to cost and contract it here. A thread shares it with the
+other sessions, a fraction of a millisecond at a time; what made them wait were garbage collections, which
+:mod:`nona.ui.loaded.tidying` puts off. What parses foreign files or calls
 Graphviz runs in guarded processes of its own, for which a thread here only waits.
 
 The page that asks waits too, but step by step: it shows what is going on, and it stops waiting when
@@ -16,10 +17,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from nona.ui.loaded.tidying import tidying
 
 T = TypeVar("T")
 KEPT, AT_ONCE = 128, 2
@@ -35,8 +39,14 @@ class Shelf:
     (6, 6)
     """
 
-    def __init__(self, most: int = KEPT, at_once: int = AT_ONCE, retry_s: float = RETRY_S) -> None:
-        self._most, self._retry_s = most, retry_s
+    def __init__(
+        self,
+        most: int = KEPT,
+        at_once: int = AT_ONCE,
+        retry_s: float = RETRY_S,
+        working: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._most, self._retry_s, self._working = most, retry_s, working
         self._held: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(at_once)
@@ -57,7 +67,7 @@ class Shelf:
             return future
 
     def _run(self, future: Future[Any], make: Callable[[], Any]) -> None:
-        with self._turn:
+        with self._turn, self._working():
             try:
                 future.set_result(make())
             except Exception as error:  # whoever asked gets it
@@ -71,7 +81,7 @@ def _failed(future: Future[Any]) -> bool:
 @st.cache_resource
 def shelf() -> Shelf:
     """The shelf of this server."""
-    return Shelf()
+    return Shelf(working=tidying().working)
 
 
 def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:

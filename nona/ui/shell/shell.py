@@ -6,6 +6,7 @@ import streamlit as st
 
 from nona import app_root
 from nona.ui.jobs.kinds import KINDS
+from nona.ui.loaded.tidying import tidying
 from nona.ui.session.kept import remember, restore
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import session_state
@@ -21,6 +22,7 @@ STYLE = f"<style>{_CLOSED}, {_CLOSED} * {{ visibility: hidden !important; transi
 
 def open_session() -> AppState:
     """The session's state, with a link and the results of finished jobs taken in."""
+    tidying().seen()
     state = session_state()
     remember(state)
     restore(state)

@@ -1,0 +1,124 @@
+"""How long clicks of one session take while another opens a model of 20,000 operators.
+
+The app runs in a server of its own with two windows. One goes back and forth between two cheap pages;
+the other meanwhile uploads the model on Models, opens Contraction with its tabs, and has the model costed
+on another device. A click counts from the press until the page asked for stands, as the page itself sees.
+Printed are seconds at rest and in each phase, and their ratio to those at rest.
+
+Run it with ``python -m benchmarks.other_sessions [OPERATORS]``; it needs Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.app_server import IDLE, watched
+from benchmarks.import_growth import model
+from benchmarks.page_latency import DRAWN, PREPARE, WAIT
+
+OPERATORS, AT_REST, TARGET_S = 20_000, 12, 0.3
+PAGES = ("Validation", "Cluster")
+READY = f"() => window.graph && {DRAWN} && ({IDLE})()"
+
+
+def click(page: Any, turn: int) -> float:
+    """Seconds until the page after the next link stands."""
+    name = PAGES[turn % len(PAGES)]
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
+    page.evaluate("() => { window.pressed = performance.now(); }")
+    link.click()
+    done = f"() => window.title() === '{name}' && window.state() === 'notRunning'"
+    return float(page.evaluate(WAIT, done)) / 1000
+
+
+def meanwhile(other: Any, busy: Any, ready: str, most_s: float = 240) -> tuple[list[float], float]:
+    """Clicks of ``other`` until ``ready`` holds in ``busy``, and the seconds that took."""
+    times: list[float] = []
+    begin = time.perf_counter()
+    while not busy.evaluate(ready) and time.perf_counter() - begin < most_s:
+        times.append(click(other, len(times)))
+    return times, time.perf_counter() - begin
+
+
+def phases(busy: Any, data: bytes, operators: int) -> dict[str, tuple[Callable[[], object], str]]:
+    """What the busy session does, and what holds in its page when it is done."""
+    file = {"name": "residual.onnx", "mimeType": "application/octet-stream", "buffer": data}
+    uploads = busy.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
+    count = f"{operators:,}"
+
+    def open_contraction() -> None:
+        nav = busy.get_by_test_id("stSidebarNav")
+        nav.get_by_role("link", name="Contraction", exact=True).click()
+
+    def tab(name: str) -> Callable[[], object]:
+        return lambda: busy.get_by_role("tab", name=name).click()
+
+    def device() -> None:
+        box = busy.get_by_role("combobox", name="Times on device")
+        box.click()
+        busy.get_by_role("option", name="t4", exact=True).click()
+
+    drawn = f"() => ({READY})()"
+    return {
+        "upload and Models": (
+            lambda: uploads.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file),
+            f"() => window.text('{count}') && ({READY})()",
+        ),
+        "Contraction": (open_contraction, f"() => window.title() === 'Contraction' && ({READY})()"),
+        "After: tasks": (tab("After: tasks"), drawn),
+        "All steps": (
+            tab("All steps"),
+            f"() => !!document.querySelector('[data-testid=\"stDataFrame\"]') && ({IDLE})()",
+        ),
+        "another device": (device, f"() => ({IDLE})()"),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    operators = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATORS
+    data = model(operators)
+    with watched("Other sessions") as given:
+        if given is None:
+            return
+        browser, url, _ = given
+        pages = []
+        for path in ("models", PAGES[0].lower()):
+            page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+            page.set_default_timeout(60_000)
+            page.goto(f"{url}/{path}")
+            page.wait_for_function(IDLE)
+            page.evaluate(PREPARE)
+            pages.append(page)
+        busy, other = pages
+        for turn in range(4):  # warms both pages
+            click(other, turn)
+        rest = [click(other, turn) for turn in range(AT_REST)]
+        print(f"{operators:,} operators; clicks of another session, seconds")
+        show("at rest", rest, rest, 0.0)
+        for name, (act, ready) in phases(busy, data, operators).items():
+            act()
+            busy.wait_for_timeout(20)
+            times, seconds = meanwhile(other, busy, ready)
+            show(name, times, rest, seconds)
+
+
+def show(name: str, times: list[float], rest: list[float], seconds: float) -> None:
+    """A row: clicks, median, worst, ratio of the medians, and how long the phase took."""
+    if not times:
+        print(f"  {name:<20} done before the first click")
+        return
+    middle, worst = statistics.median(times), max(times)
+    over = sum(t > TARGET_S for t in times)
+    print(
+        f"  {name:<20}{len(times):>4} clicks  median {middle:.3f}  worst {worst:.3f}"
+        f"  ratio {middle / statistics.median(rest):.2f}  over {TARGET_S} s: {over}  phase {seconds:.1f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()
