@@ -38,6 +38,7 @@ from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text
@@ -131,8 +132,9 @@ def simulate(arguments: SimulateOptions) -> None:
         write_trace(arguments.trace, prepared, result.records)
     if arguments.html:
         write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
-    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    report = with_hits(report, result.records, slo_s)
     found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
     emit(arguments, compared(report, arguments.baseline, found), compared_text)
 

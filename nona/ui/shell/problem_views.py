@@ -51,13 +51,12 @@ def missing_notice(state: AppState) -> None:
     names = missing(state)
     if not names:
         return
-    several = len(names) > 1
     listed = ", ".join(f"**{plain(name)}** ({kind})" for name, kind in names.items())
     with st.container(border=True, key="missing", gap="small"):
         st.markdown(
-            f":material/find_in_page: {'Files' if several else 'A file'} of this scenario "
-            f"{'are' if several else 'is'} not here: {listed}. Add {'them' if several else 'it'} below, or ask "
-            "whoever made the scenario for its bundle (*Download bundle* in the side bar), which contains all."
+            f":material/find_in_page: This scenario names what is not here: {listed}. Add it below, or ask "
+            "whoever made the scenario for its bundle, which contains all files (*Download bundle* in the "
+            "side bar)."
         )
         key = f"{_ADDED}-{state.revision}-{len(names)}"
         st.file_uploader(
