@@ -54,8 +54,8 @@ def missing_notice(state: AppState) -> None:
     listed = ", ".join(f"**{plain(name)}** ({kind})" for name, kind in names.items())
     with st.container(border=True, key="missing", gap="small"):
         st.markdown(
-            f":material/find_in_page: This scenario names what is not here: {listed}. Add it below, or ask "
-            "whoever made the scenario for its bundle, which contains all files (*Download bundle* in the "
+            f":material/find_in_page: This scenario names files that are not here: {listed}. Add them below, "
+            "or ask whoever made the scenario for its bundle, which contains all files (*Download bundle* in the "
             "side bar)."
         )
         key = f"{_ADDED}-{state.revision}-{len(names)}"

@@ -27,17 +27,18 @@ def scenario_bar(state: AppState) -> None:
     )
     _steps(state)
     _downloads(state)
-    with st.popover("Open a file", icon=":material/upload_file:", width="stretch"):
-        key = f"scenario-file-{state.revision}"
-        st.file_uploader(
-            "Scenario (YAML, JSON) or bundle (.nona.zip)",
-            key=key,
-            on_change=_open,
-            args=(state, key),
-            help="It replaces the present scenario; Undo restores that one.",
-            max_upload_size=128,
-        )
-    share_popover(state)
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Open", icon=":material/upload_file:", width="stretch"):
+            key = f"scenario-file-{state.revision}"
+            st.file_uploader(
+                "Scenario (YAML, JSON) or bundle (.nona.zip)",
+                key=key,
+                on_change=_open,
+                args=(state, key),
+                help="It replaces the present scenario; Undo restores that one.",
+                max_upload_size=128,
+            )
+        share_popover(state)
 
 
 def _steps(state: AppState) -> None:

@@ -41,4 +41,5 @@ def hits_over_time_title(hits: HitsOverTime) -> str:
     if window.hits == window.jobs:
         return "Every job kept its SLO in every window"
     kept, length = 100 * (window.hit_rate or 0.0), format_time(window.end_s - window.start_s)
-    return f"Worst window: {kept:.3g} % of SLOs kept under {name}, {length} from {format_time(window.start_s)} on"
+    since = format_time(window.start_s)
+    return f"Worst window: {kept:.3g} % of SLOs kept under {name}, {length} from {since} on"

@@ -82,10 +82,8 @@ def _key(state: AppState, index: int) -> str:
     rows = state.scenario.workload
     name = rows[index].arrivals.trace
     content = hashlib.sha256(state.uploads.sources.read(name)).hexdigest() if name else ""
-    others = [
-        r.arrivals.model_dump(mode="json") for r in rows if r.arrivals.trace == name or r is rows[index]
-    ]
-    return json.dumps([content, others, rows[index].label])
+    same = [r.arrivals.model_dump(mode="json") for r in rows if r.arrivals.trace == name or r is rows[index]]
+    return json.dumps([content, same, rows[index].label])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

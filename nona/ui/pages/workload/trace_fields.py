@@ -105,7 +105,9 @@ def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str
             names = tuple(dict.fromkeys([*columns, spec.column]))
             choice(state, "Column", (*path, "column"), names, "The column that divides the trace.")
             hint = "The row replays the arrivals that have it there."
-            choice(state, "Value", (*path, "value"), columns.get(spec.column, ()), hint)
+            label = state.scenario.labels[index]
+            values = {f"the row's name, {label}": None, **{v: v for v in columns.get(spec.column, ())}}
+            choice(state, "Value", (*path, "value"), values, hint)
 
 
 def _coverage(state: AppState, index: int) -> None:
@@ -124,6 +126,11 @@ def _coverage(state: AppState, index: int) -> None:
                 icon=":material/all_inclusive:",
                 key=f"replay-{state.revision}-{index}",
                 help="Sets the jobs of a run, on the Simulation page, so that it replays this part once.",
-                on_click=state.edit,
-                args=(("simulation", "jobs"), needed),
+                on_click=_set_jobs,
+                args=(state, needed),
             )
+
+
+def _set_jobs(state: AppState, jobs: int) -> None:
+    state.edit(("simulation", "jobs"), jobs)
+    state.revision += 1

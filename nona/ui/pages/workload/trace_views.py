@@ -59,7 +59,7 @@ def _preview(state: AppState, name: str) -> None:
     """What one trace holds, with a picture of it."""
     try:
         times = trace_of(state, name)
-        st.markdown(f"**{plain(name)}** · {plain(trace_text(times))}")
+        st.markdown(f"**{plain(name)}** · {plain(trace_text(times.tolist()))}")
         if times[-1] > times[0]:
             recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
             draw(
