@@ -30,12 +30,12 @@ class Sources:
     confined
         Whether only plain names of files in ``base`` are allowed.
     held
-        Files in memory by name, such as those of a bundle; they come first.
+        Files in memory by name, which are those of a bundle; they come first.
     """
 
     base: Path | None = None
     confined: bool = False
-    held: Mapping[str, bytes] = field(default_factory=dict, hash=False)
+    held: Mapping[str, bytes] | None = field(default=None, hash=False)
 
     def read(self, name: str) -> bytes:
         """Bytes of the file ``name``.
@@ -45,7 +45,7 @@ class Sources:
         GraphError
             When it is missing, too large, or outside ``base`` though confined.
         """
-        if name in self.held:
+        if self.held and name in self.held:
             return self.held[name]
         path = self._path(name)
         try:
@@ -97,7 +97,7 @@ class Sources:
     def missing(self, place: str, name: str) -> list[str]:
         """One line if the file ``name``, which stands at ``place`` in a scenario, is not here."""
         try:
-            if name in self.held or self._path(name).is_file():
+            if (self.held and name in self.held) or self._path(name).is_file():
                 return []
         except GraphError as error:
             return [f"{place}: {error}"]
@@ -114,7 +114,7 @@ class Sources:
     def _path(self, name: str) -> Path:
         pure = PurePath(name)
         if self.base is None:
-            if self.held:
+            if self.held is not None:
                 raise GraphError(f"File {name!r}: the bundle does not contain it; pack it again.")
             raise GraphError(f"File {name!r}: no files belong to this scenario; use a sample's name.")
         if self.confined and (len(pure.parts) != 1 or name in {"", ".", ".."} or "\\" in name):

@@ -56,7 +56,7 @@ def open_file(state: AppState, name: str, data: bytes) -> None:
     Files that a YAML file only names may be missing: they can be uploaded afterwards.
     """
     opened = open_bytes(data, name, state.uploads.sources, files_may_be_missing=True)
-    if opened.sources.held:
+    if opened.sources.held is not None:
         take_scenario(state, with_files(opened.scenario, opened.sources, state.uploads))
     else:
         take_scenario(state, with_plain_names(opened.scenario))

@@ -55,8 +55,8 @@ def missing_notice(state: AppState) -> None:
     with st.container(border=True, key="missing", gap="small"):
         st.markdown(
             f":material/find_in_page: This scenario names files that are not here: {listed}. Add them below, "
-            "or ask whoever made the scenario for its bundle, which contains all files (*Download bundle* in the "
-            "side bar)."
+            "or ask whoever made the scenario for its bundle, which contains them all (*Download bundle* "
+            "in the side bar)."
         )
         key = f"{_ADDED}-{state.revision}-{len(names)}"
         st.file_uploader(
