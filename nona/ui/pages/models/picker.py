@@ -43,6 +43,7 @@ def pick_model(state: AppState) -> None:
 
     def choose() -> None:
         state.model = st.session_state[key]
+        state.choices.complaints.pop("upload-error", None)
 
     st.selectbox(
         "Model",
