@@ -48,7 +48,7 @@ def start(page: Any, url: str) -> None:
     """Open the scenario's file and start the simulation; wait until every scheduler has a line."""
     page.goto(url)
     page.wait_for_function(IDLE)
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Open YAML").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
     upload = {"name": "all.yaml", "mimeType": "application/yaml", "buffer": scenario_text().encode()}
     field = page.get_by_test_id("stPopoverBody").get_by_test_id("stFileUploaderDropzoneInput")
     field.set_input_files(upload)

@@ -29,7 +29,8 @@ class Arrivals:
     the mean rate during bursts, which take ``burst_fraction`` of the time and last
     ``burst_mean_s`` on average), or ``trace`` (``times_s``: arrival instants, replayed
     cyclically when the run is longer than the trace; ``scale_to_rate`` stretches time so that
-    the mean rate is the class's rate).
+    the mean rate is the class's rate). With ``period_s`` above 0 the instants lie in a window of that
+    length, which is replayed from its start; classes with equal ``trace`` keep in step with one another.
     """
 
     process: str = "poisson"
@@ -39,6 +40,8 @@ class Arrivals:
     burst_mean_s: float = 10.0
     times_s: tuple[float, ...] = ()
     scale_to_rate: bool = True
+    period_s: float = 0.0
+    trace: str = ""
 
 
 @dataclass(frozen=True, eq=False)

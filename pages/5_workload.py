@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.ui.loaded.loading import model_names
 from nona.ui.pages.workload.edits import add_model
-from nona.ui.pages.workload.facts import offered
+from nona.ui.pages.workload.facts import offered, rates_of
 from nona.ui.pages.workload.trace_views import trace_upload
 from nona.ui.pages.workload.views import load_gauges, row_editor
 from nona.ui.session.workspace import current
@@ -18,7 +18,9 @@ rows = state.scenario.workload
 load = offered(state)
 with st.grid(4, min_column_width=130):
     st.metric("Kinds of query", len(rows), help="Rows of the mix below.")
-    st.metric("Queries per second", f"{sum(r.rate for r in rows):.4g}", help="All rows together, on average.")
+    rates = rates_of(state)
+    shown = "–" if rates is None else f"{sum(rates):.4g}"
+    st.metric("Queries per second", shown, help="All rows together, on average.")
     tightest = min((r.slo for r in rows if r.slo is not None), default=None)
     st.metric(
         "Tightest SLO",

@@ -14,6 +14,7 @@ from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
 from nona.cli.options import (
     AppOptions,
+    BundleOptions,
     CapacityOptions,
     ContractOptions,
     MeasureOptions,
@@ -37,17 +38,20 @@ from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text
 from nona.results.model import FullContraction
 from nona.results.placement.report import FullPlacementReport
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
+from nona.sources.bundle import pack_bundle, read_bundle
 from nona.sources.lookup import Sources
-from nona.study.exports import check_places, write_records, write_text, write_trace
+from nona.sources.opening import Opened, open_scenario
+from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, full_report, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
 
@@ -58,8 +62,7 @@ def app(arguments: AppOptions) -> None:
     """Serve the browser app until interrupted; new sessions open the given scenario."""
     environment = dict(os.environ)
     if arguments.scenario:
-        scenario, sources = _scenario(arguments.scenario)
-        sources.check(scenario)
+        _scenario(arguments.scenario)  # refused here, not in the browser
         environment[START_WITH] = str(_scenario_path(arguments.scenario).resolve())
     command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
@@ -131,8 +134,9 @@ def simulate(arguments: SimulateOptions) -> None:
         write_trace(arguments.trace, prepared, result.records)
     if arguments.html:
         write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
-    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    report = with_hits(report, result.records, slo_s)
     found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
     emit(arguments, compared(report, arguments.baseline, found), compared_text)
 
@@ -183,9 +187,18 @@ def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.P
     return study.prepare_model(graph, (executor_class(arguments.device),), options, rule)
 
 
-def _scenario(name: str) -> tuple[Scenario, Sources]:
-    path = _scenario_path(name)
-    return load_scenario(path), Sources(path.parent)
+def bundle(arguments: BundleOptions) -> None:
+    """Write a scenario with all its files as one."""
+    check_places(arguments.output)
+    scenario, sources = _scenario(arguments.scenario)
+    data = pack_bundle(scenario, sources)
+    write_bytes(arguments.output, data)
+    files = ", ".join(read_bundle(data))
+    print(f"{arguments.output}: {len(data):,} bytes with {files}", file=sys.stderr)
+
+
+def _scenario(name: str) -> Opened:
+    return open_scenario(_scenario_path(name))
 
 
 def _scenario_path(name: str) -> Path:

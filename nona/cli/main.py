@@ -1,4 +1,4 @@
-"""The command line: ``nona app | inspect | contract | place | simulate | sweep | serverless | study``, lists.
+"""The command line: ``nona app | bundle | inspect | contract | place | simulate | sweep | … | study``, lists.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
 errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
@@ -17,12 +17,13 @@ from click.shell_completion import shell_complete
 from nona import __version__
 from nona.cli.commands import lists, models, scenarios, studies
 from nona.cli.commands.group import SETTINGS, Commands
-from nona.errors import NonaError
+from nona.errors import NonaError, ScenarioError
 
 COMMANDS = (
     scenarios.app,
     models.inspect,
     models.contract,
+    scenarios.bundle,
     scenarios.place,
     scenarios.simulate,
     scenarios.sweep,
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_refusal(error), file=sys.stderr)
         return 2
     except NonaError as error:
-        print(f"nona: {error}", file=sys.stderr)
+        print(_reason(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nona: interrupted", file=sys.stderr)
@@ -75,6 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 1
     return 0
+
+
+def _reason(error: NonaError) -> str:
+    """One line for programs; in a terminal a line for each problem of a scenario."""
+    problems = error.problems if isinstance(error, ScenarioError) else ()
+    if len(problems) < 2 or not sys.stderr.isatty():
+        return f"nona: {error}"
+    return "\n  ".join([f"nona: {len(problems)} problems:", *problems])
 
 
 def _refusal(error: click.UsageError) -> str:

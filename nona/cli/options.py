@@ -23,6 +23,14 @@ class AppOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BundleOptions:
+    """``nona bundle``."""
+
+    scenario: str
+    output: Path
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListOptions:
     """A command that prints a result as text or, with ``json``, as one JSON object."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,37 @@ from pydantic import ValidationError
 from nona.errors import ScenarioError
 from nona.scenario.schema import Scenario
 
+Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
+"""Further problems of what a scenario file holds, given those that are known."""
+
 MAX_BYTES = 16_000_000
 MAX_DEPTH = 40
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_FOREIGN: tuple[tuple[bytes, str], ...] = (
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive that this program did not write"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"\xd0\xcf\x11\xe0", "an office document"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<html", "a web page"),
+)
 # Kinds of errors whose message, written with the schema, says all.
 OWN_WORDS = frozenset(
     ["name", "trace", "mmpp", "network", "warmup", "objective", "function", "interval", "configurations"]
 )
 
 
-def parse_scenario(text: str) -> Scenario:
+def nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
+    """No further problems: the schema alone decides."""
+    return ()
+
+
+def parse_scenario(text: str, check: Check = nothing_more) -> Scenario:
     """Read a scenario from YAML or JSON text.
+
+    ``check`` gets what the text holds and the problems found so far, and gives further ones.
 
     Raises
     ------
@@ -39,31 +61,68 @@ def parse_scenario(text: str) -> Scenario:
     """
     if len(text.encode()) > MAX_BYTES:
         raise ScenarioError([f"Scenario: it is larger than {MAX_BYTES // 10**6} MB; make it smaller."])
-    return scenario_from_mapping(_load_yaml(text))
+    return scenario_from_mapping(_load_yaml(text), check)
 
 
-def scenario_from_mapping(data: object) -> Scenario:
-    """Validate a scenario given as plain mappings and lists."""
+def scenario_from_mapping(data: object, check: Check = nothing_more) -> Scenario:
+    """Validate a scenario given as plain mappings and lists; ``check`` as for :func:`parse_scenario`."""
     if not isinstance(data, Mapping):
         raise ScenarioError(
             [f"Scenario: it is {_shown(data)}, not a mapping; start the file with 'version: 1'."]
         )
+    if "nodes" in data and "cluster" not in data:
+        raise ScenarioError(["Scenario: it is the graph of a model; upload it on the page Models."])
+    scenario, problems = None, []
     try:
-        return Scenario.model_validate(data)
+        scenario = Scenario.model_validate(data)
     except ValidationError as error:
         found = (e for e in error.errors(include_url=False) if not _only_follows(e))
-        raise ScenarioError([_problem(e) for e in found]) from None
+        problems = [_problem(e) for e in found]
+    problems += check(data, problems)
+    if scenario is None or problems:
+        raise ScenarioError(sorted(problems, key=_part)) from None
+    return scenario
+
+
+def _part(problem: str) -> int:
+    """The number of the part of the scenario that a problem begins with, in the order of the schema."""
+    name = re.split(r"[.:\[]", problem, maxsplit=1)[0]
+    names = list(Scenario.model_fields)
+    return names.index(name) if name in names else len(names)
 
 
 def load_scenario(path: Path) -> Scenario:
     """Read the scenario file at ``path``."""
+    return parse_scenario(scenario_text(read_scenario_bytes(path), str(path)))
+
+
+def read_scenario_bytes(path: Path) -> bytes:
+    """What the file at ``path`` holds."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_bytes()
     except OSError as error:
         raise ScenarioError([f"Scenario {str(path)!r}: {error.strerror}; check the path."]) from None
+
+
+def scenario_text(data: bytes, name: str) -> str:
+    """The text of a scenario file called ``name``; one plain line where it holds something else.
+
+    >>> scenario_text(b"%PDF-1.7", "plan.pdf")
+    Traceback (most recent call last):
+    nona.errors.ScenarioError: Scenario 'plan.pdf': it is a PDF document; give a YAML, JSON or .nona.zip file.
+    """
+    found = next((what for magic, what in _FOREIGN if data.startswith(magic)), "")
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ScenarioError([f"Scenario {str(path)!r}: it is not UTF-8 text; give YAML or JSON."]) from None
-    return parse_scenario(text)
+        text, found = "", found or "not text in UTF-8"
+    if not found and _CONTROL.search(text):
+        found = "not a text file"
+    if not found and not text.strip():
+        found = "empty"
+    if found:
+        raise ScenarioError([f"Scenario {name!r}: it is {found}; give a YAML, JSON or .nona.zip file."])
+    return text
 
 
 def scenario_to_mapping(scenario: Scenario) -> dict[str, Any]:

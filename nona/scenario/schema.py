@@ -32,6 +32,7 @@ from nona.scenario.values import (
     named_entry,
     named_text,
     one_of,
+    quantity,
 )
 
 
@@ -108,7 +109,13 @@ class BackgroundSpec(Part):
 
 
 class ArrivalsSpec(Part):
-    """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute."""
+    """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute.
+
+    ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own. ``start``
+    and ``length`` choose a window of the trace. Rows may divide one trace: each takes a ``share`` of its
+    arrivals at random, no arrival twice, or those with ``value`` (by default the row's name) in
+    ``column``. Rows with any of these keys replay the same window in step with one another.
+    """
 
     process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = "poisson"
     cv: Annotated[float, Field(gt=0, le=100)] = 1.0
@@ -117,12 +124,31 @@ class ArrivalsSpec(Part):
     burst_mean: PositiveSeconds = 10.0
     trace: Name | None = None
     scale_to_rate: bool = True
+    start: Seconds = 0.0
+    length: PositiveSeconds | None = None
+    share: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] | None = None
+    column: Name | None = None
+    value: Name | None = None
+
+    @property
+    def divided(self) -> bool:
+        """Whether only a window or a part of the trace is replayed."""
+        return bool(self.start or self.length or self.share or self.column)
 
     @_model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.process == "trace") != (self.trace is not None):
             raise PydanticCustomError(
                 "trace", "process 'trace' and the key 'trace' (a CSV file) go together; give both or neither"
+            )
+        if self.trace is None and (self.divided or self.value):
+            raise PydanticCustomError(
+                "trace", "start, length, share, column and value choose a part of a trace; give a trace"
+            )
+        if (self.share and self.column) or (self.value and not self.column):
+            raise PydanticCustomError(
+                "trace",
+                "a row takes a share of a trace, or rows with a value in a column; give one of them",
             )
         if self.process == "mmpp" and self.burst_factor * self.burst_fraction > 1:
             raise PydanticCustomError(
@@ -217,6 +243,20 @@ class Scenario(Part):
     @classmethod
     def _older_name(cls, value: Any) -> Any:
         return "mean-jct" if value == "sampled-jct" else value
+
+    @_model_validator(mode="after")
+    def _divides_traces(self) -> Self:
+        shares: dict[str, float] = {}
+        for row in self.workload:
+            name = row.arrivals.trace or ""
+            shares[name] = shares.get(name, 0.0) + (row.arrivals.share or 0.0)
+            if shares[name] > 1 + 1e-9:
+                raise PydanticCustomError(
+                    "trace",
+                    "workload: the shares of the trace {name} add up to {sum}, more than 1; lower them",
+                    {"name": repr(name), "sum": f"{shares[name]:g}"},
+                )
+        return self
 
     @_model_validator(mode="after")
     def _has_what_it_keeps(self) -> Self:

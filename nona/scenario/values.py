@@ -14,7 +14,9 @@ from nona.units import Dimension, parse_quantity, quantity_text
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 
 
-def _quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
+def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer]:
+    """How a file writes a quantity of a dimension, with its unit, and how it is read."""
+
     def parse(value: object) -> float:
         try:
             return parse_quantity(value, dimension)  # type: ignore[arg-type]
@@ -48,14 +50,14 @@ def one_of(known: Callable[[], Iterable[str]]) -> BeforeValidator:
 
 
 Name = Annotated[str, AfterValidator(_name)]
-Seconds = Annotated[float, *_quantity("time"), Field(ge=0, le=1e6)]
-PositiveSeconds = Annotated[float, *_quantity("time"), Field(gt=0, le=1e6)]
-Bytes = Annotated[float, *_quantity("size"), Field(ge=0, le=1e15)]
-PositiveBytes = Annotated[float, *_quantity("size"), Field(gt=0, le=1e15)]
-Bandwidth = Annotated[float, *_quantity("bandwidth"), Field(gt=0, le=1e15)]
-Rate = Annotated[float, *_quantity("rate"), Field(gt=0, le=1e9)]
-Fraction = Annotated[float, *_quantity("fraction"), Field(ge=0, lt=1)]
-Precision = Annotated[float, *_quantity("fraction"), Field(gt=0, le=0.5)]
+Seconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e6)]
+PositiveSeconds = Annotated[float, *quantity("time"), Field(gt=0, le=1e6)]
+Bytes = Annotated[float, *quantity("size"), Field(ge=0, le=1e15)]
+PositiveBytes = Annotated[float, *quantity("size"), Field(gt=0, le=1e15)]
+Bandwidth = Annotated[float, *quantity("bandwidth"), Field(gt=0, le=1e15)]
+Rate = Annotated[float, *quantity("rate"), Field(gt=0, le=1e9)]
+Fraction = Annotated[float, *quantity("fraction"), Field(ge=0, lt=1)]
+Precision = Annotated[float, *quantity("fraction"), Field(gt=0, le=0.5)]
 Scv = Annotated[float, Field(ge=0, le=1000)]
 
 

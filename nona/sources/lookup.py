@@ -7,7 +7,7 @@ scenario cannot name any other path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from nona.errors import GraphError, ScenarioError
@@ -29,10 +29,13 @@ class Sources:
         Folder that relative paths start from; ``None``: no files at all.
     confined
         Whether only plain names of files in ``base`` are allowed.
+    held
+        Files in memory by name, which are those of a bundle; they come first.
     """
 
     base: Path | None = None
     confined: bool = False
+    held: Mapping[str, bytes] | None = field(default=None, hash=False)
 
     def read(self, name: str) -> bytes:
         """Bytes of the file ``name``.
@@ -42,6 +45,8 @@ class Sources:
         GraphError
             When it is missing, too large, or outside ``base`` though confined.
         """
+        if self.held and name in self.held:
+            return self.held[name]
         path = self._path(name)
         try:
             size = path.stat().st_size
@@ -50,6 +55,8 @@ class Sources:
                     f"File {name!r}: {size} bytes is more than the limit of {MAX_BYTES}; make it smaller."
                 )
             return path.read_bytes()
+        except FileNotFoundError:
+            raise GraphError(f"File {name!r}: it is not here; {self._remedy()}.") from None
         except OSError as error:
             raise GraphError(f"File {name!r}: {error.strerror or error}; check the path.") from None
 
@@ -83,22 +90,32 @@ class Sources:
 
     def check(self, scenario: Scenario) -> None:
         """Raise one :class:`ScenarioError` that names every file or model that is missing."""
-        problems = [p for file in named_files(scenario) for p in self._missing(file.place, file.name)]
+        problems = [p for file in named_files(scenario) for p in self.missing(file.place, file.name)]
         if problems:
             raise ScenarioError(problems)
 
-    def _missing(self, place: str, name: str) -> list[str]:
+    def missing(self, place: str, name: str) -> list[str]:
+        """One line if the file ``name``, which stands at ``place`` in a scenario, is not here."""
         try:
-            if self._path(name).is_file():
+            if (self.held and name in self.held) or self._path(name).is_file():
                 return []
         except GraphError as error:
             return [f"{place}: {error}"]
+        except OSError:  # a name that no file can have
+            pass
         hint = "" if PurePath(name).suffix else f", or a sample ({', '.join(sample_names())})"
-        return [f"{place}: {name!r} is not a file here; give a path relative to the scenario{hint}."]
+        return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]
+
+    def _remedy(self) -> str:
+        """How to get a file that is missing."""
+        first = "upload it" if self.confined else "put it beside the scenario"
+        return f"{first}, or open the scenario's bundle (.nona.zip), which contains its files"
 
     def _path(self, name: str) -> Path:
         pure = PurePath(name)
         if self.base is None:
+            if self.held is not None:
+                raise GraphError(f"File {name!r}: the bundle does not contain it; pack it again.")
             raise GraphError(f"File {name!r}: no files belong to this scenario; use a sample's name.")
         if self.confined and (len(pure.parts) != 1 or name in {"", ".", ".."} or "\\" in name):
             raise GraphError(f"File {name!r}: only the names of uploaded files are allowed; upload it.")

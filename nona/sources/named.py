@@ -48,14 +48,18 @@ def file_names(scenario: Scenario, *kinds: Kind) -> list[str]:
 
 
 def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Scenario:
-    """The scenario with another name in every place that names a file."""
+    """The scenario with another name in every place that names a file; rows keep their labels.
+
+    The label is what random streams are named after: with another one the arrivals would differ.
+    """
     rows = []
     for row in scenario.workload:
         arrivals = row.arrivals
         if arrivals.trace:
             arrivals = arrivals.model_copy(update={"trace": renamed(arrivals.trace)})
         model = renamed(row.model) if is_file(scenario, row.model) else row.model
-        rows.append(row.model_copy(update={"model": model, "arrivals": arrivals}))
+        same = row.model_copy(update={"model": model, "arrivals": arrivals})
+        rows.append(same if same.label == row.label else same.model_copy(update={"name": row.label}))
     cost = scenario.cost
     if cost.measured:
         cost = cost.model_copy(update={"measured": renamed(cost.measured)})

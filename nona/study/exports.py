@@ -96,8 +96,13 @@ def write_text(path: Path, text: str) -> None:
     Traceback (most recent call last):
     nona.errors.ReportError: File '/nowhere/report.html': No such file or directory; choose another place.
     """
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write ``data``; raises :class:`~nona.errors.ReportError` where that cannot be done."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
     except OSError as error:
         raise _unwritten(path, error) from None
 

@@ -12,6 +12,7 @@ from nona.report.inputs.given_times import given_times
 from nona.report.inputs.models import provenance_shares
 from nona.report.placements.report import placement_report
 from nona.report.simulations.differences import all_differences
+from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
@@ -67,9 +68,10 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     return SimulationOutcome(
         about=about(study, made),
-        report=simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
+        report=with_hits(report, result.records, slo_s),
         differences=all_differences(result.records, slo_s),
         warmup=warmup_series(result.warmup),
         ecdf=ecdf_series(result.records, names),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.contraction.contracted import ContractedGraph
 from nona.contraction.rules import DEFAULT_RULE, contract
@@ -25,6 +26,9 @@ from nona.placement.coarsening.steps import base_rule
 from nona.placement.enumeration.counts import configurations_considered
 from nona.scenario.cost import CostSpec
 from nona.scenario.schema import Scenario, WorkloadRow
+from nona.simulation.workload.arrivals import effective_rate
+from nona.simulation.workload.trace_rows import Where
+from nona.simulation.workload.trace_window import row_arrivals
 from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, model_key, study_key
@@ -145,6 +149,7 @@ def _system(
     names = list(cluster.classes)
     compute, network = scenario.background.compute, scenario.background.network
     link = cluster.network
+    arrivals = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
         executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
@@ -163,14 +168,16 @@ def _system(
                 name=label,
                 tasks=model.tasks,
                 decomposition=model.decomposition,
-                rate=row.rate,
+                rate=effective_rate(process, row.rate),
                 slo_s=row.slo,
-                arrivals=arrivals_of(row, sources),
+                arrivals=process,
                 service_scv=row.service_scv,
                 weight_bytes=model.weight_bytes,
                 replica=str(row.model),
             )
-            for label, row, model in zip(scenario.labels, scenario.workload, models, strict=True)
+            for label, row, model, process in zip(
+                scenario.labels, scenario.workload, models, arrivals, strict=True
+            )
         ),
         seed=scenario.seed,
         topology=topology_of(cluster),
@@ -178,16 +185,10 @@ def _system(
     )
 
 
-def arrivals_of(row: WorkloadRow, sources: Sources) -> Arrivals:
+def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
     """The arrival process of a row of the workload, with its trace read."""
-    spec = row.arrivals
-    times = read_trace(sources.read(spec.trace), PurePath(spec.trace).name) if spec.trace else ()
-    return Arrivals(
-        process=spec.process,
-        cv=spec.cv,
-        burst_factor=spec.burst_factor,
-        burst_fraction=spec.burst_fraction,
-        burst_mean_s=spec.burst_mean,
-        times_s=tuple(times),
-        scale_to_rate=spec.scale_to_rate,
-    )
+
+    def read(name: str, where: Where | None) -> NDArray[np.float64]:
+        return read_trace(sources.read(name), PurePath(name).name, where)
+
+    return row_arrivals(scenario, index, read)

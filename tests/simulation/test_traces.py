@@ -81,7 +81,7 @@ def test_minute_counts_of_all_functions() -> None:
 
 
 def test_minute_counts_of_one_function_equidistant() -> None:
-    times = read_azure_functions(FUNCTIONS, "day.csv", function="g", within="equidistant")
+    times = read_azure_functions(FUNCTIONS, "day.csv", where=("HashFunction", "g"), within="equidistant")
     assert times == pytest.approx([70.0, 90.0, 110.0])
 
 

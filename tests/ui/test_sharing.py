@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 from nona.errors import ScenarioError
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
 from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, pack, unpack
 from nona.ui.session.start import with_files
@@ -273,7 +274,7 @@ def files(folder: Any) -> Scenario:
 
 def test_a_scenario_is_opened_with_its_files_under_names_of_their_own(tmp_path: Any) -> None:
     uploads = Uploads()
-    scenario = with_files(files(tmp_path), tmp_path, uploads)
+    scenario = with_files(files(tmp_path), Sources(tmp_path), uploads)
     assert len({r.model for r in scenario.workload}) == 2
     uploads.sources.check(scenario)
     names = [uploads.sources.model(r.model).operators[0].id for r in scenario.workload]
@@ -291,4 +292,4 @@ def test_the_server_starts_with_the_scenario_that_it_was_given(
     monkeypatch.setenv("NONA_SCENARIO", str(tmp_path / "gone.yaml"))
     at = new_session().run()
     assert not at.exception
-    assert "gone.yaml" in at.sidebar.error[0].value.replace("\\", "")
+    assert "gone.yaml" in at.error[0].value.replace("\\", "")

@@ -1,4 +1,4 @@
-"""The commands that take a scenario: app, place, simulate, sweep, capacity, serverless."""
+"""The commands that take a scenario: app, bundle, place, simulate, sweep, capacity, serverless."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from nona.cli.commands.group import Usual, command, takes
 from nona.cli.known import DEVICE, OBJECTIVE, POLICY, SCENARIO, SCHEDULER, SOLVER, WAY
 from nona.cli.options import (
     AppOptions,
+    BundleOptions,
     CapacityOptions,
     PlaceOptions,
     ServerlessOptions,
@@ -46,6 +47,19 @@ def app(options: AppOptions) -> None:
     from nona.cli import basic
 
     basic.app(options)
+
+
+@command("bundle", "write a scenario with its models, traces and tables as one .nona.zip file")
+@common.scenario
+@click.option(
+    "-o", "--output", type=common.FILE, required=True, metavar="FILE", help="file to write, e.g. x.nona.zip"
+)
+@takes(BundleOptions)
+def bundle(options: BundleOptions) -> None:
+    """Write a scenario with all its files as one."""
+    from nona.cli import basic
+
+    basic.bundle(options)
 
 
 @command("place", "solve the placement of a scenario")

@@ -77,6 +77,9 @@ def _modulated(a: Arrivals, rate: float, length_s: float, rng: np.random.Generat
 
 def _trace(a: Arrivals, rate: float, length_s: float, rng: np.random.Generator) -> Floats:
     times = np.asarray(a.times_s, dtype=float)
+    if a.period_s:
+        period = len(times) / rate if a.scale_to_rate else a.period_s
+        return _cycles(times * (period / a.period_s), period, length_s, rng)
     span = float(times[-1] - times[0])
     period = len(times) / rate
     if not a.scale_to_rate and span > 0:
@@ -84,6 +87,11 @@ def _trace(a: Arrivals, rate: float, length_s: float, rng: np.random.Generator) 
     offsets = times - times[0]
     if span > 0:
         offsets *= period * (len(times) - 1) / len(times) / span
+    return _cycles(offsets, period, length_s, rng)
+
+
+def _cycles(offsets: Floats, period: float, length_s: float, rng: np.random.Generator) -> Floats:
+    """The offsets over and over, from a drawn place in them."""
     cycles = int(np.ceil(length_s / period)) + 1
     every: Floats = (offsets + period * (np.arange(cycles)[:, None] - rng.random())).ravel()
     return every[(every >= 0) & (every < length_s)]

@@ -87,7 +87,7 @@ def _header(told: About, what: str, more: Mapping[str, object]) -> Markup:
         "Made": told.made,
         "By": f"Nona Planner {told.version}",
         "Seed": told.seed,
-        "Scenario": f"{told.hash} (fingerprint)",
+        "Fingerprint": told.hash,
         **more,
     }
     return header(told.name, what, told.description, about)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from pydantic import Field
+
 from nona.results.document import Document, Figure, Interval
 from nona.results.estimate import Estimate
 from nona.results.simulation.differences import Difference
+from nona.results.simulation.hits import HitsOverTime
 
 PartName = Literal["compute", "transfer", "link_wait", "server_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
@@ -156,7 +159,7 @@ class SimulationReport(Document):
     """All schedulers of one simulation; ``seconds`` on the clock.
 
     ``checks`` says for each property whether it held in every run of every scheduler; ``warmup`` and
-    ``precision`` are ``None`` where they are not known.
+    ``precision`` are ``None`` where they are not known. ``slo_over_time`` is empty where no job has an SLO.
     """
 
     engine: str
@@ -166,6 +169,7 @@ class SimulationReport(Document):
     failed_checks: tuple[str, ...]
     warmup: WarmupReport | None
     precision: PrecisionReport | None
+    slo_over_time: HitsOverTime = Field(default_factory=dict)
 
 
 class ComparedReport(SimulationReport):

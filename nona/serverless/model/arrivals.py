@@ -57,7 +57,10 @@ def _merged(
 ) -> tuple[Floats, Ints]:
     sources = [
         arrival_chunks(
-            app.arrivals, app.rate, streams.generator("serverless", "arrivals", app.name), replication
+            app.arrivals,
+            app.rate,
+            streams.generator("serverless", "arrivals", app.arrivals.trace or app.name),
+            replication,
         )
         for app in system.applications
     ]

@@ -29,7 +29,8 @@ def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, re
     rng
         The stream of this class.
     replication
-        A trace is replayed from its first row in replication 0, from a drawn row in others.
+        A trace is replayed from its first row in replication 0, from a drawn row in others; a window of
+        a trace from its start in replication 0, from a drawn instant in others.
 
     Raises
     ------
@@ -115,6 +116,8 @@ def _mmpp(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication
 def _trace_period(arrivals: Arrivals, rate: float) -> float:
     """Seconds of one cycle: the span plus one mean gap, or n/rate when rescaled."""
     times = arrivals.times_s
+    if arrivals.period_s and not arrivals.scale_to_rate:
+        return arrivals.period_s
     span = times[-1] - times[0] if times else 0.0
     if arrivals.scale_to_rate and times and rate > 0:
         return len(times) / rate
@@ -131,6 +134,9 @@ def _trace(arrivals: Arrivals, rate: float, rng: np.random.Generator, replicatio
     if not np.isfinite(times).all() or (np.diff(times) < 0).any():
         raise SimulationError("Arrivals: times_s must be finite and in increasing order; sort the trace.")
     period = _trace_period(arrivals, rate)
+    if arrivals.period_s:
+        start = float(rng.random()) * period if replication else 0.0
+        return _cycles(np.sort((times * (period / arrivals.period_s) - start) % period), period)
     offsets = times - times[0]
     if offsets[-1] > 0:
         offsets *= period * (len(times) - 1) / len(times) / offsets[-1]

@@ -67,6 +67,11 @@ def stream_names(queries: tuple[QueryClass, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _stream(query: QueryClass, name: str) -> tuple[str, ...]:
+    """The name of the stream of a class's arrivals; classes that replay one window share theirs."""
+    return ("window of a trace", query.arrivals.trace) if query.arrivals.trace else (name,)
+
+
 class _ClassServices:
     """The service multipliers of one class, job after job."""
 
@@ -104,7 +109,7 @@ class Workload:
             arrival_chunks(
                 system.queries[i].arrivals,
                 system.queries[i].rate,
-                self.streams.generator("arrivals", names[i]),
+                self.streams.generator("arrivals", *_stream(system.queries[i], names[i])),
                 replication,
             )
             for i in active

@@ -13,18 +13,17 @@ Instants start at 0 with the first row and are sorted. Three formats are known:
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.simulation.workload.trace_rows import Where, column_of, fits, is_number, numbered_rows
 
 MAX_ARRIVALS = 20_000_000
 MINUTE_S = 60.0
@@ -59,26 +58,16 @@ def parse_time(text: str) -> tuple[int, float]:
     return seconds, float(f"0.{fraction}") if fraction else 0.0
 
 
-def _rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbered rows that are not blank; line numbers as an editor shows them."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SimulationError(f"Trace {filename!r}: it is not text in UTF-8; save it as CSV.") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            if row and any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise SimulationError(
-            f"Trace {filename!r}, line {reader.line_num}: it is not CSV ({error}); save it as CSV."
-        ) from None
-
-
-def _from_stamps(rows: Iterator[tuple[int, list[str]]], column: int, filename: str) -> NDArray[np.float64]:
-    whole, fraction = [], []
+def _from_stamps(
+    rows: Iterator[tuple[int, list[str]]],
+    column: int,
+    filename: str,
+    named: int = -1,
+    where: Where | None = None,
+) -> NDArray[np.float64]:
+    whole, fraction, chosen = [], [], []
     for line, row in rows:
+        chosen.append(fits(row, named, where))
         try:
             seconds, rest = parse_time(row[column])
         except (ValueError, IndexError, OverflowError):
@@ -93,37 +82,29 @@ def _from_stamps(rows: Iterator[tuple[int, list[str]]], column: int, filename: s
         raise SimulationError(f"Trace {filename!r}: it has no arrivals; give at least one row.")
     first = min(whole)
     times = np.array([w - first for w in whole], dtype=np.float64) + np.array(fraction, dtype=np.float64)
-    times.sort()
-    return np.asarray(times - times[0], dtype=np.float64)
+    return np.sort((times - times.min())[np.array(chosen)])
 
 
-def read_times(data: bytes, filename: str) -> NDArray[np.float64]:
+def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
     """A CSV whose first column holds times; the header, if any, is left out.
 
     >>> read_times(b"time\\n3\\n1.5\\n", "t.csv").tolist()
     [0.0, 1.5]
     """
 
-    def without_header() -> Iterator[tuple[int, list[str]]]:
-        for place, (line, row) in enumerate(_rows(data, filename)):
-            if place == 0 and any(c.isalpha() for c in _STAMP.sub("", row[0])) and not _is_number(row[0]):
-                continue
-            yield line, row
-
-    return _from_stamps(without_header(), 0, filename)
+    rows = list(numbered_rows(data, filename))
+    header = [name.strip() for name in rows[0][1]] if rows and _is_header(rows[0][1]) else []
+    named = column_of(header, where, filename)
+    return _from_stamps(iter(rows[1:] if header else rows), 0, filename, named, where)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _is_header(row: Sequence[str]) -> bool:
+    return any(c.isalpha() for c in _STAMP.sub("", row[0])) and not is_number(row[0])
 
 
-def read_azure_llm(data: bytes, filename: str) -> NDArray[np.float64]:
+def read_azure_llm(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
     """The Azure LLM inference traces: the column ``TIMESTAMP``, wherever it stands."""
-    rows = _rows(data, filename)
+    rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     if "TIMESTAMP" not in names:
@@ -131,14 +112,14 @@ def read_azure_llm(data: bytes, filename: str) -> NDArray[np.float64]:
             f"Trace {filename!r}: its header {','.join(names)[:60]!r} has no TIMESTAMP; "
             "give an Azure LLM inference trace."
         )
-    return _from_stamps(rows, names.index("TIMESTAMP"), filename)
+    return _from_stamps(rows, names.index("TIMESTAMP"), filename, column_of(names, where, filename), where)
 
 
 def read_azure_functions(
     data: bytes,
     filename: str,
     *,
-    function: str | None = None,
+    where: Where | None = None,
     within: Within = "uniform",
     seed: int = 0,
 ) -> NDArray[np.float64]:
@@ -146,12 +127,12 @@ def read_azure_functions(
 
     Parameters
     ----------
-    function
-        Its ``HashFunction``; all functions together without it.
+    where
+        A column and its value, such as one ``HashFunction``; all functions together without it.
     within
         How the arrivals of a minute lie in it. ``uniform`` draws from ``seed``.
     """
-    rows = _rows(data, filename)
+    rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
     minutes = [i for i, name in enumerate(names) if name.isascii() and name.isdigit()]
@@ -160,14 +141,14 @@ def read_azure_functions(
             f"Trace {filename!r}: its header has no HashFunction and minutes 1, 2, …; "
             "give an invocations_per_function file."
         )
-    place = names.index("HashFunction")
+    place = column_of(names, where, filename)
     counts = np.zeros(max(int(names[i]) for i in minutes), dtype=np.int64)
     for line, row in rows:
-        if function is None or (place < len(row) and row[place] == function):
+        if fits(row, place, where):
             _add_counts(counts, row, minutes, names, f"Trace {filename!r}, line {line}")
     total = int(counts.sum())
     if not 0 < total <= MAX_ARRIVALS:
-        what = "all functions" if function is None else f"function {function!r}"
+        what = "all functions" if where is None else f"the functions with {where[0]} {where[1]!r}"
         raise SimulationError(
             f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MAX_ARRIVALS}."
         )
@@ -202,8 +183,14 @@ def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Gene
     return np.sort((starts + offsets) * MINUTE_S)
 
 
-def read_trace(data: bytes, filename: str) -> NDArray[np.float64]:
-    """Read a trace in whichever known format its header shows."""
+def read_trace(data: bytes, filename: str, where: Where | None = None) -> NDArray[np.float64]:
+    """Read a trace in whichever known format its header shows; with ``where`` only the rows that have it.
+
+    Instants count from the first of the whole trace either way.
+
+    >>> read_trace(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv", ("model", "b")).tolist()
+    [1.0, 3.0]
+    """
     head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]
     names = {name.strip() for name in head.split(",")}
     format_name = "times"
@@ -211,10 +198,16 @@ def read_trace(data: bytes, filename: str) -> NDArray[np.float64]:
         format_name = "azure-llm"
     elif "HashFunction" in names:
         format_name = "azure-functions"
-    return TRACE_READERS[format_name](data, filename)
+    return TRACE_READERS[format_name](data, filename, where=where)
 
 
-TRACE_READERS: Mapping[str, Callable[[bytes, str], NDArray[np.float64]]] = {
+class TraceReader(Protocol):
+    """Reads one format: instants in seconds, sorted."""
+
+    def __call__(self, data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]: ...
+
+
+TRACE_READERS: Mapping[str, TraceReader] = {
     "times": read_times,
     "azure-llm": read_azure_llm,
     "azure-functions": read_azure_functions,

@@ -23,6 +23,7 @@ from nona.sources.lookup import Sources
 from nona.study.preparation import arrivals_of
 from nona.study.serverless.functions import FunctionBook
 from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages
+from nona.system import Arrivals
 
 _NO_SOURCES = Sources()
 
@@ -45,13 +46,16 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
     functions = FunctionBook(spec)
     read = [_staged(row, scenario, spec, space, functions, sources, measured) for row in scenario.workload]
+    processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     made = functions.made
     return ServerlessSystem(
         space=space,
         functions=made,
         applications=tuple(
-            _application(label, row, graph, of, made, space, spec.slo_factor, sources)
-            for label, row, (graph, of, _) in zip(scenario.labels, scenario.workload, read, strict=True)
+            _application(label, row, graph, of, made, space, spec.slo_factor, arrivals)
+            for label, row, (graph, of, _), arrivals in zip(
+                scenario.labels, scenario.workload, read, processes, strict=True
+            )
         ),
         invokers=tuple(
             node for group in scenario.cluster.servers for node in [_invoker(group, scenario)] * group.count
@@ -105,7 +109,7 @@ def _application(
     functions: Sequence[Function],
     space: ConfigurationSpace,
     slo_factor: float | None,
-    sources: Sources,
+    arrivals: Arrivals,
 ) -> Application:
     fetched = [0.0] * len(graph.operators)
     for edge in graph.edges:
@@ -123,7 +127,6 @@ def _application(
             [f"workload: {label!r} has no slo, which serverless policies need; give it one, or a slo_factor."]
         )
     names = tuple(op.id for op in graph.operators)
-    arrivals = arrivals_of(row, sources)
     return Application(label, names, tuple(function), graph.dag, tuple(fetched), slo_s, row.rate, arrivals)
 
 

@@ -19,11 +19,14 @@ from typing import Any
 from nona.errors import ScenarioError
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.sources.opening import known_names
 
 PARAMETER = "s"
 LONGEST = 8000  # characters; browsers and chat programs begin to cut beyond
 MOST_BYTES = 400_000  # unpacked
 MOST_CHOICES = 50
+_NO_SOURCES = Sources()
 _TEXT = re.compile(r"1\.[A-Za-z0-9_-]+")
 
 
@@ -52,8 +55,8 @@ def pack(shared: Shared) -> str:
     return "1." + packed.decode("ascii")
 
 
-def unpack(text: str) -> Shared:
-    """What an address carries.
+def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
+    """What an address carries; ``sources`` has the files of the session that opens it.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def unpack(text: str) -> Shared:
         In one line per problem, whatever the text is.
     """
     if len(text) > LONGEST:
-        raise _bad(f"{len(text):,} characters are more than the {LONGEST:,} allowed", "send the YAML file")
+        raise _bad(f"{len(text):,} characters are more than the {LONGEST:,} allowed", "send the bundle")
     if not _TEXT.fullmatch(text):
         raise _bad("it is not of this format, or was cut short", "copy the whole link")
     try:
@@ -74,9 +77,10 @@ def unpack(text: str) -> Shared:
     if not isinstance(data, dict) or not data.keys() <= {"s", "c"} or "s" not in data:
         raise _bad("it carries no scenario", "copy the whole link")
     try:
-        return Shared(scenario_from_mapping(data["s"]), _choices(data.get("c", {})))
+        scenario = scenario_from_mapping(data["s"], known_names(sources))
+        return Shared(scenario, _choices(data.get("c", {})))
     except RecursionError:
-        raise _bad("it is nested too deeply", "send the YAML file") from None
+        raise _bad("it is nested too deeply", "send the bundle") from None
 
 
 def _inflated(packed: bytes) -> bytes:
@@ -84,7 +88,7 @@ def _inflated(packed: bytes) -> bytes:
     reader = zlib.decompressobj()
     data = reader.decompress(packed, MOST_BYTES)
     if reader.unconsumed_tail:
-        raise _bad(f"it unpacks to more than {MOST_BYTES:,} bytes", "send the YAML file")
+        raise _bad(f"it unpacks to more than {MOST_BYTES:,} bytes", "send the bundle")
     if not reader.eof:
         raise _bad("it was cut short", "copy the whole link")
     return data

@@ -1,36 +1,38 @@
-"""What a new session begins with: the scenario that the server was started with, or a small one."""
+"""Scenarios that a session takes in: the one that the server was started with, and files that are opened."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from nona.errors import NonaError
-from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.named import with_files_renamed
+from nona.sources.names import unused_name
+from nona.sources.opening import open_bytes, open_scenario
+from nona.ui.session.problems import Problems
 from nona.ui.session.state import AppState
-from nona.ui.session.uploads import Uploads, safe_name
+from nona.ui.session.uploads import Uploads
 
-VARIABLE = "NONA_SCENARIO"  # path of a scenario file, set by `nona app SCENARIO`
-ERROR = "open-error"
+VARIABLE = "NONA_SCENARIO"  # path of a scenario file or bundle, set by `nona app SCENARIO`
 
 
 def new_state() -> AppState:
-    """The state of a new session; a scenario that cannot be opened is reported in one line."""
+    """The state of a new session; what is wrong with a scenario that cannot be opened is kept."""
     state = AppState()
     path = os.environ.get(VARIABLE)
     if path:
         try:
-            state.scenario = with_files(load_scenario(Path(path)), Path(path).parent, state.uploads)
+            opened = open_scenario(Path(path))
+            state.scenario = with_files(opened.scenario, opened.sources, state.uploads)
             state.model = state.scenario.workload[0].model
         except NonaError as error:
-            state.choices.complaints[ERROR] = str(error)
+            state.choices.keep(Problems.of(Path(path).name, error))
     return state
 
 
-def with_files(scenario: Scenario, folder: Path, uploads: Uploads) -> Scenario:
+def with_files(scenario: Scenario, sources: Sources, uploads: Uploads) -> Scenario:
     """The scenario with the files that it names among the ``uploads``, under plain names of their own.
 
     Raises
@@ -38,15 +40,41 @@ def with_files(scenario: Scenario, folder: Path, uploads: Uploads) -> Scenario:
     NonaError
         When a file is missing or too large.
     """
-    sources = Sources(folder)
     taken: dict[str, str] = {}
 
     def take(name: str) -> str:
         if name not in taken:
-            plain = safe_name(PurePath(name).name)
-            if plain in taken.values():
-                plain = safe_name(f"{len(taken)}-{plain}")
-            taken[name] = uploads.add(plain, sources.read(name))
+            taken[name] = uploads.keep(name, sources.read(name))
         return taken[name]
 
     return with_files_renamed(scenario, take)
+
+
+def open_file(state: AppState, name: str, data: bytes) -> None:
+    """Make the scenario in a file or bundle the session's own; raises :class:`NonaError`, changing nothing.
+
+    Files that a YAML file only names may be missing: they can be uploaded afterwards.
+    """
+    opened = open_bytes(data, name, state.uploads.sources, files_may_be_missing=True)
+    if opened.sources.held is not None:
+        take_scenario(state, with_files(opened.scenario, opened.sources, state.uploads))
+    else:
+        take_scenario(state, with_plain_names(opened.scenario))
+
+
+def take_scenario(state: AppState, scenario: Scenario) -> None:
+    """Make a scenario the session's own and show its first model."""
+    state.adopt(scenario)
+    state.model = scenario.workload[0].model
+
+
+def with_plain_names(scenario: Scenario) -> Scenario:
+    """The scenario with files in folders named as uploads are, without a folder."""
+    plain: dict[str, str] = {}
+
+    def rename(name: str) -> str:
+        if name not in plain:
+            plain[name] = unused_name(name, plain.values())
+        return plain[name]
+
+    return with_files_renamed(scenario, rename)

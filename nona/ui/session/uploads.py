@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import weakref
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from nona.errors import GraphError
 from nona.graph.readers import MAX_BYTES
 from nona.sources.lookup import Sources
+from nona.sources.names import safe_name, unused_name
+
+__all__ = ["MAX_FILES", "Uploads", "safe_name"]
 
 MAX_FILES = 100
-_UNSAFE = re.compile(r"[^\w.+ -]+")
 
 
 class Uploads:
@@ -55,16 +56,17 @@ class Uploads:
         (self.folder / plain).write_bytes(data)
         return plain
 
+    def keep(self, name: str, data: bytes) -> str:
+        """As :meth:`add`, but a file of that name with another content stays: the new one is renamed."""
+        plain = safe_name(name)
+        if plain in self.names() and (self.folder / plain).read_bytes() == data:
+            return plain
+        return self.add(unused_name(plain, self.names()), data)
+
+    def drop(self, name: str) -> None:
+        """Forget the file ``name``, if it is there."""
+        (self.folder / safe_name(name)).unlink(missing_ok=True)
+
     def names(self) -> tuple[str, ...]:
         """Names of all files, sorted."""
         return tuple(sorted(p.name for p in self.folder.iterdir()))
-
-
-def safe_name(name: str) -> str:
-    """The last part of a path in plain characters; at most 60 of them, never hidden.
-
-    >>> safe_name("C:\\\\models\\\\<b>net</b>.onnx"), safe_name("..")
-    ('b_.onnx', 'file')
-    """
-    base = PurePath(name.replace("\\", "/")).name
-    return _UNSAFE.sub("_", base)[-60:].strip(". ") or "file"

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from nona.sources.bundle import SUFFIX
+from nona.sources.named import file_names
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
+from nona.ui.widgets.fields import plain
 
 
 def scenario_file_name(state: AppState) -> str:
     """What the scenario's file is called when it is downloaded."""
-    return f"{safe_name(state.scenario.name).replace(' ', '_')}.yaml"
+    return f"{_stem(state)}.yaml"
+
+
+def bundle_file_name(state: AppState) -> str:
+    """What the scenario's bundle is called when it is downloaded."""
+    return f"{_stem(state)}{SUFFIX}"
+
+
+def _stem(state: AppState) -> str:
+    return safe_name(state.scenario.name).replace(" ", "_")
 
 
 def equivalent(state: AppState, command: str, *arguments: str, key: str, scenario: bool = True) -> None:
@@ -27,13 +39,15 @@ def equivalent(state: AppState, command: str, *arguments: str, key: str, scenari
     )
     if not popover.open:
         return
-    file = [scenario_file_name(state)] if scenario else []
+    files = file_names(state.scenario)
+    name = bundle_file_name(state) if files else scenario_file_name(state)
+    file = [name] if scenario else []
     with popover:
         st.code(command_line(command, *file, *arguments), language="bash", wrap_lines=True)
         if scenario:
-            st.caption(
-                "Save this in the same folder, or use *Download YAML* in the side bar (with uploaded models)."
-            )
+            download = "Download bundle" if files else "Download YAML"
+            more = f"; it contains {', '.join(files)}" if files else ", or save this there"
+            st.caption(f"Get {plain(name)} by *{download}* in the side bar{plain(more)}.")
             st.code(state.dump(), language="yaml", height=320)
 
 

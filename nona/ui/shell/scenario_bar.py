@@ -6,10 +6,14 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.scenario.file import dump_scenario, scenario_hash
+from nona.sources.bundle import pack_bundle
 from nona.ui.loaded.loading import apart, portable
+from nona.ui.session.problems import Problems
+from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
-from nona.ui.shell.equivalents import scenario_file_name
+from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
+from nona.ui.shell.problem_views import missing
 from nona.ui.shell.share_views import share_popover
 from nona.ui.widgets.fields import line, plain
 
@@ -17,38 +21,24 @@ from nona.ui.widgets.fields import line, plain
 def scenario_bar(state: AppState) -> None:
     """Name, fingerprint, undo and redo, file and link of the session's scenario."""
     line(state, "Scenario", ("name",), "The name used in files, reports and links. Press Enter to apply.")
-    st.caption(f"Fingerprint `{scenario_hash(state.scenario)}`", help="Equal fingerprints: equal scenarios.")
-    _steps(state)
-    st.download_button(
-        "Download YAML",
-        data=lambda: scenario_file(state),
-        file_name=scenario_file_name(state),
-        mime="application/yaml",
-        icon=":material/download:",
-        help="The scenario as a file, uploaded models inside; the command line reads it too.",
-        on_click="ignore",
-        width="stretch",
-        key="download-scenario",
+    st.caption(
+        f"Fingerprint `{scenario_hash(state.scenario)}`",
+        help="Of the whole scenario. Equal fingerprints: equal scenarios; reports and runs carry it too.",
     )
-    if files := apart(state.scenario):
-        st.caption(
-            plain(
-                f"The YAML names these files but does not contain them: {', '.join(files)}. Keep "
-                "them with it."
+    _steps(state)
+    _downloads(state)
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Open", icon=":material/upload_file:", width="stretch"):
+            key = f"scenario-file-{state.revision}"
+            st.file_uploader(
+                "Scenario (YAML, JSON) or bundle (.nona.zip)",
+                key=key,
+                on_change=_open,
+                args=(state, key),
+                help="It replaces the present scenario; Undo restores that one.",
+                max_upload_size=128,
             )
-        )
-    with st.popover("Open YAML", icon=":material/upload_file:", width="stretch"):
-        st.file_uploader(
-            "Scenario file (YAML or JSON)",
-            key=f"scenario-file-{state.revision}",
-            on_change=_open,
-            args=(state, f"scenario-file-{state.revision}"),
-            help="It replaces the present scenario; Undo restores that one.",
-            max_upload_size=16,
-        )
-    if state.choices.complaints.get("open-error"):
-        st.error(plain(state.choices.complaints["open-error"]), icon=":material/error:")
-    share_popover(state)
+        share_popover(state)
 
 
 def _steps(state: AppState) -> None:
@@ -74,6 +64,36 @@ def _steps(state: AppState) -> None:
         )
 
 
+def _downloads(state: AppState) -> None:
+    st.download_button(
+        "Download YAML",
+        data=lambda: scenario_file(state),
+        file_name=scenario_file_name(state),
+        mime="application/yaml",
+        icon=":material/download:",
+        help="The scenario as a text file, uploaded models inside; the command line reads it too.",
+        on_click="ignore",
+        width="stretch",
+        key="download-scenario",
+    )
+    st.download_button(
+        "Download bundle",
+        data=lambda: pack_bundle(state.scenario, state.uploads.sources),
+        file_name=bundle_file_name(state),
+        mime="application/zip",
+        icon=":material/folder_zip:",
+        help="The scenario with all its models, traces and tables in one file, for app and command line."
+        if not missing(state)
+        else "Not while files of the scenario are missing; see above the page.",
+        disabled=bool(missing(state)),
+        on_click="ignore",
+        width="stretch",
+        key="download-bundle",
+    )
+    if files := apart(state.scenario):
+        st.caption(plain(f"The bundle contains {', '.join(files)}; YAML and links only name such files."))
+
+
 def scenario_file(state: AppState) -> str:
     """The scenario as YAML with uploaded models inside; without them where they cannot be read."""
     try:
@@ -86,12 +106,11 @@ def _open(state: AppState, key: str) -> None:
     upload = st.session_state[key]
     if upload is None:
         return
+    name = safe_name(upload.name)
     try:
-        state.load(upload.getvalue().decode("utf-8"))
-        state.choices.complaints.pop("open-error", None)
-    except UnicodeDecodeError:
-        state.choices.complaints["open-error"] = (
-            f"{safe_name(upload.name)}: it is not UTF-8 text; give YAML or JSON."
-        )
+        open_file(state, name, upload.getvalue())
     except NonaError as error:
-        state.choices.complaints["open-error"] = str(error)
+        state.choices.keep(Problems.of(name, error))
+    else:
+        state.choices.keep(Problems())
+        state.toast = f"{name} was opened: “{state.scenario.name}”."

@@ -11,12 +11,14 @@ from nona.errors import NonaError, ScenarioError
 from nona.scenario.schema import Scenario
 from nona.ui.loaded.loading import apart, portable
 from nona.ui.session.kept import choices, take_choices
+from nona.ui.session.problems import Problems
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, pack, unpack
+from nona.ui.session.start import take_scenario, with_plain_names
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import PARAMETER as WORKSPACE
 from nona.ui.widgets.fields import plain
 
-ERROR = "link-error"
+LINK = "The link"
 SMALL_BYTES = 100_000  # an uploaded file beyond it is not even tried
 HERE = ("localhost", "127.0.0.1", "::1")
 
@@ -31,7 +33,7 @@ def share_popover(state: AppState) -> None:
         text = pack(Shared(_whole(state), _choices(state)))
         if missing or len(text) > LONGEST or _unread(state):
             st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
-            st.caption("Use *Download YAML*: whoever opens it has the same scenario.")
+            st.caption("Use *Download bundle*: it holds the scenario with all its files, for app and shell.")
             return
         st.code(link := address(text), language=None, wrap_lines=True, height=150)
         st.caption(
@@ -40,7 +42,7 @@ def share_popover(state: AppState) -> None:
         if state.drafts:
             st.caption("Invalid entries are not in it.")
         if urlsplit(link).hostname in HERE:
-            st.caption("It opens on this machine. For another one use *Download YAML*.")
+            st.caption("It opens on this machine. For another one use *Download bundle*.")
         st.caption("Do not share your browser's address: it opens your own session.")
 
 
@@ -89,11 +91,11 @@ def take_link(state: AppState) -> None:
         return
     del st.query_params[PARAMETER]
     try:
-        shared = unpack(text)
+        shared = unpack(text, state.uploads.sources)
     except ScenarioError as error:
-        state.choices.complaints[ERROR] = str(error)
+        state.choices.keep(Problems.of(LINK, error))
         return
-    state.choices.complaints.pop(ERROR, None)
+    state.choices.keep(Problems())
     if shared.scenario == state.scenario:
         return
     if state.untouched:
@@ -103,9 +105,7 @@ def take_link(state: AppState) -> None:
 
 
 def link_notice(state: AppState) -> None:
-    """The outcome of a link: an error, or the question whether it may replace the present scenario."""
-    if state.choices.complaints.get(ERROR):
-        st.error(plain(state.choices.complaints[ERROR]), icon=":material/link_off:")
+    """The question whether a link may replace the present scenario."""
     if state.offer is None:
         return
     with st.container(border=True, key="link-offer"):
@@ -127,7 +127,6 @@ def _decline(state: AppState) -> None:
 
 
 def _adopt(state: AppState, shared: Shared) -> None:
-    state.adopt(shared.scenario)
-    state.model = shared.scenario.workload[0].model
+    take_scenario(state, with_plain_names(shared.scenario))
     take_choices(state, dict(shared.choices))
     state.offer = None

@@ -54,10 +54,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
             plain(coverage(held[1], name, called or state.model, device, _options(state))),
             icon=":material/check:",
         )
-        st.caption(
-            "A scenario downloaded as YAML names this file but does not contain it: keep the CSV with it, "
-            "and upload both."
-        )
+        st.caption("The scenario's YAML only names this file; *Download bundle* in the side bar contains it.")
     with st.container(horizontal=True):
         st.button(
             "Use no measured times",

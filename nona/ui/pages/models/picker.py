@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import GraphError, NonaError
 from nona.graph.readers import READERS
 from nona.graph.symbols import MissingDimensions
-from nona.ui.loaded.loading import Loaded, device_names, load_model, model_names
+from nona.ui.loaded.loading import Loaded, device_names, load_graph, load_model, model_names
 from nona.ui.session.state import AppState
+from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.fields import plain
 
 
@@ -19,6 +20,18 @@ class Device:
     """The device on which times are shown; empty: the first of the cluster."""
 
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A model that was uploaded and has not been read yet.
+
+    ``former`` is the model that was shown before, ``replaced`` what a file of the same name held.
+    """
+
+    name: str = ""
+    former: str = ""
+    replaced: bytes | None = None
 
 
 def pick_model(state: AppState) -> None:
@@ -30,6 +43,7 @@ def pick_model(state: AppState) -> None:
 
     def choose() -> None:
         state.model = st.session_state[key]
+        state.choices.complaints.pop("upload-error", None)
 
     st.selectbox(
         "Model",
@@ -89,14 +103,39 @@ def _take(state: AppState) -> None:
     if upload is None:
         return
     state.choices.complaints.pop("upload-error", None)
+    name = safe_name(upload.name)
+    replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
     try:
-        state.model = state.uploads.add(upload.name, upload.getvalue())
+        state.uploads.add(name, upload.getvalue())
     except NonaError as error:
         state.choices.complaints["upload-error"] = str(error)
+        return
+    state.choices.keep(Fresh(name, state.model, replaced))
+    state.model = name
+
+
+def _refuse(state: AppState, fresh: Fresh, error: GraphError) -> None:
+    """Forget an upload that is no model: the former model and a former file of that name stay."""
+    state.uploads.drop(fresh.name)
+    if fresh.replaced is not None:
+        state.uploads.add(fresh.name, fresh.replaced)
+    state.model = fresh.former
+    state.choices.complaints["upload-error"] = str(error)
+    state.choices.keep(Fresh())
+    st.rerun()
 
 
 def loaded_model(state: AppState, device: str) -> Loaded | None:
     """The session's model, ready; asks for open dimensions, or shows why it cannot be read."""
+    fresh = state.choices.of(Fresh)
+    try:
+        load_graph(state, state.model)
+    except MissingDimensions:
+        pass  # asked below
+    except GraphError as error:
+        if fresh.name == state.model:
+            _refuse(state, fresh, error)
+    state.choices.keep(Fresh())
     try:
         return load_model(state, state.model, device, state.scenario.contraction)
     except MissingDimensions as question:

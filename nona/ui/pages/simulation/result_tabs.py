@@ -9,6 +9,7 @@ import streamlit as st
 
 from nona.report.figures.compare import dots_figure
 from nona.report.simulations.figures.gantt import gantt_figure, gantt_title
+from nona.report.simulations.figures.hits_over_time import hits_over_time_figure, hits_over_time_title
 from nona.report.simulations.figures.parts import parts_figure
 from nona.report.simulations.figures.simulation import (
     ecdf_figure,
@@ -93,6 +94,9 @@ def _over_time(state: AppState, data: SimulatedRun) -> None:
     found = data.report.schedulers
     figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in found.items()})
     chart(figure, over_time_title(found), "over-time", "Mean JCT over arrival time, for each scheduler")
+    if hits := data.report.slo_over_time:
+        alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
+        chart(hits_over_time_figure(hits), hits_over_time_title(hits), "hits-over-time", alt)
     warmup_panel(data.warmup)
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple
+import json
 from pathlib import PurePath
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.report.inputs.arrival_sample import ArrivalSample, arrival_sample
 from nona.report.inputs.offered import Offered, offered_load
-from nona.scenario.schema import ArrivalsSpec
+from nona.scenario.schema import Scenario
 from nona.simulation.workload.arrivals import effective_rate
+from nona.simulation.workload.trace_rows import Where, trace_columns
+from nona.simulation.workload.trace_window import ReadTrace, row_arrivals
 from nona.simulation.workload.traces import read_trace
 from nona.system import Arrivals
 from nona.ui.pages.workload.row_costs import RowCost, row_cost
@@ -26,49 +30,87 @@ def fastest(state: AppState, index: int) -> RowCost:
     return min((row_cost(state, index, name) for name in classes), key=lambda c: (c.total_s, c.critical_s))
 
 
-def arrivals_of(state: AppState, spec: ArrivalsSpec) -> Arrivals:
-    """The process with its trace read; raises :class:`NonaError` for a trace that cannot be."""
-    times: tuple[float, ...] = ()
-    if spec.trace:
-        data = state.uploads.sources.read(spec.trace)
-        times = trace_times(hashlib.sha256(data).hexdigest(), PurePath(spec.trace).name, data)
-    return Arrivals(
-        spec.process,
-        spec.cv,
-        spec.burst_factor,
-        spec.burst_fraction,
-        spec.burst_mean,
-        times,
-        spec.scale_to_rate,
-    )
+def arrivals_of(state: AppState, index: int) -> Arrivals:
+    """The arrivals of row ``index`` with its trace read; raises :class:`NonaError` if that cannot be."""
+    return _arrivals(_key(state, index), index, state.scenario, _reader(state))
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading the trace")
-def trace_times(digest: str, name: str, _data: bytes) -> tuple[float, ...]:
-    """The instants of a trace (s), kept by content."""
-    return tuple(read_trace(_data, name).tolist())
+def rate_of(state: AppState, index: int) -> float:
+    """Mean queries per second of row ``index``: its own, or those of the trace that it replays."""
+    return effective_rate(arrivals_of(state, index), state.scenario.workload[index].rate)
+
+
+def rates_of(state: AppState) -> list[float] | None:
+    """:func:`rate_of` every row; ``None`` while one of them cannot be read."""
+    try:
+        return [rate_of(state, i) for i in range(len(state.scenario.workload))]
+    except NonaError:
+        return None  # its row says what is wrong with it
+
+
+def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
+    """All instants of an uploaded trace; raises :class:`NonaError` for one that cannot be read."""
+    return _reader(state)(name, None)
+
+
+def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
+    """Columns by which an uploaded trace can be divided, with their values."""
+    data = state.uploads.sources.read(name)
+    return _columns(hashlib.sha256(data).hexdigest(), PurePath(name).name, data)
+
+
+def _reader(state: AppState) -> ReadTrace:
+    def read(name: str, where: Where | None) -> NDArray[np.float64]:
+        data = state.uploads.sources.read(name)
+        return _trace(hashlib.sha256(data).hexdigest(), PurePath(name).name, where, data)
+
+    return read
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the trace")
+def _trace(digest: str, name: str, where: Where | None, _data: bytes) -> NDArray[np.float64]:
+    return read_trace(_data, name, where)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _columns(digest: str, name: str, _data: bytes) -> dict[str, tuple[str, ...]]:
+    return trace_columns(_data, name)
+
+
+def _key(state: AppState, index: int) -> str:
+    """All that the arrivals of a row depend on."""
+    rows = state.scenario.workload
+    name = rows[index].arrivals.trace
+    content = hashlib.sha256(state.uploads.sources.read(name)).hexdigest() if name else ""
+    same = [r.arrivals.model_dump(mode="json") for r in rows if r.arrivals.trace == name or r is rows[index]]
+    return json.dumps([content, same, rows[index].label])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _arrivals(key: str, index: int, _scenario: Scenario, _read: ReadTrace) -> Arrivals:
+    return row_arrivals(_scenario, index, _read)
 
 
 def sample_of(state: AppState, index: int) -> ArrivalSample:
     """The arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
-    row = state.scenario.workload[index]
-    arrivals = arrivals_of(state, row.arrivals)
-    digest = hashlib.sha256(repr(astuple(arrivals)).encode()).hexdigest()
-    return _sample(digest, row.rate, state.scenario.seed, state.scenario.labels[index], arrivals)
+    row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
+    key = f"{index} {_key(state, index)}"
+    return _sample(key, row.rate, state.scenario.seed, state.scenario.labels[index], arrivals)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _sample(digest: str, rate: float, seed: int, name: str, _arrivals: Arrivals) -> ArrivalSample:
+def _sample(key: str, rate: float, seed: int, name: str, _arrivals: Arrivals) -> ArrivalSample:
     return arrival_sample(_arrivals, rate, seed, name)
 
 
 def offered(state: AppState) -> Offered | None:
     """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
-    scenario = state.scenario
+    scenario, rates = state.scenario, rates_of(state)
+    if rates is None:
+        return None
     try:
         cluster = Cluster.from_spec(scenario.cluster)
         indices = range(len(scenario.workload))
-        rates = [effective_rate(arrivals_of(state, r.arrivals), r.rate) for r in scenario.workload]
         seconds = {name: [row_cost(state, i, name).total_s for i in indices] for name in cluster.classes}
     except NonaError:
         return None  # each row says what is wrong with it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +13,7 @@ from nona.report.inputs.arrival_sample import arrival_sample
 from nona.simulation.workload.traces import read_trace
 from nona.system import Arrivals
 from nona.ui.pages.models.measured_views import ENDING
-from nona.ui.pages.workload.facts import trace_times
+from nona.ui.pages.workload.facts import trace_of
 from nona.ui.pages.workload.picture import arrivals_picture
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import draw
@@ -40,7 +39,7 @@ def trace_upload(state: AppState) -> None:
     """The upload of a trace; it then appears among the arrivals of every row."""
     st.caption(
         "Time stamps (a column of instants, or the Azure LLM inference format), or counts per minute (the "
-        "Azure Functions format). It stays in this session."
+        "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
     )
     st.file_uploader(
         "Trace file",
@@ -59,11 +58,10 @@ def trace_upload(state: AppState) -> None:
 def _preview(state: AppState, name: str) -> None:
     """What one trace holds, with a picture of it."""
     try:
-        data = state.uploads.sources.read(name)
-        times = trace_times(hashlib.sha256(data).hexdigest(), name, data)
-        st.markdown(f"**{plain(name)}** · {plain(trace_text(times))}")
+        times = trace_of(state, name)
+        st.markdown(f"**{plain(name)}** · {plain(trace_text(times.tolist()))}")
         if times[-1] > times[0]:
-            recorded = Arrivals("trace", times_s=times, scale_to_rate=False)
+            recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
             draw(
                 f"trace-{name}", arrivals_picture(arrival_sample(recorded, 0.0, state.scenario.seed, name), 4)
             )

@@ -9,8 +9,9 @@ from nona.report.inputs.offered import Offered, slo_text
 from nona.results.placement.outcome import SolvedPlacement
 from nona.ui.loaded.loading import model_names
 from nona.ui.pages.workload.edits import remove_entry
-from nona.ui.pages.workload.facts import fastest, sample_of
+from nona.ui.pages.workload.facts import fastest, rate_of, rates_of, sample_of
 from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
+from nona.ui.pages.workload.trace_fields import take_trace, trace_fields
 from nona.ui.pages.workload.trace_views import traces
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import draw, el
@@ -22,6 +23,7 @@ PROCESSES = {
     "Deterministic": "deterministic",
     "Markov-modulated (bursts)": "mmpp",
 }
+OF_A_TRACE = ("trace", "scale_to_rate", "start", "length", "share", "column", "value")
 _SHOW = {"never": st.error, "split": st.warning}
 _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
@@ -59,12 +61,7 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
     with st.container(border=True, key=f"row-{index}"):
         with st.grid(5, min_column_width=125, vertical_alignment="bottom") as grid:
             choice(state, "Model", (*place, "model"), model_names(state), "What these queries run.")
-            quantity(
-                state,
-                "Rate",
-                (*place, "rate"),
-                "Mean queries per second, e.g. 300/s; more load, longer waits.",
-            )
+            _rate(state, index)
             quantity(
                 state,
                 "SLO",
@@ -83,14 +80,15 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
                     on_click=remove_entry,
                     args=(state, ("workload",), index),
                 )
+        if state.scenario.workload[index].arrivals.trace:
+            trace_fields(state, index)
         _pictures(state, index, load)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index, state.scenario.workload[index].arrivals.process)
 
 
 def _pictures(state: AppState, index: int, load: Offered | None) -> None:
-    row = state.scenario.workload[index]
-    rates = sum(r.rate for r in state.scenario.workload)
+    row, rates = state.scenario.workload[index], rates_of(state)
     try:
         cost, sample = fastest(state, index), sample_of(state, index)
     except NonaError as error:
@@ -99,7 +97,7 @@ def _pictures(state: AppState, index: int, load: Offered | None) -> None:
     share = load.shares[index] if load else None
     draw(
         f"row-picture-{index}",
-        shares_picture(row.rate / rates if rates > 0 else 0.0, share, index),
+        shares_picture(rates[index] / sum(rates) if rates else 0.0, share, index),
         arrivals_picture(sample, index),
     )
     kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)
@@ -107,6 +105,19 @@ def _pictures(state: AppState, index: int, load: Offered | None) -> None:
         _SHOW[kind](plain(text), icon=_ICONS[kind])
     else:
         st.caption(plain(text))
+
+
+def _rate(state: AppState, index: int) -> None:
+    arrivals, place = state.scenario.workload[index].arrivals, ("workload", index, "rate")
+    if arrivals.trace and not arrivals.scale_to_rate:
+        try:
+            shown = f"{rate_of(state, index):.4g}/s"
+        except NonaError:
+            shown = "unknown"
+        hint = "The trace's own. To set another one, let the trace be stretched to the rate."
+        st.text_input("Rate", shown, key=f"own-rate-{index}-{shown}", disabled=True, help=hint)
+        return
+    quantity(state, "Rate", place, "Mean queries per second, e.g. 300/s; more load, longer waits.")
 
 
 def _process(state: AppState, index: int) -> None:
@@ -119,10 +130,11 @@ def _process(state: AppState, index: int) -> None:
 
     def choose() -> None:
         value = options[st.session_state[key]]
-        known = value in PROCESSES.values()
-        spec = dict(state.value(("workload", index, "arrivals")))
-        spec |= {"process": value if known else "trace", "trace": None if known else value}
-        state.edit(("workload", index, "arrivals"), spec)
+        if value not in PROCESSES.values():
+            take_trace(state, index, value)
+            return
+        spec = {k: v for k, v in state.value(("workload", index, "arrivals")).items() if k not in OF_A_TRACE}
+        state.edit(("workload", index, "arrivals"), {**spec, "process": value})
 
     with st.container():
         st.selectbox(
@@ -176,11 +188,3 @@ def _details(state: AppState, index: int, process: str) -> None:
                 state, "Share of time in bursts", (*arrivals, "burst_fraction"), "The rest has a lower rate."
             )
             quantity(state, "Mean length of a burst", (*arrivals, "burst_mean"), "For example 10 s.")
-        elif process == "trace":
-            choice(
-                state,
-                "Speed of the trace",
-                (*place, "arrivals", "scale_to_rate"),
-                {"stretched to the rate": True, "as recorded": False},
-                "As recorded: the trace's own rate applies, not the row's.",
-            )

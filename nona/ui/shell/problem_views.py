@@ -1,0 +1,89 @@
+"""What is wrong with a scenario that was opened, above the page: its problems, the files that it lacks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.errors import NonaError
+from nona.sources.bundle import is_bundle
+from nona.sources.named import named_files
+from nona.ui.session.problems import Problems
+from nona.ui.session.start import open_file
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+KINDS = {"model": "model", "trace": "trace", "measured": "measured times"}
+_ADDED = "missing-files"
+
+
+def problem_notice(state: AppState) -> None:
+    """The problems of the scenario that could not be opened, one in a line, until they are dismissed."""
+    found = state.choices.of(Problems)
+    if not found.lines:
+        return
+    count = "" if len(found.lines) == 1 else f", for {len(found.lines)} reasons"
+    title = f"**{plain(found.what)} was not opened{count}.** Your scenario stays as it was."
+    with st.container(key="problems", gap="xsmall"):
+        st.error("\n".join([title, "", *map(_item, found.lines)]), icon=":material/error:")
+        st.button(
+            "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
+        )
+
+
+def _item(line: str) -> str:
+    """A problem as an entry of a list, the place in bold.
+
+    >>> _item("seed: is missing; add it.")
+    '- **seed**\\\\: is missing; add it.'
+    """
+    place, colon, rest = line.partition(": ")
+    return f"- **{plain(place)}**{plain(colon + rest)}" if colon and " " not in place else f"- {plain(line)}"
+
+
+def missing(state: AppState) -> dict[str, str]:
+    """The files that the scenario names and the session does not have, each with what it is."""
+    held = set(state.uploads.names())
+    return {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in held}
+
+
+def missing_notice(state: AppState) -> None:
+    """Files that the scenario names and that are not here, and an upload for them."""
+    names = missing(state)
+    if not names:
+        return
+    listed = ", ".join(f"**{plain(name)}** ({kind})" for name, kind in names.items())
+    with st.container(border=True, key="missing", gap="small"):
+        st.markdown(
+            f":material/find_in_page: This scenario names files that are not here: {listed}. Add them below, "
+            "or ask whoever made the scenario for its bundle, which contains them all (*Download bundle* "
+            "in the side bar)."
+        )
+        key = f"{_ADDED}-{state.revision}-{len(names)}"
+        st.file_uploader(
+            "Missing files, or the scenario's bundle",
+            accept_multiple_files=True,
+            key=key,
+            on_change=_add,
+            args=(state, key),
+            max_upload_size=128,
+            help="Files are found by their names; a single one is taken for the one that is missing.",
+        )
+        if told := state.choices.complaints.get(_ADDED):
+            st.error(plain(told), icon=":material/error:")
+
+
+def _add(state: AppState, key: str) -> None:
+    given, names = st.session_state[key] or [], list(missing(state))
+    state.choices.complaints.pop(_ADDED, None)
+    for file in given:
+        data = file.getvalue()
+        name = names[0] if len(given) == len(names) == 1 else file.name
+        try:
+            if is_bundle(data):
+                open_file(state, file.name, data)
+            elif name in names:
+                state.uploads.add(name, data)
+            else:
+                state.choices.complaints[_ADDED] = f"{file.name} is none of {', '.join(names)}; rename it."
+        except NonaError as error:
+            state.choices.complaints[_ADDED] = str(error)

@@ -1,0 +1,125 @@
+"""Files: what is broken is said beside its upload; a bundle brings a scenario with all its files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from browser_tools import assert_fits, choose, open_page, run_to_the_end, shot, wait_idle
+
+NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
+TRACE = "time,model\n" + "".join(f"{i / 4},{'net' if i % 4 else 'other'}\n" for i in range(400))
+BAD = """version: 1
+cluster: {servers: [{count: 0, gpu: a1000}]}
+workload: [{model: resnet19, rate: 10 apples}, {model: my.onnx, rate: 3}]
+schedulers: [nonna]
+"""
+PLACES = [
+    "cluster.servers[0].count",
+    "cluster.servers[0].gpu",
+    "workload[0].rate",
+    "workload[0].model",
+    "workload[1].model",
+    "schedulers[0]",
+]
+
+
+def given(page: Any, place: Any, name: str, data: bytes) -> None:
+    """Upload a file to the uploader within ``place``."""
+    upload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+    place.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(upload)
+    page.wait_for_timeout(400)
+    wait_idle(page)
+
+
+def opened(page: Any, name: str, data: bytes) -> None:
+    """Open a scenario's file from the side bar."""
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
+    given(page, page.get_by_test_id("stPopoverBody"), name, data)
+    page.keyboard.press("Escape")
+    wait_idle(page)
+
+
+def saved(page: Any, button: str, folder: Path) -> bytes:
+    """What a download button gives."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    path = folder / "download"
+    download.value.save_as(path)
+    wait_idle(page)
+    return path.read_bytes()
+
+
+def fingerprint(page: Any) -> str:
+    """The fingerprint in the side bar."""
+    told = page.get_by_test_id("stSidebar").get_by_text("Fingerprint").first.inner_text()
+    return re.search("[0-9a-f]{12}", told).group()  # type: ignore[union-attr]
+
+
+def test_broken_files_are_refused_where_they_were_given(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    given(page, page.get_by_test_id("stMain"), "broken.onnx", b"\x08\x07 no model \xff\xff")
+    error = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    assert "broken.onnx" in error.inner_text()
+    box = error.bounding_box()
+    assert box["y"] + box["height"] < page.viewport_size["height"], "seen without scrolling"
+    page.get_by_text("Parallelism T₁/T∞").first.wait_for()  # the former model stays on the page
+    page.get_by_role("combobox", name="Model", exact=True).first.click()
+    assert page.get_by_role("option", name="broken.onnx").count() == 0
+    page.keyboard.press("Escape")
+    opened(page, "plan.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
+    told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    assert "it is a PDF document; give a YAML, JSON or .nona.zip file" in told.inner_text()
+    opened(page, "bad.yaml", BAD.encode())
+    told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    assert [line.inner_text().partition(": ")[0] for line in told.get_by_role("listitem").all()] == PLACES
+    assert told.bounding_box()["width"] > 700
+    shot(page, "scenario-problems")
+    page.get_by_role("button", name="Dismiss").click()
+    page.locator(".st-key-problems").wait_for(state="detached")
+
+
+def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page: Any, tmp_path: Path) -> None:
+    page = app_page
+    open_page(page, "Models")
+    given(page, page.get_by_test_id("stMain"), "net.json", NET)
+    page.get_by_role("button", name="Add to the workload").click()
+    wait_idle(page)
+    open_page(page, "Workload")
+    page.get_by_text("Arrival traces (CSV)").click()
+    given(page, page.get_by_test_id("stMain"), "quarter.csv", TRACE.encode())
+    row = page.locator(".st-key-row-1")
+    row.get_by_role("combobox", name="Arrivals").click()
+    page.get_by_role("option", name="Trace quarter.csv").click()
+    wait_idle(page)
+    assert row.get_by_role("textbox", name="Rate").input_value() == "4/s", "the trace's own"
+    assert "it replays" in row.inner_text()
+    assert_fits(page)
+    shot(page, "trace-of-a-row")
+    bundle, text = saved(page, "Download bundle", tmp_path), saved(page, "Download YAML", tmp_path)
+    mark = fingerprint(page)
+    open_page(page, "Simulation")
+    run_to_the_end(page)
+    page.get_by_role("tab", name="Over time").click()
+    page.get_by_text("SLO").first.wait_for()
+    page.get_by_role("tab", name="Checks and downloads").click()
+    wait_idle(page)
+    assert mark in saved(page, "HTML report", tmp_path).decode()
+    fresh = page.context.new_page()
+    fresh.goto(page.url.partition("?")[0].rpartition("/")[0])
+    wait_idle(fresh)
+    opened(fresh, "plan.yaml", text)
+    notice = fresh.locator(".st-key-missing")
+    assert "quarter.csv" in notice.inner_text()
+    assert "bundle" in notice.inner_text()
+    shot(fresh, "missing-files")
+    given(fresh, notice, "plan.nona.zip", bundle)
+    notice.wait_for(state="detached")
+    assert fingerprint(fresh) == mark
+    open_page(fresh, "Workload")
+    assert "it replays" in fresh.locator(".st-key-row-1").inner_text()
+    choose(fresh, "Speed of the trace", "stretched to the rate")
+    fresh.close()

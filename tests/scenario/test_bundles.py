@@ -1,0 +1,155 @@
+"""Bundles: what they hold comes back, equal content gives equal bytes, and hostile ones are refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.cli.main import main
+from nona.errors import ScenarioError
+from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
+from nona.sources.bundle import MOST_MEMBERS, SCENARIO, pack_bundle, read_bundle
+from nona.sources.lookup import Sources
+from nona.sources.opening import open_scenario
+from nona.study import prepare
+
+NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 1.0}], "edges": []})
+TEXT = """
+version: 1
+cluster: {servers: [{count: 2}]}
+workload:
+  - {model: one/net.json, rate: 5, arrivals: {process: trace, trace: t.csv}}
+  - {model: two/net.json, rate: 5}
+cost: {measured: times.measured.csv}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "net.json").write_text(NET.replace('"a"', f'"{folder}"'))
+    (tmp_path / "t.csv").write_text("time\n0\n1\n3\n")
+    (tmp_path / "times.measured.csv").write_text("model,operator,device,ms\nnet,one,a100-40gb,0.5\n")
+    (tmp_path / "plan.yaml").write_text(TEXT)
+    return tmp_path / "plan.yaml"
+
+
+def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+GOOD = b"{version: 1, cluster: {servers: [{count: 1}]}, workload: [{model: gpt2, rate: 1}]}"
+
+
+def test_a_bundle_opens_with_all_its_files_anywhere(
+    plan: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    first, beside = open_scenario(plan)
+    place = tmp_path_factory.mktemp("elsewhere") / "plan.nona.zip"
+    place.write_bytes(pack_bundle(first, beside))
+    assert place.read_bytes() == pack_bundle(*open_scenario(plan))
+    scenario, inside = open_scenario(place)
+    assert [inside.model(r.model).operators[0].id for r in scenario.workload] == ["one", "two"]
+    assert scenario.labels == first.labels, "a label names random streams: a bundle must not change it"
+    one, two = prepare(first, beside), prepare(scenario, inside)
+    assert one.system.queries[0].arrivals == two.system.queries[0].arrivals
+    assert [m.tasks.compute_s.tolist() for m in one.models] == [
+        m.tasks.compute_s.tolist() for m in two.models
+    ]
+
+
+def test_files_that_need_no_other_name_keep_the_fingerprint(plan: Path) -> None:
+    scenario = parse_scenario(TEXT.replace("one/", "").replace("two/net.json", "gpt2"))
+    (plan.parent / "net.json").write_text(NET)
+    held = read_bundle(pack_bundle(scenario, Sources(plan.parent)))
+    assert scenario_hash(parse_scenario(held[SCENARIO].decode())) == scenario_hash(scenario)
+    assert held[SCENARIO].decode() == dump_scenario(scenario)
+
+
+def test_commands_write_and_take_bundles(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = plan.parent / "x.nona.zip"
+    assert main(["bundle", str(plan), "-o", str(out)]) == 0
+    assert "2-net.json" in capsys.readouterr().err
+    for folder in ("one", "two"):
+        (plan.parent / folder / "net.json").unlink()
+    assert main(["place", str(out), "--objective", "formula", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["models"]) == {"net", "net #2"}
+    assert main(["bundle", str(plan), "-o", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert "one/net.json" in told
+    assert "two/net.json" in told, "all that is missing at once"
+    assert "bundle" in told
+    assert "No such file" not in told
+
+
+def member(name: str, mode: int = stat.S_IFREG) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, mode << 16
+    return info
+
+
+def encrypted() -> bytes:
+    data = bytearray(zipped((SCENARIO, GOOD)))
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"PK\x03\x04", "cut short"),
+        (zipped((SCENARIO, GOOD))[:-9], "cut short"),
+        (zipped((SCENARIO, GOOD)) + b"x", "cut short"),
+        (zipped(("other.yaml", GOOD)), "holds no scenario.yaml"),
+        (zipped((SCENARIO, GOOD), ("../net.json", b"{}")), "plain file"),
+        (zipped((SCENARIO, GOOD), ("/etc/passwd", b"{}")), "plain file"),
+        (zipped((SCENARIO, GOOD), ("a/net.json", b"{}")), "plain file"),
+        (zipped((SCENARIO, GOOD), (".hidden", b"{}")), "plain file"),
+        (zipped((SCENARIO, GOOD), (member("link", stat.S_IFLNK), b"/etc/passwd")), "plain file"),
+        (zipped((SCENARIO, GOOD), ("net.json", b"{}"), ("NET.json", b"{}")), "same name"),
+        (zipped((SCENARIO, GOOD), ("zeros.csv", b"0" * 2_000_000)), "times its size"),
+        (zipped((SCENARIO, GOOD), *((f"{i}.csv", b"") for i in range(MOST_MEMBERS))), "files are more than"),
+        (zipped((SCENARIO, GOOD), method=zipfile.ZIP_LZMA), "another way than deflate"),
+        (encrypted(), "encrypted"),
+        (zipped((SCENARIO, b"%PDF-1.4")), "PDF"),
+        (zipped((SCENARIO, GOOD.replace(b"gpt2", b"net.onnx"))), "the bundle does not contain it"),
+    ],
+)
+def test_hostile_and_broken_bundles_are_refused_in_one_line(data: bytes, why: str, tmp_path: Path) -> None:
+    (tmp_path / "x.nona.zip").write_bytes(data)
+    with pytest.raises(ScenarioError, match=why) as caught:
+        open_scenario(tmp_path / "x.nona.zip")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_packs_well_is_stored_so_that_it_can_be_read_again(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"0\n" * 1_000_000)
+    row = "{model: gpt2, rate: 1, arrivals: {process: trace, trace: t.csv}}"
+    scenario = parse_scenario(GOOD.decode().replace("{model: gpt2, rate: 1}", row))
+    assert len(read_bundle(pack_bundle(scenario, Sources(tmp_path)))["t.csv"]) == 2_000_000
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.data())
+def test_a_damaged_bundle_opens_or_is_one_error(data: st.DataObject) -> None:
+    whole = bytearray(zipped((SCENARIO, GOOD), ("net.json", NET.encode() * 20)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        told = SCENARIO if SCENARIO in read_bundle(bytes(whole)) else ""
+    except ScenarioError as error:
+        told = str(error)
+    assert told
+    assert "\n" not in told
