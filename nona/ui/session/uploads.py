@@ -55,6 +55,10 @@ class Uploads:
         (self.folder / plain).write_bytes(data)
         return plain
 
+    def remove(self, name: str) -> None:
+        """Forget the file ``name``, if there is one."""
+        (self.folder / safe_name(name)).unlink(missing_ok=True)
+
     def names(self) -> tuple[str, ...]:
         """Names of all files, sorted."""
         return tuple(sorted(p.name for p in self.folder.iterdir()))
