@@ -8,7 +8,7 @@ from nona.report.inputs.figures import time_by_kind_figure
 from nona.ui.graphs.tabs import model_graph
 from nona.ui.pages.models.files import graph_download
 from nona.ui.pages.models.measured_views import measured_times
-from nona.ui.pages.models.model_facts import model_facts
+from nona.ui.pages.models.model_facts import model_facts, times_origin
 from nona.ui.pages.models.picker import loaded_model, pick_model
 from nona.ui.pages.models.times import pick_times
 from nona.ui.pages.models.views import operator_table, time_by_kind
@@ -46,6 +46,7 @@ if graph_tab.open:
 if operator_tab.open:
     with operator_tab:
         table(operator_table(costed), "operators", "Work and time of every operator", height=520)
+        times_origin(costed)
 if kind_tab.open:
     with kind_tab:
         picture(time_by_kind_figure(time_by_kind(costed)), key="kinds", alt="Time by kind of operator")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.cost.costed import CostedGraph
 from nona.report.inputs.figures import provenance_text
-from nona.report.inputs.models import inspection
+from nona.report.inputs.models import inspection, provenance_shares
 from nona.sources.samples import description
 from nona.ui.loaded.loading import Loaded
 from nona.ui.pages.models.views import gain_statement, parallelism_picture
@@ -42,6 +43,11 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
             ),
         ]
     )
-    st.caption(plain(f"{costed.device}, {provenance_text(report.provenance)}"))
+    times_origin(costed)
     for warning in report.warnings:
         st.warning(plain(warning), icon=":material/warning:")
+
+
+def times_origin(costed: CostedGraph) -> None:
+    """Say for which device the times are, and where they come from."""
+    st.caption(plain(f"{costed.device}, {provenance_text(provenance_shares(costed))}"))

@@ -113,11 +113,6 @@ class PickList {
       this.tell(this.shown[this.at].entry.name);
       return true;
     }
-    if (k === "Escape" && this.input.value) {
-      this.input.value = "";
-      this.narrow();
-      return true;
-    }
     return false;
   }
 }
