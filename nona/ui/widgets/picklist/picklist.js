@@ -89,7 +89,7 @@ class PickList {
     const item = this.shown[at];
     if (item) {
       item.li.classList.add("marked");
-      const low = item.li.offsetTop - this.list.offsetTop;
+      const low = item.li.offsetTop;
       const high = low + item.li.offsetHeight;
       if (low < this.list.scrollTop) this.list.scrollTop = low;
       else if (high > this.list.scrollTop + this.list.clientHeight)
