@@ -54,6 +54,7 @@ def clicked(page: Any, act: Callable[[], object], condition: str) -> float:
 
 def upload(page: Any, data: bytes, operators: int) -> None:
     """Upload the model on the Models page and wait until it is drawn."""
+    page.get_by_role("button", name="Model: ").click()
     field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
     file = {"name": "residual.onnx", "mimeType": "application/octet-stream", "buffer": data}
     field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)

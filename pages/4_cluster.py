@@ -5,8 +5,8 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.ui.pages.cluster.device_views import device_form, device_list, device_table
+from nona.ui.pages.cluster.drawing import cluster_drawing
 from nona.ui.pages.cluster.link_views import core_editor, path_editor
-from nona.ui.pages.cluster.picture import cluster_picture
 from nona.ui.pages.cluster.views import (
     background_editor,
     capacity_tiles,
@@ -17,12 +17,11 @@ from nona.ui.pages.cluster.views import (
 from nona.ui.pages.workload.edits import add_entry
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.widgets.drawing.drawing import draw
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 
 state = current()
-spec, busy = state.scenario.cluster, state.scenario.background
+spec = state.scenario.cluster
 cluster: Cluster | None = None
 try:
     cluster = Cluster.from_spec(spec)
@@ -30,10 +29,7 @@ except NonaError as error:
     st.error(plain(str(error)), icon=":material/error:")
 else:
     capacity_tiles(cluster)
-    draw(
-        "cluster-picture",
-        cluster_picture(cluster, busy.compute.utilization, busy.network.utilization),
-    )
+    cluster_drawing(state.scenario, None)
     memory_section(state, cluster)
     hardware_section(state, cluster)
 if state.notice:

@@ -60,6 +60,29 @@ def choose(page: Any, label: str, option: str) -> None:
     wait_idle(page)
 
 
+def open_models(page: Any) -> None:
+    """Open the list behind the button that names the model; it takes the focus."""
+    page.get_by_role("button", name="Model: ").click()
+    page.get_by_role("listbox").wait_for()
+    wait_idle(page)
+
+
+def pick_model(page: Any, name: str) -> None:
+    """Pick a model on the page Models or Contraction."""
+    open_models(page)
+    page.get_by_role("option", name=name, exact=True).click()
+    page.get_by_role("listbox").wait_for(state="detached")
+    wait_idle(page)
+
+
+def upload_model(page: Any, name: str, data: bytes) -> None:
+    """Upload a model file behind the button that names the model; the page may still be reading it."""
+    open_models(page)
+    field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+    field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
+
+
 def open_demo(page: Any, title: str) -> None:
     """Open a demo scenario from the Overview."""
     choose(page, "Demo scenario", title)

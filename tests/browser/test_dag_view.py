@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tools import open_page, shot, wait_idle
+from browser_tools import open_models, open_page, pick_model, shot, wait_idle
 
 from nona.sources.samples import load_sample
 
@@ -25,13 +25,6 @@ def chosen(page: Any) -> str:
     return str(page.locator("g.chosen").get_attribute("data-id"))
 
 
-def pick(page: Any, model: str) -> None:
-    """Choose a sample on the page that is shown."""
-    page.get_by_role("combobox", name="Model", exact=True).click()
-    page.get_by_role("option", name=model, exact=True).click()
-    wait_idle(page)
-
-
 def middle(page: Any, what: str) -> tuple[float, float]:
     x, y, w, h = page.locator(what).first.evaluate(BOX)
     return x + w / 2, y + h / 2
@@ -41,7 +34,7 @@ def middle(page: Any, what: str) -> tuple[float, float]:
 def models_page(app_page: Any) -> Any:
     """The Models page with Llama 2, which is drawn by its modules."""
     open_page(app_page, "Models")
-    pick(app_page, "llama2_7b")
+    pick_model(app_page, "llama2_7b")
     app_page.locator('g[data-id="block:model/layers/0/self_attn"]').wait_for()
     return app_page
 
@@ -114,7 +107,7 @@ def test_search_keyboard_and_blocks(models_page: Any, tmp_path: Path) -> None:
 def test_colours_panel_neighbours_and_json(app_page: Any, tmp_path: Path) -> None:
     page = app_page
     open_page(page, "Models")
-    pick(page, "googlenet")
+    pick_model(page, "googlenet")
     graph = load_sample("googlenet")
     page.get_by_role("button", name="Time", exact=True).click()
     assert page.get_by_role("button", name="Time", exact=True).get_attribute("aria-pressed") == "true"
@@ -134,24 +127,98 @@ def test_colours_panel_neighbours_and_json(app_page: Any, tmp_path: Path) -> Non
     assert len(json.loads(file.read_text())["nodes"]) == len(graph.operators)
 
 
+def shows(page: Any, name: str) -> None:
+    """Wait until the page shows that sample: its figures, its graph, its name; and its list is shut."""
+    page.get_by_role("button", name=f"Model: {name}").wait_for()
+    count = f"{len(load_sample(name).operators):,}"
+    page.get_by_test_id("stMetricValue").get_by_text(count, exact=True).first.wait_for()
+    own = load_sample(name).operators[0].id
+    page.locator(f'g[data-id="{own}"], g[data-id^="block:"]').first.wait_for()
+    page.get_by_role("listbox").wait_for(state="detached")
+    wait_idle(page)
+
+
 def test_a_click_on_a_sample_shows_it(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
-    page.get_by_text("Sample models", exact=True).click()
     for name in ("bert_base", "googlenet"):
-        page.get_by_role("button", name=name, exact=True).click()
-        count = f"{len(load_sample(name).operators):,}"
-        page.get_by_test_id("stMetricValue").get_by_text(count, exact=True).wait_for()
-        assert page.get_by_role("combobox", name="Model", exact=True).input_value() == name
-        first = load_sample(name).operators[0].id
-        page.locator(f'g[data-id="{first}"], g[data-id^="block:"]').first.wait_for()
+        open_models(page)
+        page.get_by_role("option", name=name, exact=True).click()
+        shows(page, name)
+    # By keyboard alone: the search has the focus, words narrow the list, Enter picks.
+    open_models(page)
+    page.keyboard.type("llama transformer")
+    assert page.get_by_role("option").count() == 1
+    page.keyboard.press("Enter")
+    shows(page, "llama2_7b")
+    open_models(page)
+    page.keyboard.type("2,059")  # by its size
+    assert page.get_by_role("option").all_inner_texts()[0].startswith("llama2_7b")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("workflow")
+    page.keyboard.press("ArrowDown")
+    marked = page.locator("li.marked b").inner_text()
+    page.keyboard.press("Enter")
+    shows(page, marked)
+
+
+def covered(page: Any) -> float:
+    """How much of the view the drawing covers, in the dimension of which it covers more."""
+    left, top, width, height = page.locator(".stage").evaluate(BOX)
+    boxes = page.locator("g[data-id]:not(.gone) > rect:first-child").evaluate_all(f"es => es.map({BOX})")
+    spans = [
+        (max(x + w for x, _, w, _ in boxes), min(x for x, *_ in boxes), left, width),
+        (max(y + h for _, y, _, h in boxes), min(y for _, y, *_ in boxes), top, height),
+    ]
+    return max((min(high, begin + size) - max(low, begin)) / size for high, low, begin, size in spans)
+
+
+def test_a_graph_opens_as_a_whole_at_the_height_of_the_window(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, "Models")
+    for name in ("moe_block", "gpt2", "densenet121", "llama2_7b", "slides_example", "depth_recognition"):
+        pick_model(page, name)
+        shows(page, name)
+        assert covered(page) > 0.6, name
+        assert page.locator(".stage").evaluate("e => e.clientHeight") > 380
+        _, top, _, height = page.locator(".dagview").evaluate(BOX)
+        assert 760 < top + height <= 800, "the graph ends where the window ends"
+        side, _, width, _ = page.locator(".st-key-beside-model-graph").evaluate(BOX)
+        left, _, wide, _ = page.locator(".dagview").evaluate(BOX)
+        assert left + wide <= side
+        assert side + width <= 1280
+
+
+def test_a_graph_is_looked_at_where_one_left_it(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    pick_model(page, "googlenet")
+    node = page.locator(f'g[data-id="{load_sample("googlenet").operators[40].id}"]')
+    page.locator("svg.canvas").focus()
+    for _ in range(4):
+        page.keyboard.press("+")
+    page.keyboard.press("Shift+ArrowUp")
+    left = node.evaluate(BOX)
+    page.wait_for_timeout(500)
+    pick_model(page, "resnet18")
+    assert covered(page) > 0.6
+    pick_model(page, "googlenet")
+    assert node.evaluate(BOX) == pytest.approx(left, abs=2)
+    page.reload()
+    node.wait_for()
+    wait_idle(page)
+    assert node.evaluate(BOX) == pytest.approx(left, abs=2)
+    page.get_by_role("button", name="Fit to view").click()
+    assert covered(page) > 0.6
+    assert node.evaluate(BOX)[2] < left[2]
 
 
 @pytest.mark.parametrize("app_page", ["dark"], indirect=True)
 def test_a_telephone_shows_names_that_can_be_read(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
-    pick(page, "googlenet")
+    pick_model(page, "googlenet")
     page.set_viewport_size({"width": 400, "height": 850})
     page.wait_for_function("() => innerWidth === 400")
     node = page.locator(f'g[data-id="{load_sample("googlenet").operators[0].id}"]')

@@ -17,6 +17,7 @@ from browser_tools import (
     open_page,
     run_to_the_end,
     shot,
+    upload_model,
     wait_idle,
 )
 
@@ -41,19 +42,12 @@ def node_count(page: Any) -> int:
     return int(page.get_by_test_id("dagview").first.locator("g[data-id]:not(.gone)").count())
 
 
-def model_upload(page: Any) -> Any:
-    """The field that takes a model file; the page has other uploads too."""
-    field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
-    return field.get_by_test_id("stFileUploaderDropzoneInput")
-
-
 def test_from_a_model_file_to_downloaded_results(app_page: Any, tmp_path: Path) -> None:
     page = app_page
     open_page(page, "Models")
     model = sample_path("googlenet")
     assert model is not None
-    upload = {"name": "uploaded.onnx", "mimeType": "application/octet-stream", "buffer": model.read_bytes()}
-    model_upload(page).set_input_files(upload)
+    upload_model(page, "uploaded.onnx", model.read_bytes())
     wanted = len(load_sample("googlenet").operators)
     page.get_by_test_id("stMetricValue").get_by_text(str(wanted), exact=True).wait_for()
     wait_idle(page)
@@ -197,13 +191,16 @@ def test_cancel_and_reload_lose_nothing(app_page: Any) -> None:
 def test_a_bad_file_is_one_line_in_the_browser_too(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
-    upload = {"name": "<img src=x onerror=alert(1)>.onnx", "mimeType": "text/plain", "buffer": b"junk"}
-    model_upload(page).set_input_files(upload)
+    upload_model(page, "<img src=x onerror=alert(1)>.onnx", b"junk")
     page.get_by_test_id("stAlertContentError").first.wait_for()
     wait_idle(page)
     assert page.get_by_test_id("stAlertContentError").count() == 1
     assert ".onnx" in page.get_by_test_id("stAlertContentError").inner_text()
     assert page.locator("img[src=x]").count() == 0
+    # The list stands open with the error in it, and the page shows the model that it showed before.
+    page.get_by_role("listbox").wait_for()
+    page.get_by_role("button", name="Model: resnet18").wait_for()
+    assert node_count(page) == len(load_sample("resnet18").operators)
 
 
 # Controls and pictures that a screen reader would pass over without a word, in shadow trees too.

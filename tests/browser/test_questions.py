@@ -13,6 +13,7 @@ from browser_tools import (
     run_to_the_end,
     shot,
     sweep_to_the_end,
+    upload_model,
     wait_idle,
 )
 
@@ -79,9 +80,7 @@ def test_what_my_model_could_gain(app_page: Any) -> None:
     title_is(page, "Models")
     model = sample_path("googlenet")
     assert model is not None
-    upload = {"name": "mine.onnx", "mimeType": "application/octet-stream", "buffer": model.read_bytes()}
-    field = page.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
-    field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(upload)
+    upload_model(page, "mine.onnx", model.read_bytes())
     wanted = str(len(load_sample("googlenet").operators))
     page.get_by_test_id("stMetricValue").get_by_text(wanted, exact=True).wait_for()
     page.get_by_text(re.compile(r"can shorten its computing by at most \d")).wait_for()

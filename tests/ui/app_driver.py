@@ -34,6 +34,15 @@ def tab(at: AppTest, key: str, label: str) -> AppTest:
     return at
 
 
+def upload_model(at: AppTest, name: str, data: bytes) -> AppTest:
+    """Upload a model file behind the button that names the model; nothing may break on the way."""
+    at.session_state["model-open"] = True
+    at.run()
+    at.file_uploader(key="model-file").upload(name, data).run()
+    assert not at.exception, at.exception
+    return at
+
+
 def metrics(at: AppTest) -> dict[str, str]:
     """Label → value of every tile on the page."""
     return {m.label: m.value for m in at.metric}

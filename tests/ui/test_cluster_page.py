@@ -13,9 +13,10 @@ from nona.hardware.cluster import Cluster
 from nona.hardware.executor import make_executor_class
 from nona.hardware.mig import parse_layout
 from nona.report.inputs.cluster import capacity, weights_problems
+from nona.report.inputs.cluster_map import background_load
 from nona.report.inputs.slices import instance_rows, laid_instances, work_bound_speed
+from nona.ui.pages.cluster.drawing import cluster_tree
 from nona.ui.pages.cluster.mig_edits import edit_layout, parted_file, take_parted
-from nona.ui.pages.cluster.picture import cluster_picture
 from nona.ui.pages.workload.row_costs import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import texts
@@ -50,7 +51,7 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
     assert total.memory_bytes == sum(cluster.server_memory_bytes) == 320e9
     assert total.fp16_flop_per_s == 8 * devices()["a100-40gb"].peak("fp16")
     tree = next(p["tree"] for p in pictures(at) if "tree" in p)
-    assert tree == [cluster_picture(cluster, 0.0, 0.0)]
+    assert tree == [cluster_tree(cluster, background_load(cluster, 0.0, 0.0), measured=False)]
     shown = " ".join(texts(tree[0]))
     assert "8 servers" in shown
     assert "25 Gbit/s" in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app_driver import Open, finish
+from app_driver import Open, finish, upload_model
 
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
@@ -52,7 +52,7 @@ def test_a_usual_model_is_counted_at_once(open_page: Open) -> None:
 def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page: Open) -> None:
     at = open_page("2_models")
     data = json.dumps(FAN).encode()
-    at.file_uploader(key="model-file").upload("fan.json", data).run()
+    upload_model(at, "fan.json", data)
     at.switch_page("pages/3_contraction.py").run()
     at.session_state["contraction-tabs"] = LEFT
     at.run()

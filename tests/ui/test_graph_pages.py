@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
-from app_driver import Open, go, metrics, tab
+from app_driver import Open, go, metrics, tab, upload_model
 
 from nona.graph.readers import read_model
 from nona.graph.structure.blocks import Cut, block_graph, modules
@@ -45,15 +46,22 @@ def view(at: Any) -> dict[str, Any]:
     return next(d for d in found if "wide" in d)
 
 
+def pick(at: Any, model: str) -> Any:
+    """Pick a model in the list, as a click there does."""
+    at.session_state["model-open"] = True
+    at.session_state["model-list"] = {"picked": [model, time.monotonic_ns()]}
+    at.run()
+    assert not at.exception
+    return at
+
+
 def words(at: Any) -> str:
     """All sentences of the page, without the signs that keep Markdown from reading them."""
     return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
 
 
 def upload(at: Any, name: str, document: object) -> Any:
-    at.file_uploader(key="model-file").upload(name, json.dumps(document).encode()).run()
-    assert not at.exception
-    return at
+    return upload_model(at, name, json.dumps(document).encode())
 
 
 def test_models_shows_what_the_layers_compute(open_page: Open) -> None:
@@ -121,17 +129,19 @@ def test_an_uploaded_graph_becomes_the_model(open_page: Open) -> None:
         ("evil.exe", b"MZ", "evil.exe"),
     ],
 )
-def test_a_bad_file_is_one_line_and_the_app_lives_on(
+def test_a_bad_file_is_one_line_beside_the_upload_and_the_model_stays(
     open_page: Open, name: str, data: bytes, said: str
 ) -> None:
-    at = open_page("2_models")
-    at.file_uploader(key="model-file").upload(name, data).run()
-    assert not at.exception
+    at = show(open_page("2_models"), "slides_example")
+    upload_model(at, name, data)
     assert len(at.error) == 1
     assert said in at.error[0].value.replace("\\", "")
-    at.selectbox[0].select("slides_example").run()
-    assert not at.error
+    assert at.session_state["model-open"] is True  # the list stands open, the error in it
     assert metrics(at)["Operators"] == "4"
+    assert at.session_state["nona_state"].uploads.names() == ()
+    pick(at, "googlenet")
+    assert not at.error
+    assert metrics(at)["Operators"] == "139"
 
 
 def test_markup_in_names_stays_text(open_page: Open) -> None:
@@ -315,17 +325,19 @@ def test_the_cost_aware_rule_plays_and_lists_its_steps_after_the_others(open_pag
     assert list(steps["rule"])[-glued.steps :] == ["cost-aware"] * glued.steps
 
 
-def test_samples_are_picks_with_their_size(open_page: Open) -> None:
-    at = open_page("2_models")
-    at.session_state["sample-models"] = True
+def test_samples_are_picks_with_their_size_and_family(open_page: Open) -> None:
+    at = upload(open_page("2_models"), "my diamond.json", DIAMOND)
+    at.session_state["model-open"] = True
     at.run()
-    cards = {b.key.removeprefix("sample-") for b in at.button if b.key and b.key.startswith("sample-")}
-    assert cards == set(sample_names())
-    assert "139 operators" in words(at)
-    at.button(key="sample-googlenet").click().run()
-    assert not at.exception
+    listed = next(json.loads(c.proto.json) for c in at.get("bidi_component") if "entries" in c.proto.json)
+    entries = {e["name"]: e for e in listed["entries"]}
+    assert set(entries) == {"my diamond.json", *sample_names()}
+    assert listed["entries"][0]["name"] == listed["chosen"] == "my diamond.json"
+    assert entries["googlenet"]["figures"].startswith("139 operators, parallelism")
+    assert entries["llama2_7b"]["family"] == "transformer"
+    pick(at, "googlenet")
     assert metrics(at)["Operators"] == "139"
-    assert at.selectbox[0].value == "googlenet"
+    assert at.session_state["model-open"] is False
 
 
 def test_thousands_of_operators_without_modules_are_drawn(open_page: Open) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from app_driver import Open, go, metrics
+from app_driver import Open, go, metrics, tab
 
 from nona.cost.measured import read_measured
 from nona.hardware.executor import executor_class
@@ -34,6 +34,11 @@ def operators(at: Any) -> Any:
     return at.dataframe[0].value
 
 
+def parallelism(at: Any) -> str:
+    """The figure beside the graph."""
+    return metrics(tab(at, "model-tabs", "Graph"))["Parallelism T₁/T∞"]
+
+
 def test_measured_times_replace_modelled_ones_and_can_be_removed(open_page: Open) -> None:
     at = open_page(PAGE)
     upload(at, "times.csv", WHOLE)
@@ -43,7 +48,7 @@ def test_measured_times_replace_modelled_ones_and_can_be_removed(open_page: Open
     table = operators(at)
     assert table["time µs"].sum() == pytest.approx(7500.0)
     assert set(table["provenance"]) == {"calibrated"}  # the whole is measured, its shares are not
-    assert metrics(at)["Parallelism T₁/T∞"] == _parallelism(WHOLE)
+    assert parallelism(at) == _parallelism(WHOLE)
     go(at, "3_contraction")
     study = prepare(state_of(at).scenario, state_of(at).uploads.sources)
     assert study.models[0].costed[0].total_compute_s == pytest.approx(7.5e-3)
@@ -51,7 +56,7 @@ def test_measured_times_replace_modelled_ones_and_can_be_removed(open_page: Open
     at.button(key="no-measured").click().run()
     assert state_of(at).scenario.cost.measured is None
     assert set(operators(at)["provenance"]) == {"modelled"}
-    assert metrics(at)["Parallelism T₁/T∞"] == _parallelism(None)
+    assert parallelism(at) == _parallelism(None)
 
 
 def test_a_measured_operator_is_marked_as_such(open_page: Open) -> None:
@@ -65,7 +70,8 @@ def test_a_measured_operator_is_marked_as_such(open_page: Open) -> None:
         {o.id: 1000.0 * (1 + i) for i, o in enumerate(model.operators[:3])}
     )
     assert any("measured" in c.value and "modelled" in c.value for c in at.caption)
-    at.selectbox[0].select("gpt2").run()
+    state_of(at).model = "gpt2"
+    at.run()
     assert "0 of them for gpt2" in at.success[0].value.replace("\\", "")
 
 

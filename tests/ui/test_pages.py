@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, new_session, open_demo, solve_demo
+from app_driver import Open, finish, go, metrics, new_session, open_demo, solve_demo, upload_model
 
 from nona.report.placements.certificate_text import gap_text
 from nona.report.placements.text import plain_notes
@@ -190,7 +190,7 @@ def test_scenario_file_round_trip_with_an_uploaded_model(open_page: Open) -> Non
     from nona.ui.shell.scenario_bar import scenario_file
 
     at = open_page("2_models")
-    at.file_uploader(key="model-file").upload("diamond.json", json.dumps(DIAMOND).encode()).run()
+    upload_model(at, "diamond.json", json.dumps(DIAMOND).encode())
     next(b for b in at.button if b.label == "Add to the workload").click().run()
     text = scenario_file(state_of(at))
     other = open_page("2_models")

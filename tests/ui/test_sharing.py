@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from app_driver import Open, go, new_session
+from app_driver import Open, go, new_session, upload_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_named_and_the_file_offered(open_page: Open) -> Non
     at = open_page("2_models")
     nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
     big = {"directed": True, "nodes": nodes, "edges": []}
-    at.file_uploader(key="model-file").upload("my_big_net.json", json.dumps(big).encode()).run()
+    upload_model(at, "my_big_net.json", json.dumps(big).encode())
     state = state_of(at)
     rows = [*state.value(("workload",)), {"model": "my_big_net.json", "rate": 1}]
     state.replace_list(("workload",), rows)
@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_named_and_the_file_offered(open_page: Open) -> Non
 def test_small_uploaded_workflows_travel_in_the_link(open_page: Open) -> None:
     at = open_page("2_models")
     graph = {"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}
-    at.file_uploader(key="model-file").upload("tiny.json", json.dumps(graph).encode()).run()
+    upload_model(at, "tiny.json", json.dumps(graph).encode())
     state_of(at).replace_list(("workload",), [{"model": "tiny.json", "rate": 1}])
     query = parse_qs(urlsplit(link_of(at)).query)
     fresh = opened(query["s"][0])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nona.hardware.catalogue import find_device
 from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.executor import ExecutorClass
-from nona.units import format_bandwidth, format_size
+from nona.units import format_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +133,3 @@ def memory_rows(weights: Mapping[str, float], cluster: Cluster) -> list[dict[str
             }
         )
     return rows
-
-
-def link_lines(cluster: Cluster) -> list[tuple[str, str]]:
-    """The links that a message crosses, with their capacity: name, description."""
-    network = cluster.network
-    lines = [("Core" if network.several_links else "Link", format_bandwidth(network.capacity))]
-    if network.racks is not None:
-        racks = -(-cluster.servers // network.racks.size)
-        lines.insert(0, (f"{racks} rack uplinks", f"{format_bandwidth(network.racks.uplink)} each way"))
-    if network.nic is not None:
-        lines.insert(0, (f"{cluster.servers:,} cards", f"{format_bandwidth(network.nic)} each way"))
-    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from nona.hardware.network import Network
@@ -15,6 +16,7 @@ from nona.simulation.statistics.measured import link_utilizations
 from nona.units import format_bandwidth
 
 MOST_LINKS = 12
+MOST_DRAWN = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,16 @@ def busiest_links(records: Sequence[Records]) -> list[LinkLoad]:
     """The busiest links of one scheduler, averaged over its replications; empty for a single link."""
     busiest = link_utilizations(records)[:MOST_LINKS]
     return [LinkLoad(link=name, utilization=share) for name, share in busiest]
+
+
+def each_link(records: Sequence[Records]) -> list[LinkLoad]:
+    """Every link of one scheduler, averaged over its replications; none where they are too many to draw."""
+    names = records[0].link_names
+    if len(names) > MOST_DRAWN:
+        return []
+    lengths = [max(r.window_s[1] - r.window_s[0], 1e-300) for r in records]
+    shares = np.mean([r.link_busy_s / n for r, n in zip(records, lengths, strict=True)], axis=0)
+    return [LinkLoad(link=n, utilization=u) for n, u in zip(names, shares.tolist(), strict=True)]
 
 
 def links_figure(links: Sequence[LinkLoad]) -> go.Figure:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.report.simulations.links import busiest_links
+from nona.report.simulations.links import busiest_links, each_link
 from nona.results.simulation.series import (
     Distribution,
     Distributions,
@@ -81,6 +81,7 @@ def executor_load(runs: Runs) -> dict[str, ResourceLoad]:
             executors=tuple(np.mean([r.executor_busy_s / n for r, n in pairs], axis=0).tolist()),
             link=float(np.mean([r.link_busy_s.max() / n for r, n in pairs])),
             links=tuple(busiest_links(records)),
+            each_link=tuple(each_link(records)),
         )
     return load
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from nona.results.document import Document
+from nona.results.simulation.series import ResourceLoad
 
 
 class LiveLine(Document):
@@ -34,7 +35,8 @@ class LiveRun(Document):
     """A simulation so far.
 
     ``slo`` has label and seconds of each class with one; ``schedulers`` their order; ``jobs`` are done
-    ``of`` all (``None`` where that depends on a precision); ``now`` is who runs.
+    ``of`` all (``None`` where that depends on a precision); ``now`` is who runs; ``loads`` are the
+    utilisations so far of each scheduler's executors and links.
     """
 
     slo: tuple[tuple[str, float], ...] = ()
@@ -43,3 +45,4 @@ class LiveRun(Document):
     series: LiveLines = Field(default_factory=dict)
     jobs: int = 0
     now: str = ""
+    loads: Mapping[str, ResourceLoad] = Field(default_factory=dict)

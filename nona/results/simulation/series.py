@@ -29,11 +29,15 @@ class LinkLoad(Document):
 
 
 class ResourceLoad(Document):
-    """Utilisation of each executor, of the busiest ``link``, and of the busiest ``links`` of several."""
+    """Utilisation of each executor, of the busiest ``link``, and of the busiest ``links`` of several.
+
+    ``each_link`` has all links in the order of the topology, where they are not too many to be drawn.
+    """
 
     executors: tuple[float, ...]
     link: float
     links: tuple[LinkLoad, ...]
+    each_link: tuple[LinkLoad, ...] = ()
 
 
 class GanttBar(Document):

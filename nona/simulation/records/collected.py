@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,17 +12,30 @@ from nona.simulation.records.tally import Tally
 
 Whole = NDArray[np.int64]
 Real = NDArray[np.float64]
-Busy = tuple[float, float]
-UNKNOWN: Busy = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Busy:
+    """Shares of the time so far, from the empty start on, that each executor and each link was busy.
+
+    Background included; both are empty where that was not told.
+    """
+
+    executors: Real
+    links: Real
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was told."""
+        return len(self.executors) > 0
+
+
+UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: share of its jobs completed, and the measured jobs completed since the last call.
-
-    ``busy`` is the share of the time so far, from the empty start on, that the executors (their mean)
-    and the busiest link were busy, background included; ``nan`` where that was not told.
-    """
+    """How far a run is: share of its jobs completed, measured jobs completed since the last call, loads."""
 
     fraction: float
     query: Whole
@@ -33,14 +45,12 @@ class Progress:
 
 
 def busy_shares(executor_busy_s: Real, link_busy_s: Real, now_s: float) -> Busy:
-    """Mean share of the time up to ``now_s`` that executors were busy, and that of the busiest link.
+    """Shares of the time up to ``now_s`` that executors and links were busy.
 
-    >>> busy_shares(np.array([1.0, 3.0]), np.array([0.5]), 4.0)
-    (0.5, 0.125)
+    >>> busy_shares(np.array([1.0, 3.0]), np.array([0.5]), 4.0).executors.tolist()
+    [0.25, 0.75]
     """
-    if now_s <= 0:
-        return UNKNOWN
-    return float(executor_busy_s.mean()) / now_s, float(link_busy_s.max()) / now_s
+    return UNKNOWN if now_s <= 0 else Busy(executor_busy_s / now_s, link_busy_s / now_s)
 
 
 OnProgress = Callable[[Progress], None]

@@ -25,7 +25,7 @@ class Drawings:
     picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], height: int = 600) -> Seen:
+def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules]) -> Seen:
     """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = made
     held = state.choices.of(Drawings)
@@ -44,12 +44,10 @@ def drawn(state: AppState, key: str, mark: str, made: tuple[Facts, Modules], hei
         state.choices.keep(held)
     drawing = _drawing(mark, facts, modules, cut)
     answered = held.asked[key].when if key in held.asked else 0
-    return dag_view(key, drawing, height, notice, held.picks.get(key), answered)
+    return dag_view(key, drawing, notice, held.picks.get(key), answered)
 
 
-def played(
-    state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge], height: int = 640
-) -> Seen:
+def played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
     """Draw every operator separately, with the steps of the contraction to play."""
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
@@ -59,7 +57,7 @@ def played(
 
     layouts = layouts_of(facts.dag)
     drawing = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
-    return dag_view(key, drawing, height, "", state.choices.of(Drawings).picks.get(key))
+    return dag_view(key, drawing, "", state.choices.of(Drawings).picks.get(key))
 
 
 def _drawing(mark: str, facts: Facts, modules: Modules, cut: Cut) -> Drawing:

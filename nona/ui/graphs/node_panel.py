@@ -13,6 +13,7 @@ from nona.report.inputs.given_times import origin_text
 from nona.ui.graphs.drawn import pick
 from nona.ui.loaded.loading import Loaded
 from nona.ui.session.state import AppState
+from nona.ui.widgets.dagview.dagview import Merge
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tiles import tiles
 from nona.units import format_count, format_size, format_time
@@ -75,6 +76,18 @@ def task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: 
             ids = [t.id for t in contracted.tasks]
             _neighbours(state, key, "Inputs from", [ids[i] for i in contracted.dag.predecessors[place]])
             _neighbours(state, key, "Outputs to", [ids[i] for i in contracted.dag.successors[place]])
+
+
+def step_panel(ids: Sequence[str], steps: Sequence[Merge], step: int) -> None:
+    """Which two tasks the step merged, and why that is allowed; ``ids`` are those of the operators."""
+    if not step:
+        st.caption("Play, step with the arrow keys, or drag the slider. Click an operator to see its task.")
+        return
+    merge = steps[step - 1]
+    with st.container(border=True, key="step-panel"):
+        joined, joining = plain(ids[merge.source]), plain(ids[merge.target])
+        st.markdown(f"**Step {step:,} of {len(steps):,}** · {joining} joins {joined}")
+        st.markdown(plain(merge.reason))
 
 
 def block_panel(key: str, title: str, costs: Sequence[OperatorCost]) -> None:

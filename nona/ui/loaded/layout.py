@@ -21,6 +21,9 @@ NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
 RANK_STEP, COLUMN_GAP = 54.0, 64.0
 DOT_NODES, DOT_DENSITY = 1500, 2.5
 DOT_LIMIT_S = 6.0
+WIDE = 1.3  # width over height of a wide panel
+MARGINS = 90.0, 70.0  # pixels that the view leaves around a drawing
+TRIED = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Layout:
     engine: str
 
 
-def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layout:
+def lay_out(dag: Dag, aspect: float = WIDE, limit_s: float = DOT_LIMIT_S) -> Layout:
     """Lay out ``dag`` for a panel of the given width over height.
 
     Graphviz does it in a child process within ``limit_s`` seconds; graphs that are too large or
@@ -43,7 +46,7 @@ def lay_out(dag: Dag, aspect: float = 1.9, limit_s: float = DOT_LIMIT_S) -> Layo
     (0.0, 54.0, 108.0)
     """
     ranks, engine = _ranked(dag, limit_s)
-    return _wrap(ranks, len(dag), _columns(ranks, aspect), engine)
+    return _fitted(ranks, len(dag), aspect, engine)
 
 
 def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout]:
@@ -53,8 +56,7 @@ def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout
     [{0, 1, 2, 3, 4}, {0}]
     """
     ranks, engine = _ranked(dag, limit_s)
-    wide = _columns(ranks, 1.9)
-    return _wrap(ranks, len(dag), wide, engine), _wrap(ranks, len(dag), 1, engine)
+    return _fitted(ranks, len(dag), WIDE, engine), _wrap(ranks, len(dag), 1, engine)
 
 
 def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], str]:
@@ -112,11 +114,21 @@ def _layers(dag: Dag) -> list[list[tuple[int, float]]]:
     return [[(v, place[v]) for v in row] for row in rows]
 
 
-def _columns(ranks: Sequence[Sequence[tuple[int, float]]], aspect: float) -> int:
-    """How many columns fill a panel of the given width over height."""
+def _fitted(ranks: Sequence[Sequence[tuple[int, float]]], n: int, aspect: float, engine: str) -> Layout:
+    """In as many columns as make it largest in a panel of the given width over height."""
     across = [x for row in ranks for _, x in row]
     width = max(across) - min(across) + NODE_WIDTH + COLUMN_GAP
-    return max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+    usual = max(1, round(math.sqrt(len(ranks) * RANK_STEP * aspect / width)))
+    tried = sorted({max(1, usual + k) for k in range(-TRIED // 2, TRIED + 1)}, key=lambda c: abs(c - usual))
+    found = (_wrap(ranks, n, columns, engine) for columns in tried[:TRIED])
+    return max(found, key=lambda layout: _zoom(layout, aspect))
+
+
+def _zoom(layout: Layout, aspect: float) -> float:
+    """By how much a panel of height 1 and width ``aspect`` could enlarge the layout."""
+    width = max(layout.x) - min(layout.x) + NODE_WIDTH + MARGINS[0]
+    height = max(layout.y) - min(layout.y) + NODE_HEIGHT + MARGINS[1]
+    return min(aspect / width, 1 / height)
 
 
 def _wrap(ranks: Sequence[Sequence[tuple[int, float]]], n: int, columns: int, engine: str) -> Layout:

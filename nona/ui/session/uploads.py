@@ -63,7 +63,7 @@ class Uploads:
             return plain
         return self.add(unused_name(plain, self.names()), data)
 
-    def drop(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Forget the file ``name``, if it is there."""
         (self.folder / safe_name(name)).unlink(missing_ok=True)
 

@@ -45,6 +45,7 @@ class _Watch:
             schedulers=tuple(names),
             of=spec.jobs * spec.replications * len(names) if spec.precision is None else None,
         )
+        self._links = prepared.system.link_names
         self._series = LiveSeries([q.slo_s for q in prepared.system.queries])
 
     def take(self, progress: study.SimulationProgress) -> None:
@@ -59,7 +60,8 @@ class _Watch:
 
     def told(self, now: str) -> LiveRun:
         """All that is known so far."""
-        news = {"series": self._series.snapshot(), "jobs": self._series.jobs, "now": now}
+        loads = self._series.loads(self._links)
+        news = {"series": self._series.snapshot(), "jobs": self._series.jobs, "now": now, "loads": loads}
         return self._start.model_copy(update=news)
 
 

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.results.simulation.live import LiveLine, LiveLines
+from nona.results.simulation.series import LinkLoad, ResourceLoad
+from nona.simulation.records.collected import Busy
 from nona.simulation.run import Progress
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times
 PER_OCTAVE = 8  # bins by which a completion time doubles: each is 9 % wide
 OCTAVES = 40
 BINS = PER_OCTAVE * OCTAVES
+MOST_DRAWN = 2000  # executors of a cluster whose loads are told while it runs
 Array = NDArray[np.float64]
 
 
@@ -83,7 +86,12 @@ class _Scheduler:
     hits: int = 0
     with_slo: int = 0
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
-    busy: dict[int, tuple[float, float]] = field(default_factory=dict)
+    busy: dict[int, Busy] = field(default_factory=dict)
+
+    def loads(self) -> tuple[Array, Array]:
+        """Shares of the time that each executor and each link was busy, mean of all replications."""
+        told = list(self.busy.values())
+        return np.mean([b.executors for b in told], axis=0), np.mean([b.links for b in told], axis=0)
 
 
 class LiveSeries:
@@ -122,19 +130,28 @@ class LiveSeries:
             limit = self._limit[progress.query]
             known.with_slo += int(np.count_nonzero(~np.isnan(limit)))
             known.hits += int(np.count_nonzero(jct <= limit))
-        if not math.isnan(progress.busy[0]):
+        if progress.busy.known:
             known.busy[replication] = progress.busy
 
     def snapshot(self) -> LiveLines:
         """Scheduler → its line, its distribution, its sums; ``busy`` since each run's start."""
         return {name: _told(known) for name, known in self._known.items()}
 
+    def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
+        """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
+        return {
+            name: _load(*known.loads(), link_names)
+            for name, known in self._known.items()
+            if known.busy and len(next(iter(known.busy.values())).executors) <= MOST_DRAWN
+        }
+
 
 def _told(known: _Scheduler) -> LiveLine:
     at, means = known.stretches.means()
     filled = np.flatnonzero(known.counts)
     low, high = (int(filled[0]), int(filled[-1]) + 1) if len(filled) else (0, 0)
-    compute, link = np.mean(list(known.busy.values()), axis=0) if known.busy else (math.nan, math.nan)
+    compute = np.mean([b.executors.mean() for b in known.busy.values()]) if known.busy else math.nan
+    link = np.mean([b.links.max() for b in known.busy.values()]) if known.busy else math.nan
     return LiveLine(
         t=_short(at),
         jct_s=_short(means),
@@ -145,6 +162,15 @@ def _told(known: _Scheduler) -> LiveLine:
         hit_rate=known.hits / known.with_slo if known.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if known.busy else None,
     )
+
+
+def _load(executors: Array, links: Array, link_names: Sequence[str]) -> ResourceLoad:
+    each = tuple(
+        LinkLoad(link=name, utilization=round(share, 3))
+        for name, share in zip(link_names, links.tolist(), strict=True)
+    )
+    busiest = float(links.max())
+    return ResourceLoad(executors=tuple(np.round(executors, 3)), link=busiest, links=(), each_link=each)
 
 
 def _short(values: Array) -> tuple[float, ...]:

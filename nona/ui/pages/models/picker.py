@@ -1,78 +1,82 @@
-"""Pick or upload a model; ask for its open dimensions; errors in one line, nothing else breaks."""
+"""Pick or upload a model, in one place; a file that cannot be read leaves the former model on the page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from nona.errors import GraphError, NonaError
+from nona.errors import NonaError
 from nona.graph.readers import READERS
 from nona.graph.symbols import MissingDimensions
-from nona.ui.loaded.loading import Loaded, device_names, load_graph, load_model, model_names
+from nona.ui.loaded.loading import Loaded, load_graph, load_model, model_names
+from nona.ui.pages.models.samples import DEVICE, entries, waiting
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.picklist.picklist import Picked, pick_list, picked
+
+OPEN, LIST, FILE, ERROR = "model-open", "model-list", "model-file", "upload-error"
+LONGEST = 30  # letters of a name on the button
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """The device on which times are shown; empty: the first of the cluster."""
+class Choosing:
+    """The last pick that was taken; an upload that is not read yet, and the model before it.
 
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """A model that was uploaded and has not been read yet.
-
-    ``former`` is the model that was shown before, ``replaced`` what a file of the same name held.
+    ``replaced`` is what a file of the same name held; ``again`` opens the list once more, for the reason
+    why a file was not taken.
     """
 
-    name: str = ""
-    former: str = ""
+    taken: Picked | None = None
+    unread: str = ""
+    before: str = ""
     replaced: bytes | None = None
+    again: bool = False
 
 
 def pick_model(state: AppState) -> None:
-    """The selection of the session's model."""
+    """The button with the model's name; behind it a search, all models, and the upload."""
+    _take_pick(state)
     names = model_names(state)
     if state.model not in names:
         state.model = names[0]
-    key = f"model:{state.revision}:{len(names)}"
-
-    def choose() -> None:
-        state.model = st.session_state[key]
-        state.choices.complaints.pop("upload-error", None)
-
-    st.selectbox(
-        "Model",
-        names,
-        names.index(state.model),
-        key=key,
-        on_change=choose,
-        help="Your uploads first, then the samples.",
+    name = state.model if len(state.model) <= LONGEST else f"{state.model[: LONGEST - 1]}…"
+    popover = st.popover(
+        f"Model: **{plain(name)}**",
+        icon=":material/account_tree:",
+        on_change="rerun",
+        key=OPEN,
+        help="Pick another model, or upload one.",
     )
+    if popover.open:
+        with popover:
+            pick_list(LIST, "Find a model by name, family or size", entries(state), state.model)
+            st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
+            _upload(state)
+        if waiting():
+            st.fragment(_look_again, run_every=1.0)()
 
 
-def pick_device(state: AppState) -> str:
-    """The device on which times are shown."""
-    names = device_names(state.scenario)
-    kept = state.choices.of(Device).name or state.scenario.cluster.servers[0].gpu
-    kept = kept if kept in names else names[0]
+def _look_again() -> None:
+    """Draw the page once more when every parallelism is known."""
+    if not waiting():
+        st.rerun()
 
-    def choose() -> None:
-        state.choices.keep(Device(st.session_state["device"]))
 
-    st.selectbox(
-        "Times on device",
-        names,
-        names.index(kept),
-        key="device",
-        on_change=choose,
-        help="The GPU for the times on this page; the cluster's GPUs are set on the Cluster page.",
-    )
-    return kept
+def _take_pick(state: AppState) -> None:
+    """Take what was picked or given up since the last run, before anything is drawn."""
+    held = state.choices.of(Choosing)
+    if held.again:
+        st.session_state[OPEN] = True
+    found = picked(LIST)
+    if found is not None and found != held.taken:
+        state.choices.complaints.pop(ERROR, None)
+        st.session_state[OPEN] = False
+        if found.name in model_names(state):
+            state.model = found.name
+        held = replace(held, taken=found, unread="")
+    state.choices.keep(replace(held, again=False))
 
 
 def upload_label() -> str:
@@ -83,66 +87,70 @@ def upload_label() -> str:
     return f"Upload a model: {formats} ({suffixes})"
 
 
-def upload_model(state: AppState) -> None:
-    """The upload of a model file; errors are reported in one line."""
+def _upload(state: AppState) -> None:
     st.file_uploader(
         upload_label(),
         help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
         "external weight files, and leave those out.",
-        key="model-file",
-        on_change=_take,
+        key=FILE,
+        on_change=_take_file,
         args=(state,),
         max_upload_size=64,
     )
-    if state.choices.complaints.get("upload-error"):
-        st.error(plain(state.choices.complaints["upload-error"]), icon=":material/error:")
+    if complaint := state.choices.complaints.get(ERROR):
+        st.error(plain(complaint), icon=":material/error:")
 
 
-def _take(state: AppState) -> None:
-    upload = st.session_state["model-file"]
+def _take_file(state: AppState) -> None:
+    upload = st.session_state[FILE]
     if upload is None:
         return
-    state.choices.complaints.pop("upload-error", None)
+    held = state.choices.of(Choosing)
+    state.choices.complaints.pop(ERROR, None)
     name = safe_name(upload.name)
     replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
     try:
         state.uploads.add(name, upload.getvalue())
     except NonaError as error:
-        state.choices.complaints["upload-error"] = str(error)
+        state.choices.complaints[ERROR] = str(error)
         return
-    state.choices.keep(Fresh(name, state.model, replaced))
+    state.choices.keep(replace(held, unread=name, before=state.model, replaced=replaced))
     state.model = name
-
-
-def _refuse(state: AppState, fresh: Fresh, error: GraphError) -> None:
-    """Forget an upload that is no model: the former model and a former file of that name stay."""
-    state.uploads.drop(fresh.name)
-    if fresh.replaced is not None:
-        state.uploads.add(fresh.name, fresh.replaced)
-    state.model = fresh.former
-    state.choices.complaints["upload-error"] = str(error)
-    state.choices.keep(Fresh())
-    st.rerun()
+    st.session_state[OPEN] = False
 
 
 def loaded_model(state: AppState, device: str) -> Loaded | None:
-    """The session's model, ready; asks for open dimensions, or shows why it cannot be read."""
-    fresh = state.choices.of(Fresh)
+    """The session's model, ready; asks for open dimensions, or shows why it cannot be read.
+
+    An upload that cannot be read is given up: the page shows the former model, and the reason stands
+    beside the upload.
+    """
     try:
-        load_graph(state, state.model)
-    except MissingDimensions:
-        pass  # asked below
-    except GraphError as error:
-        if fresh.name == state.model:
-            _refuse(state, fresh, error)
-    state.choices.keep(Fresh())
-    try:
+        if state.choices.of(Choosing).unread == state.model:
+            _read_upload(state)
         return load_model(state, state.model, device, state.scenario.contraction)
     except MissingDimensions as question:
         _ask(state, question)
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
     return None
+
+
+def _read_upload(state: AppState) -> None:
+    held = state.choices.of(Choosing)
+    try:
+        load_graph(state, held.unread)
+    except MissingDimensions:
+        pass  # it can be read once the sizes are known
+    except NonaError as error:
+        state.choices.complaints[ERROR] = str(error)
+        state.uploads.remove(held.unread)
+        if held.replaced is not None:
+            state.uploads.add(held.unread, held.replaced)
+        state.model = held.before
+        state.choices.keep(replace(held, unread="", replaced=None, again=True))
+        st.rerun()
+    state.choices.keep(replace(held, unread="", replaced=None))
 
 
 def _ask(state: AppState, question: MissingDimensions) -> None:

@@ -1,16 +1,21 @@
-"""The most that splitting could gain, for the model on the page."""
+"""The rule of contraction, and the most that splitting could gain, for the model on the page."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from nona.contraction.rules import COST_AWARE, RULES, rule_choices
 from nona.hardware.cluster import Cluster
+from nona.placement.coarsening.steps import CONDITION, base_rule
 from nona.placement.enumeration.idle_spans import IdleSpan, idle_spans
 from nona.study.network import placement_link
 from nona.ui.loaded.loading import Loaded
 from nona.ui.loaded.shelf import fetch
 from nona.ui.pages.models.views import contraction_headline
 from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import choice, plain
 from nona.ui.widgets.tiles import tiles
 from nona.units import format_bandwidth, format_time
 
@@ -26,15 +31,33 @@ def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
     )
 
 
-def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
-    """Say what contraction left to distribute, and show it in figures."""
-    spans = idle_of(state, loaded)
+def pick_rule(state: AppState) -> None:
+    """The button that names the rule; behind it the choice, and what each edge must satisfy."""
+    box = st.popover(
+        f"Rule: **{plain(state.scenario.contraction)}**",
+        icon=":material/rule:",
+        help="When two operators may become one task.",
+    )
+    with box:
+        choice(state, "Rule", ("contraction",), rule_choices(), "When two operators may become one task.")
+        _conditions(state)
+
+
+def _conditions(state: AppState) -> None:
+    rule = RULES[base_rule(state.scenario.contraction)]
+    st.caption(f"**{plain(rule.name)}**: an edge {rule.condition}")
+    if state.scenario.contraction == COST_AWARE:
+        st.caption(f"Then, for this cluster's link: an edge {CONDITION}")
+
+
+def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None:
+    """Say what contraction left to distribute, show it in figures, and say when two tasks may merge."""
     link = placement_link(Cluster.from_spec(state.scenario.cluster))
     what = "link" if link.route is None else "path of links"
     first, second = contraction_headline(
         loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
     )
-    st.markdown(f"##### {first}")
+    st.markdown(f"**{first}**")
     if second:
         st.markdown(second)
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
@@ -59,4 +82,4 @@ def headline(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
             ),
         ]
     )
-    return spans
+    _conditions(state)

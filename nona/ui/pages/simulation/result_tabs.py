@@ -31,6 +31,7 @@ from nona.report.simulations.titles import (
 )
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.cluster.link_views import busiest_links_panel
+from nona.ui.pages.cluster.load_views import cluster_result
 from nona.ui.pages.simulation.downloads import run_downloads
 from nona.ui.pages.simulation.statistics_views import differences_panel, sure_tab, warmup_panel
 from nona.ui.pages.simulation.views import checks_panel
@@ -90,6 +91,11 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     busiest_links_panel(load.links)
 
 
+def _cluster(state: AppState, data: SimulatedRun) -> None:
+    one = _scheduler(list(data.load))
+    cluster_result(data.scenario, one, data.load[one])
+
+
 def _over_time(state: AppState, data: SimulatedRun) -> None:
     found = data.report.schedulers
     figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in found.items()})
@@ -129,6 +135,7 @@ TABS: Mapping[str, Callable[[AppState, SimulatedRun], None]] = {
     "Compare": _compare,
     "Distribution": _distribution,
     "Where time goes": _parts,
+    "Cluster": _cluster,
     "Over time": _over_time,
     "First jobs": _first_jobs,
     "How sure": sure_tab,

@@ -9,6 +9,7 @@ from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, ut
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.simulated import SimulatedRun
+from nona.ui.pages.cluster.load_views import live_cluster
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
@@ -28,6 +29,8 @@ def run_area(state: AppState) -> SimulatedRun | None:
         if not running:
             stale_note(state, KIND)
     st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+    with st.container():
+        live_cluster(state)
     with st.container():
         if running and state.results.get(KIND) is not None:
             st.info("All below belongs to the run before, until this one ends.", icon=":material/history:")

@@ -1,5 +1,7 @@
 // Where one looks: pan, zoom, fit, centre; mouse, touch and pen.
-const READABLE = { narrow: 0.68, wide: 0.4 };
+const READABLE = 0.68; // the least zoom of the first look on a narrow panel
+const NARROW = 480; // pixels
+const LARGEST = 2.2; // the most by which a small graph is enlarged to fill the view
 
 class Camera {
   constructor(stage, canvas, world, box) {
@@ -17,6 +19,7 @@ class Camera {
       pointers: new Map(),
     });
     this.clicked = () => {};
+    this.moved = () => {};
     this.listen();
   }
   measure() {
@@ -25,7 +28,7 @@ class Camera {
     this.h = r.height;
   }
   get narrow() {
-    return this.w < 620;
+    return this.w < NARROW;
   }
   at(ev) {
     const r = this.canvas.getBoundingClientRect();
@@ -71,6 +74,7 @@ class Camera {
   place() {
     this.world.setAttribute("transform", `translate(${this.x},${this.y}) scale(${this.k})`);
     this.canvas.classList.toggle("far", this.k < 0.3);
+    this.moved();
   }
   pan(dx, dy) {
     this.touched = true;
@@ -91,28 +95,38 @@ class Camera {
   }
   fitting() {
     const [x0, y0, x1, y1] = this.box();
-    return Math.min(this.w / (x1 - x0 + 90), this.h / (y1 - y0 + 70), 1.4);
+    return Math.min(this.w / (x1 - x0 + 90), this.h / (y1 - y0 + 70), LARGEST);
   }
   fit() {
     const [x0, y0, x1, y1] = this.box();
+    this.touched = false;
     this.k = this.fitting();
     this.x = (this.w - (x0 + x1) * this.k) / 2;
     this.y = (this.h - (y0 + y1) * this.k) / 2;
-    this.touched = false;
     this.place();
   }
-  // The first look: all of it where that can be read, else its beginning.
+  // The first look: all of it; on a narrow panel its beginning, where all of it could not be read.
   begin(first) {
-    const least = READABLE[this.narrow ? "narrow" : "wide"],
-      [x0, y0, x1] = this.box();
-    if (this.fitting() >= least) {
+    if (!this.narrow || this.fitting() >= READABLE) {
       this.fit();
       return;
     }
-    this.k = this.narrow ? Math.max(least, Math.min(1, this.w / (x1 - x0 + 60))) : least;
-    this.x = this.narrow && first ? this.w / 2 - first.hx * this.k : 24 - x0 * this.k;
-    this.y = 24 - y0 * this.k;
+    const [x0, y0, x1] = this.box();
     this.touched = false;
+    this.k = Math.max(READABLE, Math.min(1, this.w / (x1 - x0 + 60)));
+    this.x = first ? this.w / 2 - first.hx * this.k : 24 - x0 * this.k;
+    this.y = 24 - y0 * this.k;
+    this.place();
+  }
+  // The look as numbers that hold at any size of the panel: zoom, and the place in its middle.
+  get look() {
+    return [this.k, (this.w / 2 - this.x) / this.k, (this.h / 2 - this.y) / this.k];
+  }
+  set look([k, x, y]) {
+    this.touched = true;
+    this.k = k;
+    this.x = this.w / 2 - x * k;
+    this.y = this.h / 2 - y * k;
     this.place();
   }
   // Bring a place into the middle, and close enough to read it.

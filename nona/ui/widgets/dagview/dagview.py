@@ -16,7 +16,7 @@ from nona.ui.loaded.layout import NODE_HEIGHT, NODE_WIDTH, Layout
 from nona.ui.widgets.component import declare
 
 # One script, in this order: the parts know each other by their names alone.
-SCRIPTS = ("icons", "scene", "camera", "player", "finder", "keys", "picture", "view")
+SCRIPTS = ("icons", "scene", "camera", "looks", "room", "player", "finder", "keys", "picture", "view")
 _component = declare(Path(__file__).parent, "dagview", *SCRIPTS)
 SEQUENTIAL = 100  # a tone from here on is a step of the theme's sequential scale
 STEPS = 10
@@ -146,19 +146,18 @@ def _prefixed(names: Sequence[str]) -> list[str]:
 def dag_view(
     key: str,
     drawing: Drawing,
-    height: int = 600,
     notice: str = "",
     pick: tuple[str, int] | None = None,
     answered: int = 0,
     on_change: Callable[[], None] | None = None,
 ) -> Seen:
-    """Draw the graph; returns what is selected and which step is shown.
+    """Draw the graph, down to the end of the window; returns what is selected and which step is shown.
 
     ``pick`` selects a node from here: its id, and a number that is new each time; ``answered`` is when
     the last request was made that is answered by now, see :func:`asked`.
     """
     react = on_change or (lambda: None)
-    sent = {**drawing.json, "height": height, "notice": notice, "pick": list(pick) if pick else None}
+    sent = {**drawing.json, "notice": notice, "pick": list(pick) if pick else None}
     sent["answered"] = answered
     state = _component(
         key=key, data=sent, on_selected_change=react, on_step_change=react, on_ask_change=react

@@ -41,8 +41,10 @@ class View {
       const g = ev.target.closest("g[data-id]");
       if (g) this.open(this.scene.byId.get(g.dataset.id));
     });
+    this.camera.moved = () => this.looked();
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.stage);
+    this.room = new Room(root);
   }
   buttons() {
     this.blocks = html("div", "blocks", this.bar);
@@ -80,11 +82,13 @@ class View {
   close() {
     this.player.close();
     Object.values(this.later).forEach(clearTimeout);
+    this.keep();
     this.observer.disconnect();
+    this.room.close();
   }
 
   show(data) {
-    this.root.style.height = `${data.height}px`;
+    this.room.fill();
     this.root.classList.remove("busy");
     this.notice.textContent = data.notice || "";
     show(this.notice, !!data.notice);
@@ -95,6 +99,7 @@ class View {
     }
   }
   load(data) {
+    this.keep();
     const first = !this.data || this.data.name !== data.name,
       kept = this.chosen?.id,
       before = this.scene.byId;
@@ -117,9 +122,26 @@ class View {
     const made = this.asked && !first ? this.scene.nodes.find((n) => !before.has(n.id)) : null;
     this.asked = false;
     if (made && !this.chosen) this.choose(made);
-    if (first || !this.chosen) this.camera.begin(this.scene.nodes[0]);
+    if (first || !this.chosen) this.begin();
     else this.camera.centre(this.chosen.hx, this.chosen.hy);
     this.marked();
+  }
+  // The first look at a drawing: where one left it, else all of it.
+  begin() {
+    const look = lookAt(this.place);
+    if (look) this.camera.look = look;
+    else this.camera.begin(this.scene.nodes[0]);
+  }
+  // The name under which the look at this drawing is kept: a narrow panel draws it in other places.
+  get place() {
+    return `${this.data.sig}${this.narrow ? " narrow" : ""}`;
+  }
+  looked() {
+    clearTimeout(this.later.look);
+    this.later.look = setTimeout(() => this.keep(), 300);
+  }
+  keep() {
+    if (this.data && this.camera.w) keepLook(this.place, this.camera.touched ? this.camera.look : null);
   }
   arrange() {
     this.narrow = this.camera.narrow;
@@ -132,9 +154,10 @@ class View {
     if (!this.data || !this.camera.w) return;
     if (this.narrow !== this.camera.narrow) {
       const at = this.player.step;
+      this.keep();
       this.arrange();
       this.player.go(at, true);
-      this.camera.begin(this.scene.nodes[0]);
+      this.begin();
     } else if (!this.camera.touched) this.camera.begin(this.scene.nodes[0]);
   }
   colours() {

@@ -18,16 +18,20 @@ const HTML = new Set([
   "dd",
 ]);
 const NAMES =
-  /^(class|role|aria-[a-z]+|data-[a-z-]+|viewBox|preserveAspectRatio|d|x|y|x1|x2|y1|y2|cx|cy|r|rx|width|height|points|lang|open)$/;
+  /^(class|role|aria-[a-z]+|data-[a-z-]+|viewBox|preserveAspectRatio|d|x|y|x1|x2|y1|y2|cx|cy|r|rx|width|height|points|lang|open|title|tabindex)$/;
 const drawn = new WeakMap();
 
 export default function (component) {
   const root = component.parentElement.querySelector(".drawing"),
     data = component.data;
-  const palette = getComputedStyle(root)
-    .getPropertyValue("--st-chart-categorical-colors")
-    .split(/,(?![^(]*\))/);
-  for (const [i, c] of palette.slice(0, 10).entries()) root.style.setProperty(`--c${i}`, c.trim());
+  const look = getComputedStyle(root);
+  for (const [letter, scale] of [
+    ["c", "categorical"],
+    ["s", "sequential"],
+  ]) {
+    const palette = look.getPropertyValue(`--st-chart-${scale}-colors`).split(/,(?![^(]*\))/);
+    for (const [i, c] of palette.slice(0, 10).entries()) root.style.setProperty(`--${letter}${i}`, c.trim());
+  }
   if (drawn.get(root) === data.sig) return;
   drawn.set(root, data.sig);
   const shut = new Map([...root.querySelectorAll("details[data-name]")].map((d) => [d.dataset.name, d.open]));

@@ -13,6 +13,7 @@ from nona.ui.widgets.component import declare
 Node = str | list[Any]
 _component = declare(Path(__file__).parent, "drawing")
 COLOURS = 10  # chart colours of the theme, --c0 … --c9
+SHADES = 10  # steps of the theme's sequential scale, --s0 … --s9
 
 
 def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -> Node:
@@ -45,6 +46,15 @@ def colour(number: int) -> str:
     'var(--c1)'
     """
     return f"var(--c{number % COLOURS})"
+
+
+def shade(share: float) -> str:
+    """The step of the theme's sequential scale for a share in 0…1, as a value for CSS.
+
+    >>> shade(0.0), shade(0.55), shade(1.0)
+    ('var(--s0)', 'var(--s5)', 'var(--s9)')
+    """
+    return f"var(--s{min(SHADES - 1, max(0, int(SHADES * share)))})"
 
 
 def texts(node: Node | Sequence[Any]) -> list[str]:
