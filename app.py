@@ -3,12 +3,12 @@
 import streamlit as st
 
 from nona.ui.session.page_list import page_list
-from nona.ui.shell.shell import follow, icon_path, open_session, side_bar
+from nona.ui.shell.shell import follow, icon_path, open_session, page_head, side_bar
 
 st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()
 page = st.navigation(page_list())
 follow(state)
 side_bar(state)
-st.title(page.title)
+page_head(state, page.title)
 page.run()
