@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from nona.report.serverless.words import hit_rate, ranked
 from nona.report.simulations.findings import shortest
 from nona.report.text import percent_text
+from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.scenario.schema import Scenario
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
@@ -43,9 +45,9 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         Fact(
             workload_text(s), "pages/5_workload.py", "The workload: models, and all their queries together."
         ),
-        Fact(schedulers_text(s), "pages/7_simulation.py", f"Schedulers: {', '.join(_names(s))}."),
+        _deciders(s),
     ]
-    hits = _hits(state)
+    hits = _hits(state) if s.serverless is None else _kept(state)
     return (*known, hits) if hits else tuple(known)
 
 
@@ -67,14 +69,15 @@ def workload_text(scenario: Scenario) -> str:
     return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {rate:.4g}/s"
 
 
-def schedulers_text(scenario: Scenario) -> str:
-    """The first scheduler, and how many are compared with it."""
-    first, *others = _names(scenario)
-    return f"{first} + {len(others)}" if others else first
-
-
-def _names(scenario: Scenario) -> list[str]:
-    return [entry.name for entry in scenario.schedulers]
+def _deciders(scenario: Scenario) -> Fact:
+    """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
+    part = scenario.serverless
+    entries = scenario.schedulers if part is None else part.policies
+    names = [entry.name for entry in entries]
+    text = f"{names[0]} + {len(names) - 1}" if len(names) > 1 else names[0]
+    if part is None:
+        return Fact(text, "pages/7_simulation.py", f"Schedulers: {', '.join(names)}.")
+    return Fact(text, "pages/8_serverless.py", f"Serverless policies: {', '.join(names)}.")
 
 
 def _hits(state: AppState) -> Fact | None:
@@ -84,9 +87,21 @@ def _hits(state: AppState) -> Fact | None:
     if run is None or best is None:
         return None
     rate = run.report.schedulers[best].slo_hit_rate.mean
+    return _share(state, "simulate", "pages/7_simulation.py", best, rate)
+
+
+def _kept(state: AppState) -> Fact | None:
+    """SLO hits of the policy that keeps most SLOs in the last serverless run."""
+    run = state.held("serverless", ServerlessOutcome)
+    found = {} if run is None else ranked(run.report.policies, hit_rate, highest=True)
+    best = next(iter(found), None)
+    return None if best is None else _share(state, "serverless", "pages/8_serverless.py", best, found[best])
+
+
+def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:
     if rate is None:
         return None
-    stale = state.is_stale("simulate")
+    stale = state.is_stale(kind)
     text = f"{percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
     of = "an earlier scenario: run again for the present one" if stale else "this scenario"
-    return Fact(text, "pages/7_simulation.py", f"SLO hits of {best} in the last run, which is of {of}.")
+    return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")

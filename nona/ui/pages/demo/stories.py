@@ -179,7 +179,7 @@ STORIES = (
         ),
     ),
     Story(
-        "Which policy keeps the SLO of serverless workflows, and at what cost?",
+        "Which serverless policy keeps the SLO, at what cost?",
         "strict_light",
         (
             Step(

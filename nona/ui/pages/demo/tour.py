@@ -20,7 +20,7 @@ from nona.ui.tasks.sweep import request_of
 
 PARAMETER = "demo"
 HOME = "pages/1_overview.py"
-SWEPT = {"count": 5, "jobs": 800, "replications": 2}  # small enough to watch it grow
+SWEPT = {"count": 5, "jobs": 2000, "replications": 2}  # small enough to watch it grow
 
 
 @dataclass(frozen=True)
