@@ -9,6 +9,7 @@ from nona.ui.pages.overview.flow.flow import flow
 from nona.ui.pages.overview.story.story import network_story
 from nona.ui.session.workspace import current
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.terms import term
 
 state = current()
 st.markdown(
@@ -36,7 +37,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     )
     st.caption(
         "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
-        "the link: its messages; grey lines: their waits for other traffic."
+        f"the {term('link')}: its messages; grey lines: their waits for other traffic."
     )
 
 st.subheader("What do you want to find out?")

@@ -8,7 +8,7 @@ from nona.ui.pages.cluster.device_views import device_form, device_list, device_
 from nona.ui.pages.cluster.link_views import core_editor, path_editor
 from nona.ui.pages.cluster.picture import cluster_picture
 from nona.ui.pages.cluster.views import background_editor, capacity_tiles, group_editor, memory_section
-from nona.ui.pages.workload.edits import add_entry
+from nona.ui.pages.workload.edits import add_group
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.drawing.drawing import draw
@@ -41,8 +41,8 @@ st.button(
     "Add a server group",
     icon=":material/add:",
     help="Another kind of server in addition to those above.",
-    on_click=add_entry,
-    args=(state, ("cluster", "servers"), {"count": 1}),
+    on_click=add_group,
+    args=(state,),
 )
 
 left, right = st.columns(2)

@@ -35,12 +35,6 @@ def open_page(page: Any, name: str) -> None:
     wait_idle(page)
 
 
-def fold_side_bar(page: Any) -> None:
-    """Fold the side bar away where it lies over a narrow page."""
-    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
-    page.get_by_test_id("stExpandSidebarButton").wait_for()
-
-
 def assert_fits(page: Any) -> None:
     """Nothing is wider than the window, but what scrolls by itself."""
     wide = page.evaluate(

@@ -64,8 +64,8 @@ def side_bar(state: AppState) -> None:
         st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
     link_notice(state)
     if state.toast:
-        st.toast(plain(state.toast), icon=":material/check:")
-        state.toast = ""
+        st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
+        state.toast, state.toast_link = "", ""
 
 
 def _running(state: AppState, kind: str) -> bool:

@@ -91,6 +91,7 @@ def _take(state: AppState) -> None:
     state.choices.complaints.pop("upload-error", None)
     try:
         state.model = state.uploads.add(upload.name, upload.getvalue())
+        state.tell(f"{state.model} is in the list of models; add it to", "workload", "the workload")
     except NonaError as error:
         state.choices.complaints["upload-error"] = str(error)
 

@@ -109,7 +109,8 @@ def open_demo(state: AppState, key: str) -> None:
 
     The field is read when the button is pressed: the page may not have been drawn since it changed.
     """
-    open_scenario(state, st.session_state[key])
+    if open_scenario(state, st.session_state[key]):
+        state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
 
 
 def answer(state: AppState, question: Question) -> None:

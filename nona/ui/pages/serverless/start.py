@@ -134,7 +134,12 @@ def open_serverless(state: AppState, demo: Demo) -> None:
 
 def make_serverless(state: AppState) -> None:
     """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
-    state.edit(("serverless",), _part(state))
+    if state.edit(("serverless",), _part(state)):
+        state.tell(
+            "The workflows are serverless applications now; the scenario's steps are on the",
+            "overview",
+            "Overview",
+        )
 
 
 def _part(state: AppState) -> dict[str, float]:

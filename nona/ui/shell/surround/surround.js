@@ -3,6 +3,7 @@
 const NARROW = 768; // pixels: below, the side bar lies over the page
 const OWN_KEYS =
   "input, textarea, select, [contenteditable=true], [role=tab], [role=radio], [role=slider], [role=listbox], [role=option], [role=combobox], [role=menu], [role=dialog], [role=application], [role=grid], svg[tabindex], canvas[tabindex]";
+const WRITTEN = ":is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) :is(p, li)"; // not page links
 let held = null; // what had the focus last, as a description: its element may have been replaced
 
 export default function (component) {
@@ -56,7 +57,7 @@ class Surround {
     const page = address.pathname.split("/").pop();
     const inside = address.origin === location.origin && this.data.pages.includes(page);
     const other = event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
-    if (!inside || other || link.dataset.testid || !link.closest("[data-testid=stMarkdownContainer]")) return;
+    if (!inside || other || !link.closest(WRITTEN)) return;
     event.preventDefault();
     event.stopPropagation();
     this.tell("open", page + address.search);
