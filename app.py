@@ -2,13 +2,26 @@
 
 import streamlit as st
 
+from nona.ui.pages.demo.bar import demo_bar
+from nona.ui.pages.demo.tour import press, take_demo, tour_of
 from nona.ui.session.page_list import page_list
-from nona.ui.shell.shell import follow, icon_path, open_session, side_bar
+from nona.ui.shell.shell import follow, icon_path, open_session, page_head, side_bar
+from nona.ui.shell.surround.surround import surround
+from nona.ui.widgets.terms import page_terms
 
 st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()
+take_demo(state)
 page = st.navigation(page_list())
 follow(state)
+tour = tour_of(state)
 side_bar(state)
-st.title(page.title)
-page.run()
+surround(state, tour is not None, lambda key: press(state, key))
+page_head(state, page.title)
+if tour is not None:
+    demo_bar(state, tour)
+body, foot = st.container(), st.container(key="page-terms")
+with foot:
+    page_terms(page.title)
+with body:
+    page.run()

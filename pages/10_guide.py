@@ -2,13 +2,17 @@
 
 import streamlit as st
 
+from nona.report.glossary import TERMS, matching_terms
 from nona.report.guide import matching, sections
 from nona.ui.session.workspace import current
+from nona.ui.widgets import terms
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import PARAMETER
 
 current()
 asked = st.query_params.get(PARAMETER)
-one = [s for s in sections() if s.name == asked]
+term = st.query_params.get(terms.PARAMETER)
+one = [s for s in sections() if s.name == (asked or (term in TERMS and "words"))]
 left, right = st.columns([3, 2], vertical_alignment="bottom")
 query = left.text_input(
     "Find in the guide",
@@ -24,9 +28,15 @@ if one and not query:
 else:
     right.caption(f"{len(found)} of {len(sections())} sections")
 
-if not found:
+shown = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)
+if shown:
+    with st.container(border=True, key="guide-terms"):
+        for name in shown:
+            st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
+
+if not found and not shown:
     st.info(
-        "No section contains all of these words. Try one word, or a shorter one.",
+        "Neither the glossary nor a section contains all of these words. Try one word, or a shorter one.",
         icon=":material/search_off:",
     )
 if len(found) > 2:

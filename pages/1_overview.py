@@ -3,11 +3,13 @@
 import streamlit as st
 
 from nona.sources.samples import scenario_names
+from nona.ui.pages.demo.tour import begin
 from nona.ui.pages.overview.demos import QUESTIONS, answer, demo_title, open_demo, open_example, pipeline
 from nona.ui.pages.overview.flow.flow import flow
 from nona.ui.pages.overview.story.story import network_story
 from nona.ui.session.workspace import current
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.terms import term
 
 state = current()
 st.markdown(
@@ -18,6 +20,15 @@ st.markdown(
 network_story()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
+        "Start the demo",
+        icon=":material/slideshow:",
+        type="primary",
+        help="Six questions, a few steps each, on the pages themselves. Your scenario comes back at the end.",
+        on_click=begin,
+        args=(state,),
+        key="start-demo",
+    )
+    st.button(
         "Open this example",
         icon=":material/rocket_launch:",
         help="Makes it the scenario, with the link's load as chosen above, and opens its placement.",
@@ -26,7 +37,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     )
     st.caption(
         "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
-        "the link: its messages; grey lines: their waits for other traffic."
+        f"the {term('link')}: its messages; grey lines: their waits for other traffic."
     )
 
 st.subheader("What do you want to find out?")
@@ -35,14 +46,23 @@ with st.grid(2, min_column_width=300):
         with st.container(border=True, height="stretch"):
             st.markdown(f"**{question.title}**")
             st.caption(question.about)
-            st.button(
-                question.action,
-                icon=question.icon,
-                key=f"question-{number}",
-                width="stretch",
-                on_click=answer,
-                args=(state, question),
-            )
+            with st.container(horizontal=True, gap="xsmall"):
+                st.button(
+                    question.action,
+                    icon=question.icon,
+                    key=f"question-{number}",
+                    width="stretch",
+                    on_click=answer,
+                    args=(state, question),
+                )
+                st.button(
+                    "Show me",
+                    icon=":material/slideshow:",
+                    key=f"show-{number}",
+                    on_click=begin,
+                    args=(state, number + 1),
+                    help="The demo of this question, step by step.",
+                )
 
 names = scenario_names()
 st.subheader("Demo scenarios")

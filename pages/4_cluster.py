@@ -14,7 +14,7 @@ from nona.ui.pages.cluster.views import (
     hardware_section,
     memory_section,
 )
-from nona.ui.pages.workload.edits import add_entry
+from nona.ui.pages.workload.edits import add_group
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
@@ -44,8 +44,8 @@ st.button(
     "Add a server group",
     icon=":material/add:",
     help="Another kind of server in addition to those above.",
-    on_click=add_entry,
-    args=(state, ("cluster", "servers"), {"count": 1}),
+    on_click=add_group,
+    args=(state,),
 )
 
 left, right = st.columns(2)

@@ -14,11 +14,12 @@ from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel, stale_note
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.terms import term
 
 state = current()
 st.caption(
-    "Finds for every sub-graph the probability of each configuration that minimises the mean completion "
-    "time over the whole mix, waits at the link and at the servers included."
+    f"Finds for every {term('sub-graph')} the probability of each {term('configuration')} that minimises "
+    f"the mean completion time ({term('JCT')}) over the whole mix, waits at the link and at the servers included."
 )
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)

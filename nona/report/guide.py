@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from nona import __version__
 from nona.cost.validation.latencies import validation_report
-from nona.hardware.catalogue import devices
-from nona.schedulers.registry import NOT_REIMPLEMENTED, get_scheduler, scheduler_names
+from nona.report.glossary import glossary_text
+from nona.schedulers.registry import get_scheduler, scheduler_names
 
 _BLANK = re.compile(r"\{\{(\w+)\}\}")
 
@@ -31,7 +31,7 @@ def sections() -> tuple[Section, ...]:
     """All sections in order.
 
     >>> [s.name for s in sections()][:3]
-    ['start', 'words', 'pipeline']
+    ['start', 'words', 'contraction']
     """
     folder = files("nona.report").joinpath("guide_text")
     found = []
@@ -68,26 +68,10 @@ def _filled(match: re.Match[str]) -> str:
     return _COMPUTED[match.group(1)]()
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def _schedulers() -> str:
-    """One entry per registered scheduler."""
-    lines = []
-    for name in scheduler_names():
-        s = get_scheduler(name)
-        lines.append(
-            f"**{name}** · {'places at arrival' if s.kind == 'bind' else 'picks a ready task'} · sees "
-            f"{s.network_view.name}\n\n{_cell(s.summary)}\n\n*Source:* {_cell(s.source)}\n\n"
-            f"*Adapted:* {_cell(s.adaptation)}"
-        )
-    lines += [f"**{name}** is not here. {_cell(why)}" for name, why in NOT_REIMPLEMENTED.items()]
-    return "\n\n---\n\n".join(lines)
-
-
-def _devices() -> str:
-    return ", ".join(f"{d.title} (`{name}`)" for name, d in devices().items())
+    """One line per registered scheduler."""
+    found = [get_scheduler(name) for name in scheduler_names()]
+    return "\n".join(f"* **{s.name}** ({s.network_view.name}): {s.summary}" for s in found)
 
 
 def _validation() -> str:
@@ -110,9 +94,8 @@ def _citation() -> str:
 _COMPUTED: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "schedulers": _schedulers,
-        "devices": _devices,
+        "glossary": glossary_text,
         "validation": _validation,
-        "version": lambda: __version__,
         "citation": _citation,
     }
 )

@@ -31,14 +31,8 @@ def open_page(page: Any, name: str) -> None:
     link.click()
     page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
     if page.viewport_size["width"] < 768:
-        fold_side_bar(page)
+        page.get_by_test_id("stExpandSidebarButton").wait_for()  # it folds away by itself
     wait_idle(page)
-
-
-def fold_side_bar(page: Any) -> None:
-    """Fold the side bar away where it lies over a narrow page."""
-    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
-    page.get_by_test_id("stExpandSidebarButton").wait_for()
 
 
 def assert_fits(page: Any) -> None:

@@ -75,6 +75,7 @@ def test_help_explains_every_option(
         (["app", "--port", "65536"], "--port 65536 must be at most 65535; give a smaller number"),
         (["contract", "resnet18", "--rule", "magic"], "choose one of direct, poset, size-aware, cost-aware"),
         (["devices", "--jsom"], "did you mean '--json'?"),
+        (["completion", "foo"], "nona completion: shell 'foo' is not known; give one of bash, zsh, fish"),
     ],
 )
 def test_what_cannot_be_understood_is_one_line(

@@ -23,12 +23,12 @@ def test_examples_in_the_text_are_true_and_nothing_is_left_blank(section: Sectio
         assert test.examples
 
 
-def test_every_scheduler_is_there_with_source_and_adaptation() -> None:
+def test_every_scheduler_is_there_with_what_it_does() -> None:
     text = next(s.text for s in sections() if s.name == "schedulers")
     for name in scheduler_names():
         found = get_scheduler(name)
-        for part in (f"**{name}**", found.summary, found.source, found.adaptation):
-            assert part.replace("|", "\\|") in text
+        for part in (f"**{name}**", found.network_view.name, found.summary):
+            assert part in text
     assert __version__ in next(s.text for s in sections() if s.name == "cite")
 
 

@@ -18,6 +18,7 @@ from nona.report.placements.links import link_finding
 from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
+from nona.report.simulations.headline import headline
 from nona.report.text import time_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
@@ -187,7 +188,10 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data: SimulationOutcome)
     for baseline, rows in changed["differences"].items():
         for name, row in rows.items():
             row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
-    told = findings(SimulationOutcome.from_json(changed))
+    outcome = SimulationOutcome.from_json(changed)
+    told = findings(outcome)
+    first = str(headline(outcome.report.schedulers, outcome.differences))
+    assert ("without a clear difference" in told[0].text) == ("without a clear difference" in first)
     lines = [f.text for f in told if f.text.startswith("No clear difference")]
     assert len(lines) == 1
     assert ": nona and local." in lines[0]

@@ -43,8 +43,18 @@ def models(options: ListOptions) -> None:
     lists.models(options)
 
 
+class Shell(click.Choice[str]):
+    """A shell that can be completed; another is refused with the ones that can."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The shell; a usage error in one line for anything else."""
+        if value not in SHELLS:
+            raise click.UsageError(f"shell {value!r} is not known; give one of {', '.join(SHELLS)}", ctx)
+        return value
+
+
 @command("completion", 'print the completion of a shell: eval "$(nona completion bash)"')
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=Shell(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the script that completes commands, options and names."""

@@ -40,15 +40,27 @@ def shortest(found: Schedulers) -> str | None:
     return min(means, key=lambda n: means[n], default=None)
 
 
+def level_with(best: str, differences: Differences) -> list[str]:
+    """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
+    rows = differences.get(best, {})
+    return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
+
+
 def _shortest(found: Schedulers, differences: Differences) -> Iterator[Finding]:
     best = shortest(found)
     if best is None:
         yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", "bad")
         return
-    told = f"{best} has the shortest mean completion time, {mean_text(found[best].jct_s, format_time)}"
-    others = differences.get(best, {})
+    mean, others = mean_text(found[best].jct_s, format_time), differences.get(best, {})
+    if level := level_with(best, differences):
+        yield Finding(
+            f"{best} has the lowest mean completion time, {mean}, without a clear difference from "
+            f"{', '.join(level)}."
+        )
+        return
     means = {n: d.jct_s.mean for n, d in others.items() if d.jct_s.mean is not None}
     second = min(means, key=lambda n: means[n], default=None)
+    told = f"{best} has the shortest mean completion time, {mean}"
     yield Finding(f"{told}." if second is None else f"{told}{_next(second, others[second])}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.means import mean_text
-from nona.report.simulations.findings import shortest
+from nona.report.simulations.findings import level_with, shortest
 from nona.report.text import share_text
 from nona.results.estimate import Estimate
 from nona.results.simulation.differences import Differences
@@ -23,12 +23,6 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
     if not others:
         return None
     return REFERENCE if REFERENCE in others else min(others, key=lambda n: means[n])
-
-
-def level_with(best: str, differences: Differences) -> list[str]:
-    """Schedulers whose difference from the best has an interval that covers 0: no winner among them."""
-    rows = differences.get(best, {})
-    return [n for n, d in rows.items() if d.verdict == "not told apart" and d.jct_s.ci95 is not None]
 
 
 def headline(schedulers: Schedulers, differences: Differences) -> str:

@@ -77,6 +77,7 @@ class AppState:
     go_to: str = ""
     notice: str = ""
     toast: str = ""
+    toast_link: str = ""
 
     # -- scenario -------------------------------------------------------------------------------
 
@@ -188,6 +189,10 @@ class AppState:
         """Hash of the parts of the scenario that a result of ``kind`` depends on; empty if on none."""
         parts = KINDS.find(kind).parts
         return scenario_hash(self.scenario, *parts) if parts else ""
+
+    def tell(self, text: str, page: str = "", label: str = "") -> None:
+        """Say in passing what a button did; ``label`` links to ``page``, e.g. ``workload``."""
+        self.toast, self.toast_link = text, f"[{label}]({page})" if page else ""
 
     # -- results --------------------------------------------------------------------------------
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import parse_qsl
+
 import streamlit as st
 
 from nona import app_root
@@ -14,11 +17,10 @@ from nona.ui.shell.job_panel import collect, current_job
 from nona.ui.shell.problem_views import missing_notice, problem_notice
 from nona.ui.shell.scenario_bar import scenario_bar
 from nona.ui.shell.share_views import link_notice, take_link
+from nona.ui.shell.strip import PRODUCT, strip
 from nona.ui.widgets.fields import plain
 
-# Streamlit only moves a collapsed side bar out of sight: its links would still take the focus.
-_CLOSED = "[data-testid=stSidebar][data-collapsed=true]"
-STYLE = f"<style>{_CLOSED}, {_CLOSED} * {{ visibility: hidden !important; transition: none }}</style>"
+STYLE = Path(__file__).parent / "shell.css"
 
 
 def open_session() -> AppState:
@@ -33,10 +35,14 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState) -> None:
-    """Go to the page that a button's callback chose; a callback itself cannot."""
+    """Go to the page that a button's callback chose, e.g. ``pages/10_guide.py?term=JCT``.
+
+    A callback itself cannot.
+    """
     if state.go_to:
-        page, state.go_to = state.go_to, ""
-        st.switch_page(page)
+        address, state.go_to = state.go_to, ""
+        page, _, query = address.partition("?")
+        st.switch_page(page, query_params=dict(parse_qsl(query)))
 
 
 def icon_path() -> str:
@@ -44,9 +50,17 @@ def icon_path() -> str:
     return str(app_root() / "static" / "nona.png")
 
 
+def page_head(state: AppState, title: str) -> None:
+    """The page's title, that of the browser's tab, and the strip."""
+    st.set_page_config(page_title=f"{title} · {PRODUCT}")
+    st.title(title)
+    strip(state)
+
+
 def side_bar(state: AppState) -> None:
     """The scenario with its file and its link, and what is running; above the page what there is to say."""
     st.html(STYLE)
+    st.logo(icon_path(), size="large")
     with st.sidebar:
         scenario_bar(state)
         running = [kind for kind in KINDS if _running(state, kind)]
@@ -55,8 +69,8 @@ def side_bar(state: AppState) -> None:
     problem_notice(state)
     missing_notice(state)
     if state.toast:
-        st.toast(plain(state.toast), icon=":material/check:")
-        state.toast = ""
+        st.toast(f"{plain(state.toast)} {state.toast_link}".strip(), icon=":material/check:", duration="long")
+        state.toast, state.toast_link = "", ""
 
 
 def _running(state: AppState, kind: str) -> bool:

@@ -141,4 +141,10 @@ def _beside(problem: str, field: str) -> None:
 def _add(state: AppState) -> None:
     given = {k: str(st.session_state[f"device-{k}"] or "") for k in ("base", *FIELDS)}
     name = str(st.session_state["device-name"] or "").strip()
-    state.choices.complaints["device-error"] = add_device(state, name, given)
+    problem = state.choices.complaints["device-error"] = add_device(state, name, given)
+    if not problem:
+        state.tell(
+            f"Device {name} was added: choose it as the GPU of a server group, or see its times in",
+            "models",
+            "Models",
+        )

@@ -17,6 +17,7 @@ from nona.ui.pages.workload.row_costs import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import count, number, percent, plain, quantity
 from nona.ui.widgets.tables import table
+from nona.ui.widgets.terms import term
 from nona.units import format_bandwidth, format_count, format_size
 
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
@@ -164,7 +165,7 @@ def background_editor(state: AppState) -> None:
     st.subheader("Background load")
     st.caption("Other work on every executor, and other traffic on every link; Poisson arrivals.")
     compute, network = ("background", "compute"), ("background", "network")
-    scv = "Squared coefficient of variation: 0 constant, 1 exponential; higher means longer waits."
+    scv = f"{term('SCV')}: 0 constant, 1 exponential; higher means longer waits."
     with st.grid(2, min_column_width=130):
         percent(
             state,

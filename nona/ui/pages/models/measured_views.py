@@ -110,7 +110,8 @@ def _take(state: AppState) -> None:
         read_measured(data)
         kept = state.uploads.add(stored_name(upload.name), data)
         state.choices.complaints.pop("measured-error", None)
-        state.edit(("cost", "measured"), kept)
+        if state.edit(("cost", "measured"), kept):
+            state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
     except NonaError as error:
         state.choices.complaints["measured-error"] = str(error)
 

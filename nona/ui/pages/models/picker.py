@@ -151,6 +151,8 @@ def _read_upload(state: AppState) -> None:
         state.choices.keep(replace(held, unread="", replaced=None, again=True))
         st.rerun()
     state.choices.keep(replace(held, unread="", replaced=None))
+    state.tell(f"{state.model} is in the list of models; add it to", "workload", "the workload")
+    st.rerun()  # what is told stands above the page
 
 
 def _ask(state: AppState, question: MissingDimensions) -> None:

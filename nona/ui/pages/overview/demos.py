@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
-from types import MappingProxyType
 
 import streamlit as st
 
-from nona.errors import NonaError
 from nona.report.placements.certificate_text import gap_text
 from nona.report.text import time_text
 from nona.results.placement.outcome import SolvedPlacement
 from nona.scenario.file import load_scenario
-from nona.sources.named import file_names
 from nona.sources.samples import scenario_description, scenario_path
-from nona.study import with_value
 from nona.study.network_story import LINK_LOAD
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.overview.story.story import chosen_load
 from nona.ui.session.kept import choose
+from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
 from nona.ui.tasks.story import SCENARIO
 from nona.units import format_bandwidth
-
-NOTHING: Mapping[str, float | str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +109,8 @@ def open_demo(state: AppState, key: str) -> None:
 
     The field is read when the button is pressed: the page may not have been drawn since it changed.
     """
-    open_scenario(state, st.session_state[key])
+    if open_scenario(state, st.session_state[key]):
+        state.tell(f"“{state.scenario.name}” is the scenario now.", "simulation", "Simulate it")
 
 
 def answer(state: AppState, question: Question) -> None:
@@ -132,27 +125,6 @@ def open_example(state: AppState, page: str) -> None:
     """Open the story's scenario with the link's load as chosen there, and go to ``page``."""
     if open_scenario(state, SCENARIO, {LINK_LOAD: chosen_load()}):
         state.go_to = page
-
-
-def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
-    """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
-
-    Returns whether that went well; if not, the complaint ``demo-error`` says why.
-    """
-    try:
-        path = scenario_path(name)
-        scenario = load_scenario(path)
-        for place, value in changes.items():
-            scenario = with_value(scenario, place, value)
-        for file in file_names(scenario):
-            shutil.copyfile(path.parent / file, state.uploads.folder / PurePath(file).name)
-    except (NonaError, OSError) as error:
-        state.choices.complaints["demo-error"] = str(error)
-        return False
-    state.adopt(scenario)
-    state.model = scenario.workload[0].model
-    state.choices.complaints.pop("demo-error", None)
-    return True
 
 
 def pipeline(state: AppState) -> tuple[Stage, ...]:

@@ -22,6 +22,7 @@ from nona.results.placement.search import SampledSearch
 from nona.ui.pages.placement.shares import LEAST, model_split
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.terms import term
 from nona.units import format_time
 
 
@@ -67,7 +68,8 @@ def _mean_tiles(data: PlacementOutcome) -> None:
             "Predicted mean JCT",
             time_text(report.objective_s),
             measure_text(report),
-            "Mean over the whole mix, waits included; predicted, not simulated. ± is one standard error.",
+            f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. ± is "
+            "one standard error.",
         )
         _tile(
             "Gap to the certified bound",

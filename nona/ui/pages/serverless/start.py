@@ -10,8 +10,8 @@ from nona.errors import NonaError
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_names
 from nona.study.serverless import prepare_serverless
-from nona.ui.pages.overview.demos import open_scenario
 from nona.ui.session.kept import choose
+from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
@@ -134,7 +134,12 @@ def open_serverless(state: AppState, demo: Demo) -> None:
 
 def make_serverless(state: AppState) -> None:
     """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
-    state.edit(("serverless",), _part(state))
+    if state.edit(("serverless",), _part(state)):
+        state.tell(
+            "The workflows are serverless applications now; the scenario's steps are on the",
+            "overview",
+            "Overview",
+        )
 
 
 def _part(state: AppState) -> dict[str, float]:

@@ -8,6 +8,7 @@ from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.pages.simulation.expert_views import expert_table
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, plain, quantity
+from nona.ui.widgets.terms import term
 
 MOST_JOBS = 100_000_000
 VIEWS = ("Run", "What if", "Sweep")
@@ -84,9 +85,9 @@ def _notes(state: AppState) -> None:
         for entry in state.scenario.schedulers:
             if entry.name in scheduler_names():
                 s = get_scheduler(entry.name)
-                sees = f"Network view: {s.network_view.name}. Source: {s.source}"
+                sees = f"{term('network view', 'Network view')}: {s.network_view.name}."
                 st.markdown(f"**{plain(s.name)}** {plain(s.summary)}")
-                st.caption(plain(f"{sees} {s.adaptation}".strip()))
+                st.caption(f"{sees} {plain(f'Source: {s.source} {s.adaptation}'.strip())}")
 
 
 def view_switch() -> str:

@@ -18,7 +18,20 @@ def add_model(state: AppState, model: str) -> None:
         row["symbols"] = state.symbols[model]
     add_entry(state, ("workload",), row)
     if not state.notice:
-        state.toast = f"{model} was added to the workload, which now has {len(state.scenario.workload)} rows."
+        rows = len(state.scenario.workload)
+        state.tell(
+            f"{model} was added to the workload, which now has {rows} rows.", "workload", "Open the workload"
+        )
+
+
+def add_group(state: AppState) -> None:
+    """Add a group of one server."""
+    add_entry(state, ("cluster", "servers"), {"count": 1})
+    if not state.notice:
+        number = len(state.scenario.cluster.servers)
+        state.tell(
+            f"Server group {number} was added: one server. What it does to the load:", "workload", "Workload"
+        )
 
 
 def add_entry(state: AppState, path: Path, entry: Any) -> None:

@@ -92,5 +92,6 @@ def _take(state: AppState) -> None:
         name = upload.name if upload.name.lower().endswith(".csv") else f"{upload.name}.csv"
         kept = state.uploads.add(name, data)
         state.choices.keep(TraceNote(True, f"{kept}: {len(times):,} arrivals over {times[-1]:.4g} s."))
+        state.tell(f"{kept} can be chosen as the arrivals of a row of", "workload", "the mix")
     except NonaError as error:
         state.choices.keep(TraceNote(False, str(error)))

@@ -1,0 +1,61 @@
+"""The glossary: every term that pages underline, with its meaning in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+TERMS: Mapping[str, str] = MappingProxyType(
+    {
+        "operator": "a node of the model's graph, as in the file",
+        "task": "operators that always run together; a node of the contracted graph",
+        "query": "one inference request with all its tasks; the simulator calls it a job",
+        "executor": "runs one task at a time: a whole GPU, a MIG slice, or an MPS client",
+        "link": "what messages between servers cross; with cards and racks, the core in the middle",
+        "JCT": "job completion time: completion minus arrival, seconds",
+        "SLO": "the time within which a query should complete, seconds",
+        "SLO hit": "a JCT of at most the SLO; the rate counts every query of the measured window",
+        "utilisation": "busy time divided by total time",
+        "local": "the whole query on one server",
+        "spread": "every task of an interior on its own server",
+        "cut task": "a task on every path through the query (a dominator)",
+        "sub-graph": "the part between two consecutive cut tasks: root, interior, sink",
+        "configuration": "which tasks of an interior share a server, and which stay with root or sink",
+        "parallelism": "total compute divided by the longest chain: the most that splitting can gain",
+        "contraction": "merging operators that cannot gain from being apart",
+        "response": "the JCT predicted by sampled jobs, with random waits; the formula has mean waits",
+        "gap": "(objective − lower bound) / objective: how much better a placement could be at most",
+        "network view": "what a scheduler may know of the link, from N0 (nothing) to N4 (its live queue)",
+        "overloaded": "more work arrives than can be done: queues grow, no mean exists",
+        "replication": "an independent run; intervals come from several",
+        "interval": "the range that covers the true mean with probability 95 %",
+        "baseline": "the pinned run that later runs are compared with",
+        "warm-up": "the start of a run, left out of the figures",
+        "SCV": "variance divided by the squared mean: 0 constant, 1 exponential",
+        "provenance": "where a time comes from: measured, calibrated, given or modelled",
+        "MIG": "slices of one GPU with memory and compute of their own",
+        "MPS": "several processes on one GPU at the same time",
+        "vGPU": "the unit of GPU that a function gets: a seventh of an A100",
+        "cold start": "the time until a new container of a function is ready",
+    }
+)
+
+
+def glossary_text() -> str:
+    """The whole glossary as a Markdown list.
+
+    >>> glossary_text().splitlines()[0]
+    '* **baseline**: the pinned run that later runs are compared with'
+    """
+    names = sorted(TERMS, key=str.casefold)
+    return "\n".join(f"* **{name}**: {TERMS[name]}" for name in names)
+
+
+def matching_terms(query: str) -> tuple[str, ...]:
+    """Terms whose name or meaning contains every word of ``query``, ignoring case; none for an empty one.
+
+    >>> matching_terms("squared mean")
+    ('SCV',)
+    """
+    words = query.casefold().split()
+    return tuple(n for n, m in TERMS.items() if words and all(w in f"{n} {m}".casefold() for w in words))

@@ -1,0 +1,1 @@
+"""The demo: six questions as stories of a few steps, shown on the pages themselves."""

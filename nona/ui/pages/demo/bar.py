@@ -1,0 +1,54 @@
+"""The demo's bar above a page: the question, what to see, and how to go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from nona.ui.pages.demo.stories import STORIES
+from nona.ui.pages.demo.tour import Tour, begin, can, press
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+STYLE = Path(__file__).parent / "demo.css"
+
+
+def demo_bar(state: AppState, tour: Tour) -> None:
+    """Question, step and text; buttons for what the keys do as well."""
+    st.html(STYLE)
+    with st.container(key="demo-bar", gap="xsmall"):
+        count = (
+            f"Question {tour.story + 1} of {len(STORIES)} · step {tour.step + 1} of {len(tour.told.steps)}"
+        )
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**{plain(tour.told.question)}** :small[{count}]", width="content")
+            with st.container(horizontal=True, gap="xsmall", width="content"):
+                _buttons(state, tour)
+        with st.container(key="demo-text"):
+            st.markdown(plain(tour.shown.text))
+
+
+def _buttons(state: AppState, tour: Tour) -> None:
+    for key, label, icon in (("back", "Back", "arrow_back"), ("next", "Next", "arrow_forward")):
+        st.button(
+            label,
+            icon=f":material/{icon}:",
+            type="primary" if key == "next" else "secondary",
+            disabled=not can(tour, key),
+            on_click=press,
+            args=(state, key),
+            help="Key →" if key == "next" else "Key ←",
+            key=f"demo-{key}",
+        )
+    with st.popover("Questions", key="demo-questions"):
+        for number, story in enumerate(STORIES):
+            st.button(story.question, on_click=begin, args=(state, number), key=f"demo-story-{number}")
+    st.button(
+        "Leave the demo",
+        icon=":material/close:",
+        on_click=press,
+        args=(state, "leave"),
+        help="Key Escape. Your own scenario and results come back.",
+        key="demo-leave",
+    )

@@ -1,0 +1,249 @@
+"""The demo's stories: for every question the pages that answer it, what they need, and what to see there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
+CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
+SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/8_serverless.py"
+OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/9_validation.py"
+MOST_STEPS = 5
+RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
+QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
+BUSY: Mapping[str, float | str] = MappingProxyType({"background.network.utilization": 0.85})
+MORE: Mapping[str, float | str] = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step.
+
+    Attributes
+    ----------
+    page
+        The file of the page on which it takes place.
+    text
+        What to see there, in one or two sentences; numbers come from the page.
+    changes
+        Changes of the story's scenario (path → value).
+    choices
+        What is open on the page: (widget, value).
+    run
+        The kind of job whose result the page shows; it starts unless the result is there.
+    against
+        Whether the step before is the baseline of this one's simulation.
+    """
+
+    page: str
+    text: str
+    changes: Mapping[str, float | str] = field(default_factory=dict)
+    choices: tuple[tuple[str, str], ...] = ()
+    run: str = ""
+    against: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A question, the shipped scenario and the model that answer it, and at most five steps."""
+
+    question: str
+    scenario: str
+    steps: tuple[Step, ...]
+    model: str = ""
+
+
+STORIES = (
+    Story(
+        "Why does the network matter?",
+        "slides_example",
+        (
+            Step(
+                OVERVIEW,
+                "One query of four tasks is placed three ways. Move the slider: other traffic takes more of "
+                "the link, and at some load splitting stops paying.",
+            ),
+            Step(
+                PLACEMENT,
+                "The solver gives every way of splitting this query a probability. Here the link is free: "
+                "see which tasks leave the first server.",
+                run="place",
+            ),
+            Step(
+                PLACEMENT,
+                "Now other traffic takes most of the link. The placement was solved again: compare what "
+                "still leaves the first server.",
+                BUSY,
+                run="place",
+            ),
+            Step(
+                SIMULATION,
+                "A simulation of the same cluster: every scheduler gets the same arrivals, and the "
+                "prediction stands beside the simulated mean.",
+                BUSY,
+                (RUN, ("result-tabs", "Compare")),
+                run="simulate",
+            ),
+        ),
+    ),
+    Story(
+        "What could my model gain?",
+        "vision_language_8_servers",
+        (
+            Step(
+                MODELS,
+                "A model as its file has it: every node is an operator with a time. Parallelism is the most "
+                "that splitting one query could gain.",
+                choices=(("model-tabs", "Graph"),),
+            ),
+            Step(
+                CONTRACTION,
+                "Contraction merges operators that cannot gain from being apart. Press Play: every step says "
+                "why it is allowed.",
+                choices=(("contraction-tabs", "Step by step"),),
+            ),
+            Step(
+                CONTRACTION,
+                "These tasks remain. Where several lie beside each other they could run at the same time, on "
+                "different servers.",
+                choices=(("contraction-tabs", "After: tasks"),),
+            ),
+            Step(
+                CONTRACTION,
+                "Each row is a part of the query that could be distributed, with the most that this could "
+                "save on this cluster's link.",
+                choices=(("contraction-tabs", "Left to distribute"),),
+            ),
+        ),
+        "googlenet",
+    ),
+    Story(
+        "What does my cluster need?",
+        "vision_language_8_servers",
+        (
+            Step(
+                CLUSTER,
+                "The cluster: servers with their GPUs, the link that they share, background load.",
+                QUICK,
+            ),
+            Step(
+                WORKLOAD,
+                "The workload: models with their rates and SLOs. The gauges say how full executors and link "
+                "become.",
+                QUICK,
+            ),
+            Step(
+                SIMULATION,
+                "Every scheduler on the same arrivals, with intervals. The headline says which has the "
+                "lowest mean JCT, and whether the difference is clear.",
+                QUICK,
+                (RUN, ("result-tabs", "Compare")),
+                "simulate",
+            ),
+            Step(
+                SIMULATION,
+                "The same with more servers. The step before is the baseline: old and new stand side by "
+                "side, with the paired difference and its interval.",
+                MORE,
+                (RUN, ("result-tabs", "Compare")),
+                "simulate",
+                against=True,
+            ),
+        ),
+    ),
+    Story(
+        "Which scheduler, and up to what load?",
+        "five_models_80_servers",
+        (
+            Step(
+                WORKLOAD,
+                "The five models of the Nona paper on a large cluster; the rates are our assumption.",
+            ),
+            Step(
+                SIMULATION,
+                "One number of the scenario varies, every scheduler is simulated at every value. A curve "
+                "ends where its scheduler becomes unstable.",
+                choices=(SWEEP,),
+                run="sweep",
+            ),
+            Step(
+                SIMULATION,
+                "At the scenario's own load: where the time of each scheduler goes, from computing to "
+                "waiting for servers and the link.",
+                QUICK,
+                (RUN, ("result-tabs", "Where time goes")),
+                "simulate",
+            ),
+        ),
+    ),
+    Story(
+        "Which serverless policy keeps the SLO, at what cost?",
+        "strict_light",
+        (
+            Step(
+                SERVERLESS,
+                "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same calls. The chart "
+                "sets kept SLOs against cost.",
+                QUICK,
+                (("serverless-tabs", "Policies"),),
+                "serverless",
+            ),
+            Step(
+                SERVERLESS,
+                "How long calls take under each policy, against their SLO.",
+                QUICK,
+                (("serverless-tabs", "Latency"),),
+                "serverless",
+            ),
+            Step(
+                SERVERLESS,
+                "One search of ESG, step by step: which configurations it tries, and which rule prunes each "
+                "branch.",
+                QUICK,
+                (("serverless-tabs", "Search"),),
+            ),
+            Step(
+                SERVERLESS,
+                "What the slides on ESG claim, and which of it this simulation reproduces.",
+                QUICK,
+                (("serverless-tabs", "The slides"),),
+            ),
+        ),
+    ),
+    Story(
+        "How accurate are the results?",
+        "vision_language_8_servers",
+        (
+            Step(
+                VALIDATION,
+                "Modelled times against published latencies of whole networks.",
+                choices=(("validation-tabs", "Modelled times"),),
+            ),
+            Step(
+                VALIDATION,
+                "Predicted means against simulated ones, from all local to all spread.",
+                choices=(("validation-tabs", "Prediction"),),
+            ),
+            Step(
+                VALIDATION,
+                "Whether the chosen placements win in simulation.",
+                choices=(("validation-tabs", "Decisions"),),
+            ),
+            Step(
+                VALIDATION,
+                "The paper's evaluation, repeated.",
+                choices=(("validation-tabs", "The paper"),),
+            ),
+            Step(
+                SIMULATION,
+                "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
+                "the bound of an idle cluster.",
+                QUICK,
+                (RUN, ("result-tabs", "How sure")),
+                "simulate",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,164 @@
+"""Where the demo is: it begins, moves and ends; meanwhile the person's own session is set aside whole."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, fields, replace
+
+import streamlit as st
+
+from nona.scenario.file import scenario_hash
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.pages.demo.stories import STORIES, Step, Story
+from nona.ui.pages.sweep.settings import change, settings_of, sweep_fingerprint
+from nona.ui.session.kept import choose, is_kept
+from nona.ui.session.shipped import open_scenario, shipped
+from nona.ui.session.state import AppState, Result
+from nona.ui.session.workspace import jobs
+from nona.ui.shell.job_panel import start
+from nona.ui.tasks.sweep import request_of
+
+PARAMETER = "demo"
+HOME = "pages/1_overview.py"
+SWEPT = {"count": 5, "jobs": 2000, "replications": 2}  # small enough to watch it grow
+
+
+@dataclass(frozen=True)
+class Tour:
+    """The place in the stories; ``own`` is the session as it was, ``seen`` what steps have shown so far."""
+
+    own: AppState
+    story: int = 0
+    step: int = 0
+    seen: dict[tuple[str, str], Result] = field(default_factory=dict)
+
+    @property
+    def told(self) -> Story:
+        """The present story."""
+        return STORIES[self.story]
+
+    @property
+    def shown(self) -> Step:
+        """The present step."""
+        return self.told.steps[self.step]
+
+
+def tour_of(state: AppState) -> Tour | None:
+    """The demo's place while it is on; the person's own jobs go on meanwhile."""
+    tour = state.choices.find(Tour)
+    if tour is not None:
+        for job_id in tour.own.jobs.values():
+            if job := jobs().get(job_id):
+                job.touch()
+    return tour
+
+
+def take_demo(state: AppState) -> None:
+    """Begin the demo that the address asks for: ``?demo=1``, or the number of another question."""
+    asked = st.query_params.get(PARAMETER)
+    if asked is None:
+        return
+    del st.query_params[PARAMETER]
+    number = int(asked) if asked.isdecimal() and 1 <= int(asked) <= len(STORIES) else 1
+    begin(state, number - 1)
+
+
+def begin(state: AppState, story: int = 0) -> None:
+    """Set the person's session aside and go to the first step of a story."""
+    tour = state.choices.find(Tour)
+    if tour is None:
+        state.live.stop(jobs())
+        tour = Tour(copy.copy(state))
+        _become(state, AppState(uploads=state.uploads))
+    _go(state, replace(tour, story=story, step=0))
+
+
+def press(state: AppState, key: str) -> None:
+    """``next``, ``back`` or ``leave``; after the last step of a story comes the next question."""
+    tour = state.choices.find(Tour)
+    if tour is None:
+        return
+    if key == "leave":
+        _leave(state, tour)
+        return
+    place = _beside(tour, 1 if key == "next" else -1)
+    if place is not None:
+        _go(state, replace(tour, story=place[0], step=place[1]))
+
+
+def can(tour: Tour, key: str) -> bool:
+    """Whether there is a step in that direction."""
+    return _beside(tour, 1 if key == "next" else -1) is not None
+
+
+def _beside(tour: Tour, by: int) -> tuple[int, int] | None:
+    places = [(s, i) for s, story in enumerate(STORIES) for i in range(len(story.steps))]
+    at = places.index((tour.story, tour.step)) + by
+    return places[at] if 0 <= at < len(places) else None
+
+
+def _go(state: AppState, tour: Tour) -> None:
+    """Open a step: its scenario, what is open on its page, the result that it shows."""
+    for kind, result in state.results.items():
+        tour.seen[kind, result.fingerprint] = result
+    step = tour.shown
+    state.choices.keep(tour)
+    if not open_scenario(state, tour.told.scenario, step.changes):
+        return
+    state.model = tour.told.model or state.model
+    for key, value in step.choices:
+        choose(state, key, value)
+    _pin(state, tour)
+    if step.run:
+        _show(state, tour, step.run)
+    state.go_to = step.page
+
+
+def _pin(state: AppState, tour: Tour) -> None:
+    """Make the run of the step before the baseline, where the step asks for one."""
+    state.runs.pinned = None
+    if tour.shown.against:
+        before = shipped(tour.told.scenario, tour.told.steps[tour.step - 1].changes)
+        mark = scenario_hash(before, *KINDS.find("simulate").parts)
+        run = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
+        state.runs.pinned = run.number if run else None
+
+
+def _show(state: AppState, tour: Tour, kind: str) -> None:
+    """Put the result of that kind on the page, or start the job that makes it."""
+    options, mark = {}, state.fingerprint(kind)
+    if kind == "sweep":
+        change(state, **SWEPT)
+        settings = settings_of(state)
+        options, mark = {"sweep": request_of(settings).to_json()}, sweep_fingerprint(state.scenario, settings)
+    job = jobs().get(state.jobs.get(kind))
+    known = tour.seen.get((kind, mark))
+    if known is not None:
+        state.results[kind] = known
+    elif job is None or not job.running or job.fingerprint != mark:
+        if job is not None and job.running:
+            job.cancel()
+        start(state, kind, options, mark)
+
+
+def _leave(state: AppState, tour: Tour) -> None:
+    """Bring the person's session back, with its fields as they were."""
+    for kind in KINDS:
+        job = jobs().get(state.jobs.get(kind))
+        if job is not None and job.running:
+            job.cancel()
+    _become(state, tour.own)
+    for key in [str(k) for k in st.session_state if is_kept(str(k))]:
+        if key in state.kept:
+            st.session_state[key] = state.kept[key]
+        else:
+            del st.session_state[key]
+    state.go_to = HOME
+
+
+def _become(state: AppState, other: AppState) -> None:
+    """Take over every field of ``other``; fields are drawn anew."""
+    revision = max(state.revision, other.revision) + 1
+    for f in fields(AppState):
+        setattr(state, f.name, getattr(other, f.name))
+    state.revision = revision

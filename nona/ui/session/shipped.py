@@ -1,0 +1,45 @@
+"""Shipped scenarios as the session's own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import PurePath
+from types import MappingProxyType
+
+from nona.errors import NonaError
+from nona.scenario.file import load_scenario
+from nona.scenario.schema import Scenario
+from nona.sources.named import file_names
+from nona.sources.samples import scenario_path
+from nona.study import with_value
+from nona.ui.session.state import AppState
+
+NOTHING: Mapping[str, float | str] = MappingProxyType({})
+
+
+def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str] = NOTHING) -> bool:
+    """Make a shipped scenario the session's own, with its files and ``changes`` (path → value).
+
+    Returns whether that went well; if not, the complaint ``demo-error`` says why.
+    """
+    try:
+        scenario = shipped(name, changes)
+        folder = scenario_path(name).parent
+        for file in file_names(scenario):
+            shutil.copyfile(folder / file, state.uploads.folder / PurePath(file).name)
+    except (NonaError, OSError) as error:
+        state.choices.complaints["demo-error"] = str(error)
+        return False
+    state.adopt(scenario)
+    state.model = scenario.workload[0].model
+    state.choices.complaints.pop("demo-error", None)
+    return True
+
+
+def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario:
+    """A shipped scenario with ``changes``; raises :class:`~nona.errors.NonaError` for what cannot be."""
+    scenario = load_scenario(scenario_path(name))
+    for place, value in changes.items():
+        scenario = with_value(scenario, place, value)
+    return scenario

@@ -1,0 +1,126 @@
+// Around every page: links that stay in the session, the demo's keys, the focus, the open tab in view,
+// and the side bar that closes on a narrow window. It reads the page and presses what is there; it adds nothing.
+const NARROW = 768; // pixels: below, the side bar lies over the page
+const OWN_KEYS =
+  "input, textarea, select, [contenteditable=true], [role=tab], [role=radio], [role=slider], [role=listbox], [role=option], [role=combobox], [role=menu], [role=dialog], [role=application], [role=grid], svg[tabindex], canvas[tabindex]";
+const WRITTEN = ":is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) :is(p, li)"; // not page links
+let held = null; // what had the focus last, as a description: its element may have been replaced
+
+export default function (component) {
+  const surround = new Surround(component);
+  return () => surround.close();
+}
+
+class Surround {
+  constructor(component) {
+    this.data = component.data;
+    this.tell = component.setTriggerValue;
+    this.tabs = new WeakMap();
+    this.ends = new AbortController();
+    const on = (name, act) =>
+      document.addEventListener(name, act, { capture: true, signal: this.ends.signal });
+    on("click", (e) => this.click(e));
+    on("keydown", (e) => this.key(e));
+    on("focusin", (e) => {
+      held = description(e.target);
+    });
+    on("pointerdown", (e) => {
+      if (!e.target.closest?.(FOCUSABLE)) held = null;
+    });
+    this.observer = new MutationObserver(() => this.soon());
+    this.observer.observe(document.body, {
+      childList: true,
+      subtree: true,
+      attributes: true,
+      attributeFilter: ["disabled", "aria-selected"],
+    });
+    this.soon();
+  }
+  close() {
+    this.ends.abort();
+    this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
+  }
+  soon() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => {
+      keepFocus();
+      this.showOpenTabs();
+    });
+  }
+
+  click(event) {
+    const link = event.target.closest?.("a[href]");
+    if (!link) return;
+    if (link.closest("[data-testid=stSidebarNav]")) closeSideBar();
+    const address = new URL(link.href, location.href);
+    const page = address.pathname.split("/").pop();
+    const inside = address.origin === location.origin && this.data.pages.includes(page);
+    const other = event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
+    if (!inside || other || !link.closest(WRITTEN)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.tell("open", page + address.search);
+  }
+
+  key(event) {
+    if (!this.data.demo || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const step = { ArrowRight: "next", ArrowLeft: "back", Escape: "leave" }[event.key];
+    if (!step || event.composedPath()[0].closest?.(OWN_KEYS)) return;
+    event.preventDefault();
+    this.tell("key", step);
+  }
+
+  // The open tab of each row of tabs, once whenever another is opened: a row may be scrolled by hand.
+  showOpenTabs() {
+    for (const list of document.querySelectorAll("[role=tablist]")) {
+      const tab = list.querySelector("[role=tab][aria-selected=true]");
+      if (!tab || this.tabs.get(list) === tab) continue;
+      this.tabs.set(list, tab);
+      const box = scrollBox(list);
+      const [outer, inner] = [box.getBoundingClientRect(), tab.getBoundingClientRect()];
+      if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left + 24;
+      if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right + 24;
+    }
+  }
+}
+
+const FOCUSABLE = "button, a[href], input, textarea, select, [tabindex]";
+
+function scrollBox(list) {
+  for (let e = list; e && e !== document.body; e = e.parentElement)
+    if (e.scrollWidth > e.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(e).overflowX)) return e;
+  return list;
+}
+
+function closeSideBar() {
+  if (innerWidth >= NARROW) return;
+  document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+}
+
+// A run of the script may replace the element that was pressed, or switch it off while it works.
+function keepFocus() {
+  if (!held || document.activeElement !== document.body || !document.hasFocus()) return;
+  const same = candidates(held).filter((e) => !e.disabled && e.getClientRects().length > 0);
+  if (same.length === 1) same[0].focus({ preventScroll: true });
+}
+
+function description(element) {
+  const key = keyOf(element);
+  return { key, tag: element.tagName, label: labelOf(element), page: location.pathname };
+}
+
+function candidates({ key, tag, label, page }) {
+  if (page !== location.pathname) return [];
+  const root = key ? document.querySelector(`.${CSS.escape(key)}`) : document;
+  return [...(root?.querySelectorAll(tag) ?? [])].filter((e) => labelOf(e) === label);
+}
+
+function keyOf(element) {
+  const holder = element.closest?.("[class*='st-key-']");
+  return [...(holder?.classList ?? [])].find((c) => c.startsWith("st-key-"));
+}
+
+function labelOf(element) {
+  return element.getAttribute("aria-label") || element.textContent.trim().slice(0, 80);
+}

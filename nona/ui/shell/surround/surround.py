@@ -1,0 +1,49 @@
+"""What the browser tells of what surrounds a page: links that stay in the session, keys of the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from nona.ui.session.page_list import PAGES
+from nona.ui.session.state import AppState
+from nona.ui.widgets.component import declare
+
+KEY = "surround"
+FILES = {name: f"pages/{number}_{name}.py" for number, (name, *_) in enumerate(PAGES, start=1)}
+_component = declare(Path(__file__).parent, KEY)
+
+
+def surround(state: AppState, demo: bool, press: Callable[[str], None]) -> None:
+    """Watch links and focus; while ``demo`` is on ``press`` gets ``next``, ``back`` or ``leave``."""
+
+    def open_link() -> None:
+        state.go_to = page_address(str(_told("open"))) or state.go_to
+
+    def pressed() -> None:
+        press(str(_told("key")))
+
+    with st.container(key="surround-box"):
+        _component(
+            key=KEY,
+            data={"pages": list(FILES), "demo": demo},
+            on_open_change=open_link,
+            on_key_change=pressed,
+        )
+
+
+def _told(name: str) -> object:
+    return (st.session_state.get(KEY) or {}).get(name) or ""
+
+
+def page_address(link: str) -> str:
+    """A link's page as a file with its query; empty for one that is no page of the app.
+
+    >>> page_address("guide?term=JCT"), page_address("elsewhere")
+    ('pages/10_guide.py?term=JCT', '')
+    """
+    name, _, query = link.partition("?")
+    file = FILES.get(name, "")
+    return f"{file}?{query}" if file and query else file

@@ -1,0 +1,59 @@
+"""Terms of the glossary on the pages: underlined with dots, each a link to its entry in the Guide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import quote
+
+import streamlit as st
+
+from nona.report.glossary import TERMS
+
+PARAMETER = "term"
+ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Overview": ("query", "task", "link", "JCT"),
+        "Models": ("operator", "parallelism", "provenance"),
+        "Contraction": ("contraction", "task", "cut task", "sub-graph", "parallelism"),
+        "Cluster": ("executor", "MIG", "MPS", "link", "utilisation"),
+        "Workload": ("query", "SLO", "SCV", "utilisation"),
+        "Placement": ("configuration", "sub-graph", "local", "spread", "response", "gap"),
+        "Simulation": (
+            "JCT",
+            "SLO hit",
+            "interval",
+            "replication",
+            "warm-up",
+            "baseline",
+            "overloaded",
+            "network view",
+        ),
+        "Serverless": ("configuration", "vGPU", "cold start", "SLO hit"),
+        "Validation": ("JCT", "response", "interval", "provenance"),
+    }
+)
+"""Page → the terms that one must know to read it."""
+
+
+def term(name: str, shown: str = "") -> str:
+    """Markdown of a term that links to its entry; ``shown`` is the word in the sentence, by default ``name``.
+
+    >>> term("SLO hit", "hits")
+    '[hits](guide?term=SLO%20hit)'
+
+    Raises
+    ------
+    KeyError
+        When the glossary has no such term.
+    """
+    if name not in TERMS:
+        raise KeyError(name)
+    return f"[{shown or name}](guide?{PARAMETER}={quote(name)})"
+
+
+def page_terms(page: str) -> None:
+    """The terms of a page in one line, where it has any."""
+    names = ON_PAGES.get(page, ())
+    if names:
+        st.caption("Terms on this page: " + " · ".join(term(name) for name in names))

@@ -1,0 +1,151 @@
+"""What surrounds the pages: text that can be read, the strip, terms, the demo, the focus, a narrow window."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from contrast import texts_of
+
+from nona.ui.session.page_list import PAGES
+
+pytestmark = pytest.mark.browser
+TITLES = [title for _, title, *_ in PAGES]
+narrow = pytest.mark.parametrize("app_page", [("light", 400)], ids=["400"], indirect=True)
+
+
+@pytest.mark.parametrize("app_page", ["light", "dark"], indirect=True)
+def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 3000})
+    faint = []
+    for title in TITLES:
+        open_page(page, title)
+        assert page.title() == f"{title} · Nona Planner"
+        if title == "Simulation":
+            fill_number(page, "Jobs measured per run", "300")
+            run_to_the_end(page)
+        found = texts_of(page)
+        assert len(found) > 30
+        faint += [f"{title}: {t.text!r} {t.ratio:.2f} {t.kind} {t.colours}" for t in found if not t.enough]
+    assert faint == []
+
+
+def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, "Cluster")
+    strip = page.locator(".st-key-strip")
+    assert strip.bounding_box()["height"] < 40, "one line at 1280"
+    assert "SLO hits" not in strip.inner_text()
+    strip.get_by_role("link", name=re.compile(r"nona \+")).click()
+    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
+    wait_idle(page)
+    fill_number(page, "Jobs measured per run", "200")
+    run_to_the_end(page)
+    strip.get_by_role("link", name=re.compile(r"^\d.* SLO hits$")).wait_for()
+    open_page(page, "Cluster")
+    fill_number(page, "Servers", "9")
+    strip.get_by_role("link", name="9 servers").wait_for()
+    strip.get_by_role("link", name=re.compile(r"SLO hits \(earlier scenario\)")).wait_for()
+    shot(page, "strip-1280")
+
+
+def test_a_term_opens_its_entry_in_this_session(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Cluster")
+    fill_number(page, "Servers", "5")
+    open_page(page, "Simulation")
+    page.locator(".st-key-page-terms").get_by_role("link", name="JCT").click()
+    page.get_by_role("heading", name="Guide", exact=True, level=1).wait_for()
+    page.locator(".st-key-guide-terms").get_by_text("job completion time").wait_for()
+    assert len(page.context.pages) == 1
+    wait_idle(page)
+    open_page(page, "Cluster")
+    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "5"
+
+
+def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
+    app_page: Any, app_url: str
+) -> None:
+    page = app_page
+    open_page(page, "Cluster")
+    fill_number(page, "Servers", "6")
+    open_page(page, "Overview")
+    page.get_by_role("button", name="Start the demo").click()
+    bar, sidebar = page.locator(".st-key-demo-bar"), page.get_by_test_id("stSidebar")
+    bar.get_by_text("step 1 of").wait_for()
+    wait_idle(page)
+    assert not sidebar.is_visible()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()
+    page.get_by_test_id("stMetric").first.wait_for(timeout=60_000)
+    assert page.get_by_role("button", name="Solve the placement").count() == 0
+    wait_idle(page)
+    page.reload()
+    bar.get_by_text("step 2 of").wait_for()
+    wait_idle(page)
+    assert_fits(page)
+    shot(page, "demo")
+    page.keyboard.press("ArrowLeft")
+    bar.get_by_text("step 1 of").wait_for()
+    wait_idle(page)
+    page.keyboard.press("Escape")
+    bar.wait_for(state="detached")
+    wait_idle(page)
+    open_page(page, "Cluster")
+    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "6"
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".st-key-strip").get_by_role("link", name="8 servers").wait_for()
+    page.goto(f"{app_url}/?demo=3")
+    bar.get_by_text("What does my cluster need?").wait_for()
+    wait_idle(page)
+    assert page.get_by_role("heading", level=1).inner_text() == "Cluster"
+
+
+def focused(page: Any) -> str:
+    return str(page.evaluate("() => (document.activeElement.textContent || '').trim()"))
+
+
+def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Cluster")
+    add = page.get_by_role("button", name="Add a server group")
+    add.focus()
+    page.keyboard.press("Enter")
+    page.get_by_test_id("stToast").get_by_text("server group").wait_for()
+    wait_idle(page)
+    assert "Add a server group" in focused(page)
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "200")
+    page.get_by_role("button", name="Run the simulation").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Cancel simulation").wait_for()
+    page.get_by_role("button", name="Cancel simulation").wait_for(state="detached", timeout=90_000)
+    wait_idle(page)
+    page.wait_for_function("() => document.activeElement.textContent.includes('Run the simulation')")
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name="Workload")
+    link.focus()
+    page.keyboard.press("Shift+Tab")
+    outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+@narrow
+def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
+    page = app_page
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Validation").click()
+    page.get_by_role("heading", name="Validation", exact=True, level=1).wait_for()
+    page.get_by_test_id("stExpandSidebarButton").wait_for()  # the side bar closed by itself
+    wait_idle(page)
+    page.get_by_role("tab", name="The paper").click()
+    wait_idle(page)
+    page.reload()
+    wait_idle(page)
+    box = page.get_by_role("tab", name="The paper").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 400
+    assert_fits(page)

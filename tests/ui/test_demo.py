@@ -1,0 +1,116 @@
+"""The demo: its stories are short and without numbers; its steps show real results; one's own comes back."""
+
+from __future__ import annotations
+
+import pytest
+from app_driver import APP, Open, finish, go, new_session
+from streamlit.testing.v1 import AppTest
+
+from nona.ui.pages.demo.stories import MOST_STEPS, STORIES, Step
+from nona.ui.pages.demo.tour import Tour, can
+from nona.ui.pages.overview.demos import QUESTIONS
+from nona.ui.session.kept import is_choice
+from nona.ui.session.shipped import shipped
+from nona.ui.session.state import AppState
+
+STEPS = [(s, step) for s in STORIES for step in s.steps]
+
+
+def state_of(at: AppTest) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    return state
+
+
+def tour(at: AppTest) -> Tour:
+    found = state_of(at).choices.find(Tour)
+    assert found is not None
+    return found
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=f"demo-{key}").click().run()
+    assert not at.exception, at.exception
+    return at
+
+
+def test_six_stories_of_at_most_five_steps_without_numbers_in_their_texts() -> None:
+    assert len(STORIES) == len(QUESTIONS) + 1 == 6
+    for story in STORIES:
+        assert 1 < len(story.steps) <= MOST_STEPS
+    for story, step in STEPS:
+        assert not any(c.isdigit() for c in step.text)
+        assert step.text.count(". ") <= 1, "one or two sentences"
+        assert (APP.parent / step.page).exists()
+        assert all(is_choice(key) for key, _ in step.choices)
+        shipped(story.scenario, step.changes)
+
+
+@pytest.mark.parametrize("number", range(len(STORIES)), ids=[s.question for s in STORIES])
+def test_every_step_opens_its_page(number: int) -> None:
+    at = new_session()
+    at.query_params["demo"] = str(number + 1)
+    at.run()
+    for index, step in enumerate(STORIES[number].steps):
+        assert (tour(at).story, tour(at).step) == (number, index)
+        assert at.title[0].value.lower() in step.page
+        assert step.text in [m.value.replace("\\", "") for m in at.markdown]
+        assert not state_of(at).choices.complaints.get("demo-error")
+        if step.run:
+            assert step.run in state_of(at).jobs
+        press(at, "next")
+    press(at, "leave")
+    assert state_of(at).choices.find(Tour) is None
+
+
+def test_what_was_simulated_is_shown_again_and_compared(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.button(key="show-1").click().run()
+    for _ in range(2):
+        press(at, "next")
+    finish(at, "simulate")
+    first = state_of(at).results["simulate"]
+    assert at.title[0].value == "Simulation"
+    finish(press(at, "next"), "simulate")
+    assert state_of(at).results["simulate"].fingerprint != first.fingerprint
+    baseline = state_of(at).runs.baseline
+    assert baseline is not None
+    assert baseline.fingerprint == first.fingerprint
+    press(at, "back")
+    assert state_of(at).results["simulate"] == first
+    assert not state_of(at).is_stale("simulate")
+
+
+def test_ones_own_session_comes_back_whole(open_page: Open) -> None:
+    at = open_page("4_cluster")
+    state = state_of(at)
+    assert state.edit(("cluster", "servers", 0, "count"), 5)
+    assert not state.edit(("cluster", "network", "latency"), "5 apples")
+    go(at, "2_models").session_state["model-tabs"] = "Operators"
+    go(at.run(), "1_overview")
+    scenario, drafts, uploads = state.scenario, state.drafts, state.uploads
+    at.button(key="start-demo").click().run()
+    assert state.scenario != scenario
+    assert state.uploads is uploads
+    for key in ("next", "next", "back"):
+        press(at, key)
+    press(at, "leave")
+    assert state_of(at) is state
+    assert (state.scenario, state.drafts) == (scenario, drafts)
+    assert at.title[0].value == "Overview"
+    assert not state.results
+    assert not state.runs.kept
+    assert go(at, "2_models").session_state["model-tabs"] == "Operators"
+    state.undo()
+    assert state.scenario.cluster.servers[0].count == 8
+
+
+def test_the_ends_of_the_demo() -> None:
+    last = len(STORIES) - 1
+    assert not can(Tour(AppState()), "back")
+    assert not can(Tour(AppState(), last, len(STORIES[last].steps) - 1), "next")
+    assert isinstance(Tour(AppState()).shown, Step)
+    at = new_session()
+    at.query_params["demo"] = "<b>"
+    at.run()
+    assert tour(at).story == 0
+    assert "demo" not in at.query_params
