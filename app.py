@@ -12,3 +12,4 @@ follow(state)
 side_bar(state)
 st.title(page.title)
 page.run()
+state.drawn = state.revision

@@ -14,12 +14,14 @@ from nona.report.simulations.differences import all_differences
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
+from nona.report.times_off import means_if_off, times_error
 from nona.results.about import About, ModelFacts
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
+from nona.simulation.workload.arrivals import effective_rate
 from nona.sources.named import file_names, is_file
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
@@ -66,9 +68,14 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
     names = study.scenario.labels
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
+    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    facts = model_facts(study)
+    error = times_error(
+        list(facts.values()), [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
+    )
     return SimulationOutcome(
         about=about(study, made),
-        report=simulation_report(result.summaries, result.seconds, result.warmup, result.precision),
+        report=report,
         differences=all_differences(result.records, slo_s),
         warmup=warmup_series(result.warmup),
         ecdf=ecdf_series(result.records, names),
@@ -77,7 +84,8 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
         gantt=gantt_rows(result.records, study.system),
         slo_s=dict(zip(names, slo_s, strict=True)),
         predicted=predicted_means(study, placement),
-        models=model_facts(study),
+        models=facts,
+        off=means_if_off(report.schedulers, error, study.scenario.background.compute.utilization),
         placement=None if placement is None else placement_report(study.system, placement, names),
     )
 

@@ -1,0 +1,205 @@
+"""Advice on schedulers in two sentences: who wins and why, and what it would take for another to win.
+
+Both are arithmetic on the run: parts of a mean JCT add up to it, so that what one scheduler's jobs take
+longer is the sum of what they take longer in each part. What would be if a part vanished is said under
+the condition that the other parts stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nona.report.simulations.findings import shortest
+from nona.report.simulations.headline import level_with, listed, reference_for
+from nona.report.simulations.sureness import bottleneck
+from nona.report.text import counted, share_text
+from nona.results.simulation.differences import Difference, Differences
+from nona.results.simulation.report import PartName, SchedulerResult, Schedulers
+from nona.schedulers.base import NetworkView
+from nona.schedulers.registry import SCHEDULERS
+from nona.units import format_time
+
+SEES: Mapping[NetworkView, str] = {
+    NetworkView.N0: "sees nothing of the network",
+    NetworkView.N1: "sees the link's capacity and latency",
+    NetworkView.N2: "sees its own past transfers",
+    NetworkView.N3: "sees what the link has promised",
+    NetworkView.N4: "sees the link's queue",
+}
+PART: Mapping[PartName, str] = {
+    "compute": "computing",
+    "transfer": "transfers",
+    "link_wait": "waits for links",
+    "server_wait": "waits for servers",
+}
+LEVERS: Mapping[PartName, str] = {
+    "link_wait": "a faster link or less background traffic",
+    "server_wait": "more servers or lower rates",
+    "transfer": "a faster link",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Who wins and why; what it would take for another to win (empty where there is no other)."""
+
+    why: str
+    otherwise: str
+
+    @property
+    def text(self) -> str:
+        """Both sentences."""
+        return f"{self.why} {self.otherwise}".strip()
+
+
+def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | None:
+    """The advice on a finished simulation; ``None`` where no scheduler completed a job."""
+    best = shortest(found)
+    if best is None:
+        return _all_overloaded(found)
+    stable = [n for n, s in found.items() if n != best and s.jct_s.mean is not None]
+    if not stable:
+        return _alone(best, found)
+    level = level_with(best, differences)
+    if level:
+        return Advice(_level(best, level, found), _to_tell(best, level[0], differences))
+    other = reference_for(found, best) or stable[0]
+    return Advice(_why(best, other, found), _what_it_takes(best, stable, found))
+
+
+def views_text(name: str) -> str:
+    """What a scheduler observes when it decides, as it declares it.
+
+    >>> views_text("local"), views_text("spark-fair")
+    ('reads no queues and sees nothing of the network', 'reads queues and sees nothing of the network')
+    """
+    if name not in SCHEDULERS:
+        return "declares nothing about what it sees"
+    s = SCHEDULERS.find(name)
+    reads = s.reads_queues or s.kind == "pick"
+    return f"reads {'queues' if reads else 'no queues'} and {SEES[s.network_view]}"
+
+
+def _parts(s: SchedulerResult) -> dict[PartName, float]:
+    return {part: value or 0.0 for part, value in s.parts_s.by_name().items()}
+
+
+def _mean(s: SchedulerResult) -> float:
+    return s.jct_s.mean or 0.0
+
+
+def _why(best: str, other: str, found: Schedulers) -> str:
+    """The winner, what both see, and the part that holds most of the loser's extra time."""
+    gap = _mean(found[other]) - _mean(found[best])
+    own, theirs = _parts(found[best]), _parts(found[other])
+    more = {part: theirs[part] - own[part] for part in own}
+    most = max(more, key=lambda p: more[p])
+    told = f"{best} wins: it {views_text(best)}"
+    if views_text(other) == views_text(best):
+        told += f", as {other} does"
+    else:
+        told += f", while {other} {views_text(other)}"
+    if more[most] <= 0:
+        return f"{told}."
+    if more[most] > gap:  # it saves elsewhere and loses more here
+        return (
+            f"{told}; under {other}, {PART[most]} take {format_time(more[most])} more of a job's time, more "
+            f"than the {format_time(gap)} by which its mean is longer."
+        )
+    return (
+        f"{told}; of the {format_time(gap)} that jobs take longer under {other}, {format_time(more[most])} "
+        f"are {PART[most]}."
+    )
+
+
+def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
+    """The part without which another would lead, or how far the nearest stays behind without any wait."""
+    own = _parts(found[best])
+    order = sorted(stable, key=lambda n: _mean(found[n]))
+    for name in order:
+        theirs = _parts(found[name])
+        for part, lever in LEVERS.items():
+            lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
+            if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
+                return (
+                    f"Without {PART[part]} (nearest to it: {lever}), {name} would lead by "
+                    f"{format_time(lead)} if the other parts stayed as they are."
+                )
+    name = order[0]
+    behind = _mean(found[name]) - _mean(found[best])
+    return (
+        f"No single part decides: {name}, the next, is {format_time(behind)} behind, and would stay behind "
+        "without waits for links, without waits for servers, or without transfers."
+    )
+
+
+def _level(best: str, level: list[str], found: Schedulers) -> str:
+    parts = _parts(found[best])
+    most = max(parts, key=lambda p: parts[p])
+    share = parts[most] / _mean(found[best]) if _mean(found[best]) else 0.0
+    return (
+        f"No winner: {best} has the lowest mean, but this run cannot tell it from {listed(level)}; "
+        f"{share_text(share)} of its time is {PART[most]}."
+    )
+
+
+def _to_tell(best: str, other: str, differences: Differences) -> str:
+    """How many replications would separate two schedulers, if they differ by what was measured."""
+    row: Difference = differences[best][other]
+    mean, half = row.jct_s.mean, row.jct_s.half_width
+    if not mean or half is None or row.replications < 2:
+        return "Run two replications or more to see whether they differ."
+    needed = math.ceil(row.replications * (half / abs(mean)) ** 2)
+    if needed > 1000:
+        return (
+            f"Their means differ by {format_time(abs(mean))}, too little to matter: choose by SLO hits or by "
+            "what each needs to see."
+        )
+    return (
+        f"If {other} really differs by the {format_time(abs(mean))} measured, about "
+        f"{max(needed, row.replications + 1):,} replications would show it; this run has {row.replications}."
+    )
+
+
+def _alone(best: str, found: Schedulers) -> Advice:
+    """One scheduler with a mean: the others are overloaded, or there are none."""
+    parts = _parts(found[best])
+    most = max(parts, key=lambda p: parts[p])
+    share = parts[most] / _mean(found[best]) if _mean(found[best]) else 0.0
+    over = [n for n, s in found.items() if s.overloaded]
+    spent = f"{share_text(share)} of its jobs' time is {PART[most]}"
+    if not over:
+        return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
+    first = found[over[0]]
+    return Advice(
+        f"Only {best} has a steady state: it {views_text(best)}, and {spent}.",
+        f"For {over[0]} to have a mean, its load must fall: {_load_text(first)}.",
+    )
+
+
+def _all_overloaded(found: Schedulers) -> Advice | None:
+    over = {n: s for n, s in found.items() if s.overloaded}
+    if not over:
+        return None
+    least = min(over, key=lambda n: _worst(over[n]))
+    return Advice(
+        f"No scheduler wins: {counted(len(over), 'scheduler')} ran, and none has a steady state.",
+        f"{least} is nearest to one: {_load_text(over[least])}.",
+    )
+
+
+def _worst(s: SchedulerResult) -> float:
+    return max(v for v in (s.offered.compute, s.offered.network, 0.0) if v is not None)
+
+
+def _load_text(s: SchedulerResult) -> str:
+    """The higher of its offered loads in words."""
+    which = bottleneck(s.offered)
+    load = s.offered.network if which == "link" else s.offered.compute
+    if load is None:
+        return s.state_reason.rstrip(".")
+    return (
+        f"{'its link is' if which == 'link' else 'its executors are'} offered {share_text(load)} of capacity"
+    )
