@@ -36,7 +36,8 @@ from nona.report.inputs.models import contraction, inspection
 from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
-from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.differences import all_differences, check_baseline
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text
@@ -48,7 +49,7 @@ from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_records, write_text, write_trace
-from nona.study.outcome import TIMELINE_JOBS, full_report, placement_outcome, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
 
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
@@ -131,8 +132,12 @@ def simulate(arguments: SimulateOptions) -> None:
         write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     slo_s = [q.slo_s for q in prepared.system.queries]
-    found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
-    emit(arguments, compared(report, arguments.baseline, found), compared_text)
+    every = all_differences(result.records, slo_s)
+    found = every[arguments.baseline] if arguments.baseline else {}
+    advice = scheduler_advice(report.schedulers, every)
+    off = off_ranges(prepared, report)
+    told = compared(report, arguments.baseline, found, off, advice.lines if advice else ())
+    emit(arguments, told, compared_text)
 
 
 def sweep(arguments: SweepOptions) -> None:

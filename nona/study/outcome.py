@@ -16,9 +16,11 @@ from nona.report.simulations.series import ecdf_series, executor_load, gantt_row
 from nona.report.simulations.warmup import warmup_series
 from nona.report.times_off import means_if_off, times_error
 from nona.results.about import About, ModelFacts
+from nona.results.estimate import OffRange
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.simulation.workload.arrivals import effective_rate
@@ -69,10 +71,6 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
     slo_s = [q.slo_s for q in study.system.queries]
     placement = result.placement
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
-    facts = model_facts(study)
-    error = times_error(
-        list(facts.values()), [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
-    )
     return SimulationOutcome(
         about=about(study, made),
         report=report,
@@ -84,10 +82,17 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
         gantt=gantt_rows(result.records, study.system),
         slo_s=dict(zip(names, slo_s, strict=True)),
         predicted=predicted_means(study, placement),
-        models=facts,
-        off=means_if_off(report.schedulers, error, study.scenario.background.compute.utilization),
+        models=model_facts(study),
+        off=off_ranges(study, report),
         placement=None if placement is None else placement_report(study.system, placement, names),
     )
+
+
+def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
+    """Scheduler → the range of its mean if the workload's modelled task times are off."""
+    rates = [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
+    error = times_error(list(model_facts(study).values()), rates)
+    return means_if_off(report.schedulers, error, study.scenario.background.compute.utilization)
 
 
 def placement_outcome(

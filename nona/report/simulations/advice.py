@@ -22,17 +22,23 @@ from nona.schedulers.registry import SCHEDULERS
 from nona.units import format_time
 
 SEES: Mapping[NetworkView, str] = {
-    NetworkView.N0: "sees nothing of the network",
-    NetworkView.N1: "sees the link's capacity and latency",
-    NetworkView.N2: "sees its own past transfers",
-    NetworkView.N3: "sees what the link has promised",
-    NetworkView.N4: "sees the link's queue",
+    NetworkView.N0: "nothing of the network",
+    NetworkView.N1: "the link's capacity and latency",
+    NetworkView.N2: "its own past transfers",
+    NetworkView.N3: "what the link has promised",
+    NetworkView.N4: "the link's queue",
 }
 PART: Mapping[PartName, str] = {
     "compute": "computing",
     "transfer": "transfers",
-    "link_wait": "waits for links",
-    "server_wait": "waits for servers",
+    "link_wait": "waiting for links",
+    "server_wait": "waiting for servers",
+}
+LONGER: Mapping[PartName, str] = {
+    "compute": "tasks compute for {} more of a job",
+    "transfer": "transfers take {} more of a job",
+    "link_wait": "a job waits {} longer for links",
+    "server_wait": "a job waits {} longer for servers",
 }
 LEVERS: Mapping[PartName, str] = {
     "link_wait": "a faster link or less background traffic",
@@ -49,9 +55,9 @@ class Advice:
     otherwise: str
 
     @property
-    def text(self) -> str:
-        """Both sentences."""
-        return f"{self.why} {self.otherwise}".strip()
+    def lines(self) -> tuple[str, ...]:
+        """The sentences, each on a line."""
+        return tuple(line for line in (self.why, self.otherwise) if line)
 
 
 def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | None:
@@ -69,17 +75,31 @@ def scheduler_advice(found: Schedulers, differences: Differences) -> Advice | No
     return Advice(_why(best, other, found), _what_it_takes(best, stable, found))
 
 
-def views_text(name: str) -> str:
-    """What a scheduler observes when it decides, as it declares it.
+def views_text(best: str, other: str) -> str:
+    """What the first scheduler observes when it decides, as it declares it, and how the second differs.
 
-    >>> views_text("local"), views_text("spark-fair")
-    ('reads no queues and sees nothing of the network', 'reads queues and sees nothing of the network')
+    >>> views_text("spark-fair", "local")
+    'it reads queues, which local does not, and both see nothing of the network'
+    >>> views_text("nona", "local")
+    "it sees the link's capacity and latency, while local sees nothing of the network"
     """
-    if name not in SCHEDULERS:
-        return "declares nothing about what it sees"
+    if best not in SCHEDULERS or other not in SCHEDULERS:
+        return "what it sees is not declared"
+    mine, theirs = (_reads_queues(n) for n in (best, other))
+    own, its = (SCHEDULERS.find(n).network_view for n in (best, other))
+    queues = "" if not mine else "it reads queues" + (", as" if theirs else ", which")
+    queues = f"{queues} {other} does{'' if theirs else ' not'}" if mine else ""
+    if own == its:
+        both = f"both see {SEES[own]}"
+        blind = f"it reads no queues, {'which' if theirs else 'as'} {other} does{'' if theirs else ' not'}"
+        return f"{queues or (blind if theirs else 'neither reads queues')}, and {both}"
+    seen = f"sees {SEES[own]}, while {other} sees {SEES[its]}"
+    return f"{queues}, and {seen}" if queues else f"it {seen}"
+
+
+def _reads_queues(name: str) -> bool:
     s = SCHEDULERS.find(name)
-    reads = s.reads_queues or s.kind == "pick"
-    return f"reads {'queues' if reads else 'no queues'} and {SEES[s.network_view]}"
+    return s.reads_queues or s.kind == "pick"
 
 
 def _parts(s: SchedulerResult) -> dict[PartName, float]:
@@ -96,22 +116,13 @@ def _why(best: str, other: str, found: Schedulers) -> str:
     own, theirs = _parts(found[best]), _parts(found[other])
     more = {part: theirs[part] - own[part] for part in own}
     most = max(more, key=lambda p: more[p])
-    told = f"{best} wins: it {views_text(best)}"
-    if views_text(other) == views_text(best):
-        told += f", as {other} does"
-    else:
-        told += f", while {other} {views_text(other)}"
+    told = f"{best} wins: {views_text(best, other)}"
     if more[most] <= 0:
         return f"{told}."
-    if more[most] > gap:  # it saves elsewhere and loses more here
-        return (
-            f"{told}; under {other}, {PART[most]} take {format_time(more[most])} more of a job's time, more "
-            f"than the {format_time(gap)} by which its mean is longer."
-        )
-    return (
-        f"{told}; of the {format_time(gap)} that jobs take longer under {other}, {format_time(more[most])} "
-        f"are {PART[most]}."
-    )
+    longer = f"under {other}, {LONGER[most].format(format_time(more[most]))}"
+    if more[most] > 1.005 * gap:  # the loser saves elsewhere
+        return f"{told}; {longer}, and {format_time(more[most] - gap)} less passes in the other parts."
+    return f"{told}; {longer}, which is {share_text(more[most] / gap)} of the difference."
 
 
 def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
@@ -124,14 +135,14 @@ def _what_it_takes(best: str, stable: list[str], found: Schedulers) -> str:
             lead = (_mean(found[best]) - own[part]) - (_mean(found[name]) - theirs[part])
             if lead > 1e-9 * _mean(found[best]) and theirs[part] > 0:
                 return (
-                    f"Without {PART[part]} (nearest to it: {lever}), {name} would lead by "
-                    f"{format_time(lead)} if the other parts stayed as they are."
+                    f"If no time went into {PART[part]} (towards it: {lever}), {name} would lead by "
+                    f"{format_time(lead)}, all other parts unchanged."
                 )
     name = order[0]
     behind = _mean(found[name]) - _mean(found[best])
     return (
-        f"No single part decides: {name}, the next, is {format_time(behind)} behind, and would stay behind "
-        "without waits for links, without waits for servers, or without transfers."
+        f"No single remedy lets another win: {name}, the next, is {format_time(behind)} behind, and stays "
+        "behind if waiting for links, waiting for servers, or transfers alone took no time."
     )
 
 
@@ -174,7 +185,7 @@ def _alone(best: str, found: Schedulers) -> Advice:
         return Advice(f"{best} ran alone: {spent}.", "Add a scheduler above to compare it with.")
     first = found[over[0]]
     return Advice(
-        f"Only {best} has a steady state: it {views_text(best)}, and {spent}.",
+        f"Only {best} has a steady state: {views_text(best, over[0])}; {spent}.",
         f"For {over[0]} to have a mean, its load must fall: {_load_text(first)}.",
     )
 

@@ -16,6 +16,7 @@ from nona.ui.widgets.livechart.livechart import LiveCharts, chart_data, live_cha
 
 KIND = "simulate"
 POLL_S = 0.12
+LARGE = "<style>.st-key-finding [data-testid=stMetricValue] { font-size: 2.5rem; line-height: 1.1 }</style>"
 
 
 def run_buttons(state: AppState) -> bool:
@@ -84,6 +85,7 @@ def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None) -> None:
 
 def _hero(told: Headline, run: Kept | None) -> None:
     """The one large number, and beside it what it is, how sure it is, and whose run."""
+    st.html(LARGE)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="finding"):
         if told.value:
             hint = "The 90 % range that true task times usually have, applied to times that are modelled."
@@ -93,7 +95,7 @@ def _hero(told: Headline, run: Kept | None) -> None:
             if told.beside:
                 st.markdown(_unbroken(f"{told.beside}."))
             if run is not None:
-                st.caption(plain(f"{run.title} · fingerprint {run.data.about.hash}"))
+                st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
 
 
 def _unbroken(text: str) -> str:
