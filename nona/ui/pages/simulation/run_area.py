@@ -12,11 +12,11 @@ from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.hero import hero
 from nona.ui.widgets.livechart.livechart import LiveCharts, chart_data, live_charts
 
 KIND = "simulate"
 POLL_S = 0.12
-LARGE = "<style>.st-key-finding [data-testid=stMetricValue] { font-size: 2.5rem; line-height: 1.1 }</style>"
 
 
 def run_buttons(state: AppState) -> bool:
@@ -85,17 +85,13 @@ def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None) -> None:
 
 def _hero(told: Headline, run: Kept | None) -> None:
     """The one large number, and beside it what it is, how sure it is, and whose run."""
-    st.html(LARGE)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="finding"):
-        if told.value:
-            hint = "The 90 % range that true task times usually have, applied to times that are modelled."
-            st.metric("Mean JCT", told.value, width="content", help=hint)
-        with st.container(gap="xxsmall"):
-            st.markdown(f"##### {_unbroken(told.lead)}")
-            if told.beside:
-                st.markdown(_unbroken(f"{told.beside}."))
-            if run is not None:
-                st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
+    hint = "Usually off: the 90 % range of true task times, for those that a cost model made."
+    with hero("finding", "Mean JCT", told.value, hint):
+        st.markdown(f"##### {_unbroken(told.lead)}")
+        if told.beside:
+            st.markdown(_unbroken(f"{told.beside}."))
+        if run is not None:
+            st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
 
 
 def _unbroken(text: str) -> str:
