@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.tables.columns import headings
 from nona.ui.pages.simulation.baseline_views import baseline_panel
 from nona.ui.pages.simulation.result_tabs import result_tabs
 from nona.ui.pages.simulation.runs_views import runs_bar
-from nona.ui.pages.simulation.views import DECIDING, RESULTS, notes, overload_warnings, results_table
+from nona.ui.pages.simulation.views import DECIDING, notes, overload_warnings, results_table
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -37,13 +38,7 @@ def _advice(run: Kept) -> None:
 
 
 def _results(run: Kept) -> None:
-    """One row per scheduler: what decides, or every column."""
-    found = run.data.report.schedulers
-    every = st.toggle(
-        "All columns",
-        key="result-columns",
-        persist_state="session",
-        help="Also the state, the prediction, the other percentiles and the counts of jobs.",
-    )
-    shown = results_table(found, run.data.predicted, RESULTS if every else DECIDING)
-    table(shown, "results", f"Every scheduler with its times, SLO hits and loads. {run.mark}", "simulation")
+    """One row per scheduler."""
+    found = results_table(run.data.report.schedulers, run.data.predicted)
+    alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
+    table(found, "results", alt, "simulation", headings(DECIDING))
