@@ -25,3 +25,4 @@ with foot:
     page_terms(page.title)
 with body:
     page.run()
+state.drawn = state.revision

@@ -37,7 +37,8 @@ from nona.report.inputs.models import contraction, inspection
 from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
-from nona.report.simulations.differences import check_baseline, differences
+from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.differences import all_differences, check_baseline
 from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
@@ -52,7 +53,7 @@ from nona.sources.bundle import pack_bundle, read_bundle
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened, open_scenario
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
-from nona.study.outcome import TIMELINE_JOBS, full_report, placement_outcome, simulation_outcome
+from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
 
 START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
@@ -137,8 +138,12 @@ def simulate(arguments: SimulateOptions) -> None:
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
-    found = differences(result.records, slo_s, arguments.baseline) if arguments.baseline else {}
-    emit(arguments, compared(report, arguments.baseline, found), compared_text)
+    every = all_differences(result.records, slo_s)
+    found = every[arguments.baseline] if arguments.baseline else {}
+    advice = scheduler_advice(report.schedulers, every)
+    off = off_ranges(prepared, report)
+    told = compared(report, arguments.baseline, found, off, advice.lines if advice else ())
+    emit(arguments, told, compared_text)
 
 
 def sweep(arguments: SweepOptions) -> None:

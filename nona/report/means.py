@@ -30,15 +30,35 @@ def mean_of(interval: Interval | None) -> Estimate:
     return UNKNOWN if interval is None else Estimate(mean=interval.mean, ci95=bounds(interval))
 
 
+def rate_of(interval: Interval | None) -> Estimate:
+    """A mean share as results carry it: its interval ends at 0 and at 1, beyond which no share lies.
+
+    >>> rate_of(Interval(0.99, 0.02, 5)).ci95
+    (0.97, 1.0)
+    """
+    found = mean_of(interval)
+    if found.ci95 is None:
+        return found
+    low, high = found.ci95
+    return found.model_copy(update={"ci95": (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))})
+
+
 def mean_text(value: Estimate, show: Show) -> str:
     """``mean ± half-width``, each shown by ``show``; a dash where there is no mean.
 
+    An interval of which a part was cut off, for no share lies beyond 1, is written by its ends.
+
     >>> mean_text(Estimate(mean=0.25, ci95=(0.2, 0.3)), "{:.2f}".format)
     '0.25 ± 0.05'
+    >>> mean_text(Estimate(mean=0.99, ci95=(0.97, 1.0)), "{:.2f}".format)
+    '0.99 (0.97 to 1.00)'
     """
     if value.mean is None:
         return "–"
     half = value.half_width
-    if half is None:
+    if half is None or value.ci95 is None:
         return show(value.mean)
+    low, high = value.ci95
+    if abs(high + low - 2 * value.mean) > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1):
+        return f"{show(value.mean)} ({show(low)} to {show(high)})"
     return f"{show(value.mean)} ± {show(half if half > 1e-9 * abs(value.mean) else 0.0)}"  # below: rounding

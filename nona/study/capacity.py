@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.sampled.judge import Judge, rows
-from nona.report.means import mean_of
+from nona.report.means import rate_of
 from nona.results.capacity import DeviceCapacity, ServerCount
 from nona.scenario.schema import Scenario, SchedulerSpec
 from nona.sources.lookup import Sources
@@ -152,7 +152,7 @@ class _Search:
         study = prepare(scenario, self.sources, self.cache)
         result = simulate(study, placement=place(study, cache=self.cache, check=self.check, quick=True))
         rate = result.summaries["nona"].hit_rate
-        return tried.model_copy(update={"simulated_hit_rate": mean_of(rate)})
+        return tried.model_copy(update={"simulated_hit_rate": rate_of(rate)})
 
     def cost(self, servers: int, prices: Mapping[str, float]) -> float | None:
         groups = self.scenario_with(servers).cluster.servers

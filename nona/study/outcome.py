@@ -16,12 +16,16 @@ from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
+from nona.report.times_off import means_if_off, times_error
 from nona.results.about import About, ModelFacts
+from nona.results.estimate import OffRange
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.results.simulation.outcome import SimulationOutcome
+from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
+from nona.simulation.workload.arrivals import effective_rate
 from nona.sources.named import file_names, is_file
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
@@ -81,8 +85,16 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
         slo_s=dict(zip(names, slo_s, strict=True)),
         predicted=predicted_means(study, placement),
         models=model_facts(study),
+        off=off_ranges(study, report),
         placement=None if placement is None else placement_report(study.system, placement, names),
     )
+
+
+def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
+    """Scheduler → the range of its mean if the workload's modelled task times are off."""
+    rates = [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
+    error = times_error(list(model_facts(study).values()), rates)
+    return means_if_off(report.schedulers, error, study.scenario.background.compute.utilization)
 
 
 def placement_outcome(

@@ -90,9 +90,19 @@ def shot(page: Any, name: str) -> None:
     page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
+def unfold_settings(page: Any) -> None:
+    """Open the line into which a page's settings fold once something was run."""
+    bar = page.locator("[class*=st-key-][class*=-controls] details:not([open]) > summary")
+    if bar.count():
+        bar.first.click()
+        wait_idle(page)
+
+
 def fill_number(page: Any, label: str, value: str) -> None:
-    """Type a number into its field and hand it on."""
+    """Type a number into its field, which may be folded away, and hand it on."""
     field = page.get_by_role("spinbutton", name=label, exact=True).first
+    if not field.count() or not field.is_visible():
+        unfold_settings(page)
     field.fill(value)
     field.press("Enter")
     wait_idle(page)

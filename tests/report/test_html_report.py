@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from functools import partial
 from html.parser import HTMLParser
 
 import pytest
@@ -19,7 +20,7 @@ from nona.report.placements.steps_text import early_text
 from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
 from nona.report.simulations.headline import headline
-from nona.report.text import time_text
+from nona.report.text import share_text, time_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
@@ -135,7 +136,7 @@ def test_its_numbers_are_those_of_the_report(data: SimulationOutcome, page: Page
         cells = dict(zip(head, row, strict=True))
         assert cells["scheduler"] == name
         assert cells["mean JCT"] == mean_text(s.jct_s, format_time)
-        assert cells["SLO hits"] == mean_text(s.slo_hit_rate, "{:.2%}".format)
+        assert cells["SLO hits"] == mean_text(s.slo_hit_rate, partial(share_text, digits=2))
         assert cells["completed"] == f"{s.jobs.completed:,}"
     text = "".join(page.text)
     baseline = next(iter(data.differences))
@@ -190,7 +191,7 @@ def test_pairs_that_cannot_be_told_apart_are_named_once(data: SimulationOutcome)
             row["verdict"] = "not told apart" if {baseline, name} == {"nona", "local"} else "slower"
     outcome = SimulationOutcome.from_json(changed)
     told = findings(outcome)
-    first = str(headline(outcome.report.schedulers, outcome.differences))
+    first = headline(outcome.report.schedulers, outcome.differences).text
     assert ("without a clear difference" in told[0].text) == ("without a clear difference" in first)
     lines = [f.text for f in told if f.text.startswith("No clear difference")]
     assert len(lines) == 1

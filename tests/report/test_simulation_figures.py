@@ -119,7 +119,10 @@ def test_gantt_lanes_are_in_order_and_messages_are_hatched() -> None:
     assert not bars["server 2"].marker.pattern.shape
     assert bars["link"].marker.color == bars["server 10"].marker.color != bars["server 2"].marker.color
     assert "<b>x" not in drawn(made)
-    assert gantt_title(rows) == "In the first 2 jobs, tasks and messages wait for 33 % of their time"
+    assert (
+        gantt_title(rows)
+        == "In the first 2 jobs, tasks and messages, all added up, wait for 33 % of their time"
+    )
 
 
 def test_rare_jobs_stand_below_each_other_each_from_its_own_start() -> None:

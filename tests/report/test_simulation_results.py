@@ -98,7 +98,7 @@ def test_terminal_and_html_choose_from_the_same_columns(run: SimulatedRun) -> No
     assert {c.key for c in TEXT} <= {c.key for c in HTML}
     assert [c.heading for c in TEXT if c.key == "utilization_compute"] == ["compute"]
     assert STYLE.cell(None, "s") == "–"
-    assert (STYLE.cell(0.5, "rate"), STYLE.cell(1200, "count")) == ("50.00%", "1,200")
+    assert (STYLE.cell(0.5, "rate"), STYLE.cell(1200, "count")) == ("50.00 %", "1,200")
     assert parts_text(run.report.schedulers).splitlines()[0].split()[:3] == ["scheduler", "model", "JCT"]
 
 

@@ -13,7 +13,7 @@ from nona.report.simulations.findings import shortest
 from nona.report.simulations.tables.cells import text_rows
 from nona.report.simulations.tables.columns import PARTS, columns
 from nona.report.simulations.tables.rows import result_rows
-from nona.report.text import or_dash
+from nona.report.text import or_dash, share_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Schedulers
 
@@ -73,7 +73,7 @@ def _parts_title(found: Schedulers) -> str:
     if not whole:
         return "No scheduler has a steady state"
     most = max(parts, key=lambda k: parts[k])
-    return f"{best}: {parts[most] / whole:.0%} of the time is {PARTS[most]}"
+    return f"{best}: {share_text(parts[most] / whole)} of the time is {PARTS[most]}"
 
 
 def utilisation_section(data: SimulationOutcome) -> Markup:

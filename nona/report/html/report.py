@@ -19,7 +19,10 @@ from nona.report.html.simulation import (
     warmup_section,
 )
 from nona.report.inputs.given_times import hardware_notes, hardware_warnings
+from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import findings
+from nona.report.text import share_text
+from nona.report.times_off import off_lines
 from nona.results.about import About, ModelFacts
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.simulation.outcome import SimulationOutcome
@@ -46,11 +49,14 @@ def simulation_html(data: SimulationOutcome) -> str:
     """
     told, report = data.about, data.report
     lines = [(f.text, f.kind) for f in findings(data)]
+    told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
+    advice = scheduler_advice(report.schedulers, data.differences)
     return document(
         f"{told.name}: simulation",
         [
             _header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
-            bullets(lines, "findings"),
+            bullets([*lines, *told_off], "findings"),
+            paragraph(" ".join(advice.lines)) if advice else Markup(),
             results_section(data),
             difference_section(data),
             distribution_section(data),
@@ -112,7 +118,9 @@ def provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
             "all operators": format_time(m.total_compute_s),
             "longest chain": format_time(m.critical_path_s),
             "parallelism": f"{m.parallelism:.3f}",
-            "provenance": ", ".join(f"{share:.1%} {kind}" for kind, share in sorted(m.provenance.items())),
+            "provenance": ", ".join(
+                f"{share_text(share, 1)} {kind}" for kind, share in sorted(m.provenance.items())
+            ),
         }
         for name, m in models.items()
     ]

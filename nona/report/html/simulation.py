@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from markupsafe import Markup
 
 from nona.report.figures.scheduler_styles import scheduler_style
@@ -12,6 +14,7 @@ from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import columns
 from nona.report.simulations.tables.rows import result_rows
 from nona.report.simulations.text import difference_row, precision_lines, warmup_lines, withheld_lines
+from nona.report.text import share_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Schedulers, SimulationReport
 from nona.units import format_time
@@ -31,7 +34,7 @@ RESULTS = columns(
     "jobs_completed",
     "jobs_in_flight",
 )
-STYLE = Style("{:.2%}".format, "{:.1%}".format, "{:,}".format)
+STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,}".format)
 
 
 def results_section(data: SimulationOutcome) -> Markup:
@@ -114,9 +117,10 @@ def _distribution_title(data: SimulationOutcome, model: str) -> str:
         return f"{model}: no SLO"
     best = [n for n, rate in rates.items() if rate == max(rates.values())]
     if len(best) == len(rates) > 1:
-        return f"{model}: every scheduler keeps the SLO for {rates[best[0]]:.2%} of the jobs"
+        return f"{model}: every scheduler keeps the SLO for {share_text(rates[best[0]], 2)} of the jobs"
     keep = "keeps" if len(best) == 1 else "keep"
-    return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {rates[best[0]]:.2%} of the jobs"
+    share = share_text(rates[best[0]], 2)
+    return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {share} of the jobs"
 
 
 def warmup_section(data: SimulationOutcome) -> Markup:

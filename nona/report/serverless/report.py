@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nona.report.means import bounds, mean_of
+from nona.report.means import bounds, mean_of, rate_of
 from nona.results.serverless.outcome import (
     ApplicationOutcome,
     CallCounts,
@@ -52,12 +52,12 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         state=s.state,
         state_reason=s.reason,
         replications=s.replications,
-        slo_hit_rate=mean_of(s.slo_hit_rate),
+        slo_hit_rate=rate_of(s.slo_hit_rate),
         cost_per_call_usd=mean_of(s.cost_per_call_usd),
         cost_per_hit_usd=mean_of(s.cost_per_hit_usd),
         latency_s=_latency(s.latency_s),
         applications={a.name: _application(a) for a in s.applications},
-        configuration_miss_rate=None if missed is None else mean_of(missed),
+        configuration_miss_rate=None if missed is None else rate_of(missed),
         cold_start_rate=s.cold_start_rate.mean,
         locality=s.locality.mean,
         search_s=_spread(s.search_s),

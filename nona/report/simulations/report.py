@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from nona.report.means import bounds, mean_of
+from nona.report.means import bounds, rate_of
+from nona.results.estimate import OffRange
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import (
     ComparedReport,
@@ -62,10 +63,16 @@ def simulation_report(
 
 
 def compared(
-    report: SimulationReport, baseline: str | None, differences: Mapping[str, Difference]
+    report: SimulationReport,
+    baseline: str | None,
+    differences: Mapping[str, Difference],
+    off: Mapping[str, OffRange],
+    advice: Sequence[str],
 ) -> ComparedReport:
-    """The report with every scheduler's difference from a baseline, where there is one."""
-    return ComparedReport(**dict(report), baseline=baseline, differences=differences)
+    """The report with every scheduler's difference from a baseline, where there is one, and what follows."""
+    return ComparedReport(
+        **dict(report), baseline=baseline, differences=differences, off=off, advice=tuple(advice)
+    )
 
 
 def python_decisions(report: SimulationReport) -> list[str]:
@@ -98,7 +105,7 @@ def _scheduler(summary: SchedulerSummary) -> SchedulerResult:
         jct_s=_jct(summary.jct),
         parts_s=_parts(summary.jct),
         models={m.name: _model(m) for m in summary.models},
-        slo_hit_rate=mean_of(summary.hit_rate),
+        slo_hit_rate=rate_of(summary.hit_rate),
         jobs=JobCounts(arrived=summary.arrived, completed=summary.completed, in_flight=summary.in_flight),
         utilization=Resources(compute=summary.utilization_compute, network=summary.utilization_network),
         offered=Resources(compute=summary.offered[0], network=summary.offered[1]),
@@ -133,7 +140,7 @@ def _jct(jct: JctSummary) -> Jct:
         p95=jct.p95.interval.mean,
         p99=jct.p99.interval.mean,
         percentiles=_percentiles(jct),
-        p99_reliable=not jct.p99.withheld,
+        p99_reliable=not (jct.p99.withheld or jct.p99.interval_withheld),
         jobs=jct.jobs,
     )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from nona.report.means import mean_text
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import columns, headings
 from nona.report.simulations.tables.rows import ResultRow, result_rows
-from nona.report.text import or_dash, table
+from nona.report.text import or_dash, share_text, table
+from nona.report.times_off import off_lines
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import (
     ComparedReport,
@@ -42,12 +44,13 @@ PARTS = columns(
     ("link_wait", "link wait"),
     ("server_wait", "server wait"),
 )
-STYLE = Style("{:.2%}".format, "{:.0%}".format, "{:,}".format)
+STYLE = Style(partial(share_text, digits=2), share_text, "{:,}".format)
 
 
 def compared_text(report: ComparedReport) -> str:
     """What ``nona simulate`` prints."""
-    text = simulation_text(report)
+    more = [*off_lines(report.off), *report.advice]
+    text = "\n".join([simulation_text(report), *([""] if more else []), *more])
     if not report.baseline:
         return text
     return f"{text}\n\n{difference_text(report.baseline, report.differences)}"
@@ -125,8 +128,12 @@ def precision_lines(precision: PrecisionReport | None) -> Iterator[str]:
         yield f"precision: every mean has a relative half-width of {precision.target:.3g} or less {done}"
     else:
         found = precision.relative_half_width
-        missed = ", ".join(f"{n} ({or_dash(found[n], '±{:.1%}'.format)})" for n in precision.not_reached)
+        missed = ", ".join(f"{n} (± {or_dash(found[n], _tenths)})" for n in precision.not_reached)
         yield f"precision: {precision.target:.3g} NOT reached {done} by {missed}; use more replications"
+
+
+def _tenths(share: float) -> str:
+    return share_text(share, 1)
 
 
 def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
@@ -147,9 +154,9 @@ def difference_row(name: str, difference: Difference) -> dict[str, str]:
     return {
         "scheduler": name,
         "JCT": mean_text(difference.jct_s, format_time),
-        "change": or_dash(difference.relative, "{:+.1%}".format),
+        "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
         "verdict": difference.verdict,
         "pairing saves": or_dash(difference.variance_reduction, "{:.3g} ×".format),
         "correlation": or_dash(difference.correlation, "{:.3f}".format),
-        "SLO hits": mean_text(hits, "{:.2%}".format) if hits else "–",
+        "SLO hits": mean_text(hits, partial(share_text, digits=2)) if hits else "–",
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nona.report.means import mean_of
+from nona.report.means import mean_of, rate_of
 from nona.results.document import number
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.sweep import (
@@ -190,7 +190,7 @@ def _point(value: float, point: CurvePoint, formula: Formula, beside: CurvePoint
         replications=len(point.means_s),
         jct_s=mean_of(mean),
         means_s=point.means_s,
-        slo_hit_rate=mean_of(s.hit_rate if s is not None else None),
+        slo_hit_rate=rate_of(s.hit_rate if s is not None else None),
         utilization=SweptUtilization(
             compute=s.utilization_compute if s else None, network=s.utilization_network if s else None
         ),

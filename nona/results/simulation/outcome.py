@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from nona.results.about import About, ModelFacts
 from nona.results.document import Document, Figure
+from nona.results.estimate import OffRange
 from nona.results.placement.report import PlacementReport
 from nona.results.simulation.differences import Differences
 from nona.results.simulation.report import SimulationReport
@@ -23,7 +26,8 @@ class SimulationOutcome(Document):
     """A simulation with its provenance.
 
     ``predicted`` is scheduler → predicted mean JCT (seconds; ``None``: overloaded), for those that have a
-    prediction; ``models`` is label → times of that model.
+    prediction; ``models`` is label → times of that model; ``off`` is scheduler → the range of its mean if
+    modelled times are off, for those with a mean, and empty where no time is modelled.
     """
 
     about: About
@@ -37,4 +41,5 @@ class SimulationOutcome(Document):
     slo_s: Slos
     predicted: Mapping[str, Figure]
     models: Mapping[str, ModelFacts]
+    off: Mapping[str, OffRange] = Field(default_factory=dict)
     placement: PlacementReport | None

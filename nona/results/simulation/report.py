@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from nona.results.document import Document, Figure, Interval
-from nona.results.estimate import Estimate
+from nona.results.estimate import Estimate, OffRange
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.hits import HitsOverTime
 
@@ -34,7 +34,8 @@ class Percentile(Document):
 class Jct(Estimate):
     """Completion times of jobs, seconds; ``jobs`` were completed.
 
-    ``percentiles`` is p50, p95, p99 → value with interval; ``p50``, … hold the values alone.
+    ``percentiles`` is p50, p95, p99 → value with interval; ``p50``, … hold the values alone. ``p99_reliable``
+    says that neither the value nor the interval of the 99th percentile is withheld.
     """
 
     p50: Figure
@@ -173,7 +174,13 @@ class SimulationReport(Document):
 
 
 class ComparedReport(SimulationReport):
-    """A report with every scheduler's difference from ``baseline``: what ``nona simulate`` gives."""
+    """A report with every scheduler's difference from ``baseline``: what ``nona simulate`` gives.
+
+    ``off`` is scheduler → the range of its mean if modelled times are off; ``advice`` says who wins and why,
+    and what it would take for another to win.
+    """
 
     baseline: str | None
     differences: Mapping[str, Difference]
+    off: Mapping[str, OffRange] = Field(default_factory=dict)
+    advice: tuple[str, ...] = ()

@@ -170,9 +170,9 @@ def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.
     SimulationError
         When the two do not consist of the same replications.
     """
-    _check_pairs(a, b)
     if any(r.state == "overloaded" for r in (*a, *b)):
         return NO_DIFFERENCE
+    _check_pairs(a, b)
     x, y = Measured(a, ()), Measured(b, ())
     if len(a) == 1:
         return paired_jobs(x.jobs_jct()[0], y.jobs_jct()[0], level)
@@ -184,11 +184,15 @@ def hit_rate_difference(
 ) -> PairedDifference:
     """SLO hit rate of scheduler ``a`` less that of ``b``, paired as the JCT; ``slo_s`` of each class.
 
+    There is none when an overloaded one was stopped early.
+
     Raises
     ------
     SimulationError
         When the two do not consist of the same replications.
     """
+    if any(r.state == "overloaded" for r in (*a, *b)) and not _are_pairs(a, b):
+        return NO_DIFFERENCE  # an overloaded one was stopped early
     _check_pairs(a, b)
     x, y = Measured(a, slo_s), Measured(b, slo_s)
     if len(a) == 1:
@@ -196,8 +200,12 @@ def hit_rate_difference(
     return paired_difference(x.hit_rates(), y.hit_rates(), level)
 
 
+def _are_pairs(a: Sequence[Records], b: Sequence[Records]) -> bool:
+    return [(r.replication, r.jobs, r.every) for r in a] == [(r.replication, r.jobs, r.every) for r in b]
+
+
 def _check_pairs(a: Sequence[Records], b: Sequence[Records]) -> None:
-    if [(r.replication, r.jobs, r.every) for r in a] != [(r.replication, r.jobs, r.every) for r in b]:
+    if not _are_pairs(a, b):
         raise SimulationError("Paired difference: the replications must match; run both in the same way.")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
-from nona.report.means import mean_of
+from nona.report.means import rate_of
 from nona.results.serverless.nodes import NodesFor, TriedNodes, Verdict
 from nona.scenario.schema import Scenario
 from nona.serverless.model.system import ServerlessSystem
@@ -159,7 +159,7 @@ def _judged(
         if verdict != "open" or replications >= size.replications:
             return TriedNodes(
                 nodes=nodes,
-                slo_hit_rate=mean_of(summary.slo_hit_rate),
+                slo_hit_rate=rate_of(summary.slo_hit_rate),
                 replications=summary.slo_hit_rate.n,
                 verdict=verdict,
                 usd_hour=cluster_usd_hour(system),

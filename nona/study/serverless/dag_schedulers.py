@@ -21,7 +21,7 @@ from typing import Any
 from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.geometry import board
-from nona.report.means import bounds, mean_of
+from nona.report.means import bounds, mean_of, rate_of
 from nona.results.estimate import Estimate
 from nona.results.serverless.outcome import (
     CallCounts,
@@ -165,7 +165,7 @@ def _outcome(name: str, result: SimulationResult, system: ServerlessSystem) -> S
         state=summary.state,
         state_reason=summary.state_reason,
         replications=summary.replications,
-        slo_hit_rate=mean_of(hits),
+        slo_hit_rate=rate_of(hits),
         cost_per_call_usd=mean_of(cost),
         cost_per_hit_usd=Estimate(mean=cost.mean / rate if rate > 0 else None, ci95=None),
         latency_s=_latency(summary.jct),

@@ -13,6 +13,7 @@ from nona.experiments.workers import ProcessPool
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.choose import Improved, by_response
+from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.experiments.dask_pool import DaskPool
@@ -20,13 +21,21 @@ from nona.simulation.experiments.precision import Precision
 from nona.simulation.experiments.replications import ReplicationProgress, RunPool
 from nona.simulation.records.run import Records
 from nona.simulation.run import RunOptions
+from nona.simulation.sizes import auto_warmup
 from nona.simulation.statistics.summary import SchedulerSummary, summarize
 from nona.simulation.statistics.warmup import Warmup
 from nona.study.cache import StudyCache
 from nona.study.placing.place import place_system
 from nona.study.placing.rehearsal import rehearsed
 from nona.study.preparation import Study
-from nona.study.simulating.replicated import Runner, find_warmup, replicate
+from nona.study.simulating.bounded import (
+    SHORT_JOBS,
+    certain_overload,
+    short_runs,
+    with_stopped_precision,
+    with_stopped_warmup,
+)
+from nona.study.simulating.replicated import Found, Runner, find_warmup, replicate
 
 SimulationProgress = ReplicationProgress
 
@@ -148,6 +157,9 @@ def simulate(
 ) -> SimulationResult:
     """Run every scheduler of the scenario in every replication, or until its precision is reached.
 
+    A scheduler that is known to be overloaded, and that short runs find so, is not run any longer
+    (:mod:`nona.study.simulating.bounded`).
+
     Parameters
     ----------
     workers
@@ -168,11 +180,33 @@ def simulate(
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
         runner = Runner(study.system, chosen_schedulers(study, placement), workers, pool, on_progress)
-        warmup = find_warmup(runner, spec, options)
-        records, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
+        names = [s.name for s, _ in runner.chosen]
+        stopped = short_runs(runner, _overloaded(study, placement), options, spec.replications)
+        runner = replace(runner, chosen=[(s, p) for s, p in runner.chosen if s.name not in stopped])
+        warmup, found, precision = _long_runs(runner, spec, options, stopped)
+    records = {name: (found | stopped)[name] for name in names}
     slo_s = [q.slo_s for q in study.system.queries]
     summaries = {name: summarize(runs, slo_s, study.scenario.labels) for name, runs in records.items()}
     return SimulationResult(summaries, records, placement, warmup, precision, time.perf_counter() - begin)
+
+
+def _long_runs(
+    runner: Runner, spec: SimulationSpec, options: RunOptions, stopped: Found
+) -> tuple[Warmup, Found, Precision | None]:
+    """Warm-up, runs and precision of the schedulers that were not stopped."""
+    if not runner.chosen:
+        return Warmup("auto", auto_warmup(spec.jobs), {}, ()), {}, None
+    warmup = with_stopped_warmup(find_warmup(runner, spec, options), spec.jobs, stopped)
+    found, precision = replicate(runner, spec, replace(options, warmup=warmup.jobs))
+    return warmup, found, with_stopped_precision(precision, stopped)
+
+
+def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
+    """The schedulers known to be overloaded, where knowing saves anything."""
+    if study.scenario.simulation.jobs <= SHORT_JOBS:
+        return ()
+    names = [s.name for s in study.scenario.schedulers]
+    return certain_overload(study.system, names, predictions(study, placement))
 
 
 @contextmanager

@@ -60,8 +60,8 @@ class Job:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated seconds to go, from the share that is done; ``None`` while too early, or in a search."""
-        if self.fraction < 0.02 or self.elapsed_s < 1.0 or self.best is not None:
+        """Estimated seconds to go, from the share that is done; ``None`` while too early or in a search."""
+        if not 0.02 <= self.fraction < 1 or self.elapsed_s < 1.0 or self.best is not None:
             return None
         return self.elapsed_s * (1 - self.fraction) / self.fraction
 

@@ -19,6 +19,7 @@ LONGEST = 2000  # characters of a text
 MOST = 300  # values
 # One among several: a link carries these too. Streamlit falls back on the default for one that is none.
 CHOICES = (
+    "all-columns-*",
     "another-model",
     "baseline-measure",
     "capacity-group",

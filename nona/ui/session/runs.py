@@ -26,6 +26,11 @@ class Kept:
         return f"{self.number} · {self.name}"
 
     @property
+    def mark(self) -> str:
+        """What every view of the run carries: its number and the fingerprint of its scenario."""
+        return f"Run {self.number} · fingerprint {self.data.about.hash}"
+
+    @property
     def made(self) -> str:
         """When it was made, as text."""
         return self.data.about.made
@@ -57,6 +62,10 @@ class Runs:
     def of_job(self, job_id: str) -> Kept | None:
         """The run that a job made."""
         return next((k for k in self.kept if k.job_id == job_id), None)
+
+    def of(self, data: SimulatedRun) -> Kept | None:
+        """The run with that result."""
+        return next((k for k in self.kept if k.data is data), None)
 
     @property
     def baseline(self) -> Kept | None:

@@ -57,7 +57,11 @@ class Draft:
 
 @dataclass
 class AppState:
-    """Everything that a session holds; pages read it and call its methods."""
+    """Everything that a session holds; pages read it and call its methods.
+
+    ``revision`` counts what makes fields show other values than before; ``drawn`` is that of the last page
+    that was drawn to its end.
+    """
 
     scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
     uploads: Uploads = field(default_factory=Uploads)
@@ -74,6 +78,7 @@ class AppState:
     runs: Runs = field(default_factory=Runs)
     taken: dict[str, str] = field(default_factory=dict)
     revision: int = 0
+    drawn: int = 0
     go_to: str = ""
     notice: str = ""
     toast: str = ""

@@ -14,7 +14,23 @@ def _key(state: AppState, path: Path) -> str:
     return f"field:{state.revision}:" + ".".join(map(str, path))
 
 
+def late(state: AppState, revision: int) -> bool:
+    """Whether a message comes from a field of a ``revision`` that has since been replaced, as by Undo.
+
+    While work runs, the page polls, and each poll sends the value of every field that the browser shows.
+    To Streamlit the value of a field that is gone is a change, so that its callback would bring back what
+    was undone.
+    """
+    return revision < state.drawn
+
+
+def _late(state: AppState, key: str) -> bool:
+    return late(state, int(key.split(":")[1]))
+
+
 def _commit(state: AppState, path: Path, key: str, choices: Mapping[str, Any] | None = None) -> None:
+    if _late(state, key):
+        return
     value = st.session_state[key]
     state.edit(path, choices[value] if choices is not None else value)
 
@@ -40,6 +56,8 @@ def quantity(state: AppState, label: str, path: Path, hint: str = "", optional: 
     shown = state.shown(path)
 
     def commit() -> None:
+        if _late(state, key):
+            return
         text = str(st.session_state[key] or "").strip()
         state.edit(path, None if optional and not text else text)
 
@@ -121,7 +139,8 @@ def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:
     value = round(100 * shown) if isinstance(shown, int | float) else 0
 
     def commit() -> None:
-        state.edit(path, st.session_state[key] / 100)
+        if not _late(state, key):
+            state.edit(path, st.session_state[key] / 100)
 
     st.slider(label, 0, 99, min(value, 99), format="%d %%", key=key, help=hint or None, on_change=commit)
     _error(state, path)

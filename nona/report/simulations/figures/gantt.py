@@ -40,13 +40,15 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
 
 
 def gantt_title(rows: Sequence[GanttBar]) -> str:
-    """The finding: the share of the first jobs' time spent waiting for an executor or a link."""
+    """The finding: the share of their time that the first jobs' tasks and messages wait for an executor or a
+    link. It is a sum over all of them, also over those that wait at the same time.
+    """
     waited = sum(r.wait_s for r in rows)
     total = waited + sum(r.end_s - r.start_s for r in rows)
     count = len({r.job for r in rows})
     which = "the first job" if count == 1 else f"the first {count} jobs"
     share = 100 * waited / total if total > 0 else 0.0
-    return f"In {which}, tasks and messages wait for {share:.0f} % of their time"
+    return f"In {which}, tasks and messages, all added up, wait for {share:.0f} % of their time"
 
 
 def _add(made: go.Figure, own: Sequence[GanttBar], number: int) -> None:

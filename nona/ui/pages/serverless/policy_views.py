@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
-from nona.report.serverless.words import PER, call_cost, dollars, hit_cost, hit_rate, overloaded, ranked
+from nona.report.serverless.words import PER, call_cost, dollars, hit_cost, overloaded, ranked
 from nona.report.text import share_text
 from nona.results.estimate import Estimate
 from nona.results.serverless.dispatch import ServerlessOutcome
@@ -30,7 +30,6 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     """Which policy keeps the SLOs, and at what cost."""
     report = data.report
     _overloads(report)
-    tiles(_tiles(report))
     chart(
         pareto_figure(report.policies, report.oracle),
         oracle_title(report.policies, report.oracle),
@@ -38,6 +37,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
+    tiles(_tiles(report))
     rows = pd.DataFrame(policy_rows(report))
     table(rows, "serverless-policies", "Every policy: hits, costs, latencies, misses, cold starts, searches")
     if report.oracle is not None:
@@ -59,8 +59,6 @@ def _overloads(report: ServerlessReport) -> None:
 
 def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
     policies, made = report.policies, []
-    for name, share in _first(ranked(policies, hit_rate, highest=True)):
-        made.append(("Most SLOs kept", share_text(share, 1), f"By {name}."))
     for name, usd in _first(ranked(policies, call_cost)):
         made.append((f"Least per {PER:,} calls", dollars(usd), f"By {name}."))
     for name, usd in _first(ranked(policies, hit_cost)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.report.serverless.titles import pareto_title
+from nona.report.serverless.words import hit_rate, ranked
+from nona.report.text import share_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.live import PlatformLive
 from nona.simulation.sizes import auto_warmup
@@ -12,6 +14,7 @@ from nona.ui.pages.serverless.platform.platform import platform_data, platform_v
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.hero import hero
 
 KIND = "serverless"
 POLL_S = 0.2
@@ -58,6 +61,19 @@ def quick(state: AppState) -> None:
     state.revision += 1  # so that the fields above show it
 
 
+def _finding(held: ServerlessOutcome) -> None:
+    """The share of SLOs that the best policy keeps, and what it costs."""
+    policies = held.report.policies
+    best = next(iter(ranked(policies, hit_rate, highest=True).items()), None)
+    with hero(
+        "serverless-finding",
+        "Most SLOs kept",
+        "" if best is None else share_text(best[1], 1),
+        "" if best is None else f"By {best[0]}.",
+    ):
+        st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+
+
 def _area(state: AppState, was_running: bool) -> None:
     job, held = current_job(state, KIND), state.held(KIND, ServerlessOutcome)
     if job is not None:
@@ -73,8 +89,7 @@ def _area(state: AppState, was_running: bool) -> None:
         st.rerun()
     ended_note(job, "The run", "Fewer calls, replications or policies end sooner.")
     if held is not None:
-        finding = pareto_title(held.report.policies)
-        st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+        _finding(held)
     elif job is None:
         st.caption(
             "Every policy gets the same calls, the same noise, the same platform. A run shows live which "

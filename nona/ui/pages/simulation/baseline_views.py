@@ -12,7 +12,6 @@ from nona.report.simulations.compared.scenario_diff import change_text
 from nona.report.simulations.compared.text import baseline_headline, baseline_rows
 from nona.report.simulations.figures.baseline import dumbbell_figure
 from nona.results.simulation.compared import Measure
-from nona.ui.pages.simulation.runs_views import shown_run
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
@@ -27,10 +26,10 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
-def baseline_panel(state: AppState) -> None:
+def baseline_panel(state: AppState, new: Kept) -> None:
     """Nothing without a baseline; a hint while the baseline itself is shown."""
-    old, new = state.runs.baseline, shown_run(state)
-    if old is None or new is None:
+    old = state.runs.baseline
+    if old is None:
         return
     with st.container(border=True, key="baseline"):
         if old.number == new.number:

@@ -1,13 +1,15 @@
-"""The question's controls on the Simulation page, in one band: schedulers, size, seed; the rest folded."""
+"""The question's controls on the Simulation page: schedulers, size, seed; one line once there is a run."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from nona.report.text import counted, share_text
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.pages.simulation.expert_views import expert_table
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count, plain, quantity
+from nona.ui.widgets.fields import choice, count, late, plain, quantity
+from nona.ui.widgets.summary_bar import listed, summary_bar
 from nona.ui.widgets.terms import term
 
 MOST_JOBS = 100_000_000
@@ -16,7 +18,14 @@ VIEWS = ("Run", "What if", "Sweep")
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the other pages and the file have them too."""
-    with st.container(border=True, key="simulation-controls"):
+    size = state.scenario.simulation
+    parts = [
+        listed([s.name for s in state.scenario.schedulers]),
+        f"{size.jobs:,} jobs × {counted(size.replications, 'run')}",
+        "" if size.precision is None else f"to {share_text(size.precision, 1)}",
+        f"seed {state.scenario.seed}",
+    ]
+    with summary_bar("simulation-controls", parts, state.jobs.get("simulate")):
         pick_schedulers(state)
         with st.grid(3, min_column_width=150):
             with st.container():
@@ -38,9 +47,12 @@ def pick_schedulers(state: AppState) -> None:
     """The choice of schedulers; the options that a scenario file gave them stay."""
     chosen = [s.name for s in state.scenario.schedulers]
     options = [*dict.fromkeys([*scheduler_names(), *chosen])]
-    key = f"schedulers-{state.revision}"
+    revision = state.revision
+    key = f"schedulers-{revision}"
 
     def choose() -> None:
+        if late(state, revision):
+            return
         own = {s.name: s.options for s in state.scenario.schedulers}
         state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
 

@@ -15,6 +15,7 @@ from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.placement.outcome import SolvedPlacement
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
 from nona.ui.jobs.simulated import SimulatedRun
+from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
 from nona.ui.session.workspace import jobs
@@ -34,12 +35,10 @@ class Download:
     make: Callable[[], bytes]
 
 
-def run_downloads(state: AppState) -> None:
-    """The block of downloads of the simulation that is shown."""
-    data, result = state.held("simulate", SimulatedRun), state.results.get("simulate")
-    if data is None or result is None:
-        return
-    job, name = jobs().get(result.job_id), _name(data.about.name)
+def run_downloads(run: Kept) -> None:
+    """The block of downloads of a run."""
+    data = run.data
+    job, name = jobs().get(run.job_id), _name(data.about.name)
     folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")

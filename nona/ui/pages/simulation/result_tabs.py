@@ -35,18 +35,21 @@ from nona.ui.pages.cluster.load_views import cluster_result
 from nona.ui.pages.simulation.downloads import run_downloads
 from nona.ui.pages.simulation.statistics_views import differences_panel, sure_tab, warmup_panel
 from nona.ui.pages.simulation.views import checks_panel
+from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 
-def result_tabs(state: AppState, data: SimulatedRun) -> None:
-    """All that a simulation gives beyond its headline."""
+def result_tabs(state: AppState, run: Kept) -> None:
+    """All that a run gives beyond its headline, each tab with its mark."""
     tabs = st.tabs(list(TABS), on_change="rerun", key="result-tabs")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
         if tab.open:
             with tab:
-                draw(state, data)
+                draw(state, run.data)
+                st.caption(plain(run.mark))
 
 
 def _compare(state: AppState, data: SimulatedRun) -> None:
@@ -127,7 +130,9 @@ def _scheduler(names: list[str]) -> str:
 
 
 def _checks(state: AppState, data: SimulatedRun) -> None:
-    run_downloads(state)
+    run = state.runs.of(data)
+    if run is not None:
+        run_downloads(run)
     checks_panel(data.report)
 
 

@@ -1,44 +1,53 @@
-"""Run, cancel, and the live charts: one fixed place on the page."""
+"""Run, cancel, the finding and the live charts: one fixed place on the page."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.simulations.headline import headline, live_headline
+from nona.report.simulations.headline import Headline, headline, live_headline
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, utilisation_title
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.cluster.load_views import live_cluster
+from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.hero import hero
 from nona.ui.widgets.livechart.livechart import LiveCharts, chart_data, live_charts
 
 KIND = "simulate"
 POLL_S = 0.12
 
 
-def run_area(state: AppState) -> SimulatedRun | None:
-    """Buttons, finding and charts; returns the result to show below, if there is one.
+def run_buttons(state: AppState) -> bool:
+    """The buttons; whether a simulation runs."""
+    with st.container():
+        return job_buttons(state, KIND, "Run the simulation")
 
-    While a simulation runs the charts show it; afterwards, in the same place, what came out.
+
+def run_area(state: AppState, run: Kept | None, running: bool) -> None:
+    """Finding and charts: live while a simulation runs, afterwards in the same place those of ``run``.
+
+    ``run`` is what the whole page was drawn of: the fragment that polls is given it, and does not look for
+    another one by itself, so that no part of the page can show a different run.
     """
-    running = job_buttons(state, KIND, "Run the simulation")
     with st.container():
         if not running:
             stale_note(state, KIND)
-    st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+    st.fragment(_area, run_every=POLL_S if running else None)(state, run, running)
     with st.container():
         live_cluster(state)
     with st.container():
-        if running and state.results.get(KIND) is not None:
-            st.info("All below belongs to the run before, until this one ends.", icon=":material/history:")
-    return state.held(KIND, SimulatedRun)
+        if running and run is not None:
+            st.info(
+                f"All below belongs to {plain(run.mark[0].lower() + run.mark[1:])}, until this one ends.",
+                icon=":material/history:",
+            )
 
 
-def _area(state: AppState, was_running: bool) -> None:
-    job, held = current_job(state, KIND), state.held(KIND, SimulatedRun)
+def _area(state: AppState, run: Kept | None, was_running: bool) -> None:
+    job = current_job(state, KIND)
     if job is not None:
         job.touch()
     if job is not None and job.running:
@@ -49,13 +58,10 @@ def _area(state: AppState, was_running: bool) -> None:
         st.rerun()
     with st.container():
         ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
-    if held is not None:
-        found = held.report.schedulers
-        titles = [jct_title(found), ecdf_title(found, "all"), hits_title(found), utilisation_title(found)]
-        charts = chart_data(held.live, False, titles=titles)
-        _draw(headline(found, held.differences), charts)
+    if run is not None:
+        _draw_run(run)
     elif job is not None and (so_far := _live(job)) and so_far.series:
-        _draw("Not finished: these are the jobs so far.", chart_data(so_far, False))
+        _draw(Headline("", "", "Not finished: these are the jobs so far.", "", ""), chart_data(so_far, False))
     else:
         st.caption(
             "Every scheduler gets the same arrivals and the same service times. A run shows live how long "
@@ -64,9 +70,36 @@ def _area(state: AppState, was_running: bool) -> None:
         )
 
 
-def _draw(finding: str, charts: LiveCharts) -> None:
-    st.subheader(plain(finding).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
+def _draw_run(run: Kept) -> None:
+    data = run.data
+    found = data.report.schedulers
+    titles = [jct_title(found), ecdf_title(found, "all"), hits_title(found), utilisation_title(found)]
+    _draw(
+        headline(found, data.differences, data.off),
+        chart_data(data.live, False, titles=titles, note=f"{run.mark}."),
+        run,
+    )
+
+
+def _draw(told: Headline, charts: LiveCharts, run: Kept | None = None) -> None:
+    _hero(told, run)
     live_charts("live-charts", charts)
+
+
+def _hero(told: Headline, run: Kept | None) -> None:
+    """The one large number, and beside it what it is, how sure it is, and whose run."""
+    hint = "Usually off: the 90 % range of true task times, for those that a cost model made."
+    with hero("finding", "Mean JCT", told.value, hint):
+        st.markdown(f"##### {_unbroken(told.lead)}")
+        if told.beside:
+            st.markdown(_unbroken(f"{told.beside}."))
+        if run is not None:
+            st.caption(plain(f"Run {run.title} · fingerprint {run.data.about.hash}"))
+
+
+def _unbroken(text: str) -> str:
+    """Markdown of a plain text in which no number is parted from its per-cent sign."""
+    return plain(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _live(job: Job) -> LiveRun | None:

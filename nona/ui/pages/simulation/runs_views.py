@@ -16,9 +16,16 @@ def shown_run(state: AppState) -> Kept | None:
     return None if held is None else state.runs.of_job(held.job_id)
 
 
-def show_run(state: AppState, number: int | None) -> None:
-    """Put a kept run's result on the page."""
-    run = state.runs.find(number)
+def show_run(state: AppState, number: int | None, instead_of: int) -> None:
+    """Put a kept run's result on the page, ``instead_of`` the one that the choice was offered beside.
+
+    A page that polls also sends the values of fields that were on it a moment ago. To Streamlit the value
+    of a field that is gone is a change, so that its callback comes once more, after a newer run has come to
+    be shown: such a late message is no choice.
+    """
+    shown, run = shown_run(state), state.runs.find(number)
+    if shown is None or shown.number != instead_of:
+        return
     if run is not None:
         state.results[KIND] = Result(run.fingerprint, run.data, run.job_id)
 
@@ -35,11 +42,8 @@ def pin_run(state: AppState, number: int | None) -> None:
     state.runs.pinned = number
 
 
-def runs_bar(state: AppState) -> None:
+def runs_bar(state: AppState, shown: Kept) -> None:
     """Which run is shown, and what can be done with it."""
-    shown = shown_run(state)
-    if shown is None:
-        return
     runs = {run.number: run for run in reversed(state.runs.kept)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
         if len(runs) > 1:
@@ -73,7 +77,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
         return f"{runs[number].title}{mark}, {runs[number].made[-9:]}"
 
     def choose() -> None:
-        show_run(state, st.session_state[key])
+        show_run(state, st.session_state[key], shown.number)
 
     st.selectbox(
         "Run shown",

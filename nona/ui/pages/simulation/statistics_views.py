@@ -12,6 +12,7 @@ from nona.report.simulations.sureness import sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
 from nona.report.simulations.text import difference_row
 from nona.report.simulations.titles import difference_dots, differences_title
+from nona.report.times_off import off_lines
 from nona.results.simulation.differences import Differences
 from nona.results.simulation.series import WarmupSeries
 from nona.ui.jobs.simulated import SimulatedRun
@@ -19,6 +20,16 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
+
+DECIDING = (
+    "scheduler",
+    "predicted",
+    "simulated",
+    "predicted / simulated",
+    "by Little's law",
+    "idle bound",
+    "load",
+)
 
 
 def differences_panel(differences: Differences) -> None:
@@ -59,7 +70,10 @@ def sure_tab(state: AppState, data: SimulatedRun) -> None:
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure")
+    table(pd.DataFrame(sureness_table(rows)), "sureness", "How sure each mean is", "how_sure", DECIDING)
+    if data.off:
+        told = off_lines(data.off)[0]
+        st.markdown(f"**{plain(told[0].upper() + told[1:])}.**")
     st.markdown("**What the columns mean**")
     st.markdown("\n".join(f"- **{plain(word)}**: {plain(text)}" for word, text in MEANING.items()))
     st.markdown("**Where the task times come from**")

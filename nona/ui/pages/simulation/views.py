@@ -1,4 +1,4 @@
-"""What the Simulation page shows of a result: tiles, table, trouble and what to do about it, checks."""
+"""What the Simulation page shows of a result: table, trouble and what to do about it, checks."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.inputs.figures import provenance_text
-from nona.report.means import mean_text
-from nona.report.simulations.findings import shortest
 from nona.report.simulations.remedies import advice
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import Column, columns
 from nona.report.simulations.tables.rows import result_rows
 from nona.report.simulations.text import (
-    percentile_text,
     precision_lines,
     warmup_lines,
     withheld_lines,
 )
-from nona.report.text import percent_text, share_text, time_text
+from nona.report.text import share_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Resources, Schedulers, SimulationReport
+from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.tiles import tiles
 from nona.units import format_time
 
+DECIDING = columns(
+    "scheduler", "jct", "slo_hit_rate", "jct_p95", "utilization_compute", "utilization_network"
+)
 RESULTS = columns(
     "scheduler",
     "state",
@@ -48,9 +48,12 @@ RESULTS = columns(
 STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), int)
 
 
-def overload_warnings(found: Schedulers, state: AppState) -> None:
-    """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it."""
-    cluster, background = state.scenario.cluster, state.scenario.background
+def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
+    """Schedulers without a steady state, or that ended with a backlog: why, and what to do about it.
+
+    ``of`` has the scenario that was simulated.
+    """
+    cluster, background = of.scenario.cluster, of.scenario.background
     busy = Resources(compute=background.compute.utilization, network=background.network.utilization)
     servers = sum(group.count for group in cluster.servers)
     over = [
@@ -71,36 +74,6 @@ def overload_warnings(found: Schedulers, state: AppState) -> None:
     ]
     if late:
         st.warning("\n\n".join(late), icon=":material/hourglass_bottom:")
-
-
-def result_tiles(report: SimulationReport) -> None:
-    """The figures of the scheduler with the lowest mean JCT."""
-    found = report.schedulers
-    best = shortest(found)
-    if best is None:
-        return
-    s = found[best]
-    p95 = s.jct_s.percentiles["p95"]
-    failed = len(report.failed_checks)
-    st.caption(plain(f"{best}, the scheduler with the lowest mean JCT:"))
-    tiles(
-        [
-            (
-                "Mean JCT",
-                time_text(s.jct_s.mean),
-                f"{best}: {mean_text(s.jct_s, format_time)}",
-            ),
-            ("95 % within", percentile_text(p95).split(" ±")[0], "95th percentile of its JCT."),
-            (
-                "SLO hits",
-                percent_text(s.slo_hit_rate.mean),
-                "Share of all arrived jobs that were done within their SLO.",
-            ),
-            ("Executors busy", percent_text(s.utilization.compute), "Background included."),
-            ("Busiest link", percent_text(s.utilization.network), "Background included."),
-            ("Self-checks", "passed" if not failed else f"{failed} FAILED", "See Checks and downloads."),
-        ]
-    )
 
 
 def results_table(

@@ -89,11 +89,8 @@ class LiveCharts {
       this.legend.textContent = "";
       this.buttons = this.data.schedulers.map((name) => this.entry(name));
     }
-    for (const { name, button, swatch, number } of this.buttons) {
-      const shown = !this.off.has(name),
-        own = this.data.series[name];
-      button.setAttribute("aria-pressed", shown);
-      number.textContent = !this.data.running ? "" : own ? own.jobs.toLocaleString("en") : "–";
+    for (const { name, button, swatch } of this.buttons) {
+      button.setAttribute("aria-pressed", !this.off.has(name));
       this.swatch(swatch, this.data.styles[name]);
     }
   }
@@ -104,13 +101,12 @@ class LiveCharts {
     button.type = "button";
     button.title = "Click: hide or show. Double-click, or the key s: show only this one.";
     html("span", "", button).textContent = name;
-    const number = html("small", "", button);
     button.addEventListener("click", () => this.toggle(name));
     button.addEventListener("dblclick", () => this.solo(name));
     button.addEventListener("keydown", (event) => {
       if (event.key === "s") this.solo(name);
     });
-    return { name, button, swatch, number };
+    return { name, button, swatch };
   }
 
   toggle(name) {

@@ -13,6 +13,7 @@ from nona.results.simulation.live import LiveLines, LiveRun
 from nona.ui.widgets.component import declare
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
+SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
 _component = declare(Path(__file__).parent, "livechart", *_PIECES)
 
 
@@ -51,8 +52,12 @@ def chart_data(
     fraction: float = 1.0,
     told: str = "",
     titles: Sequence[str] = (),
+    note: str = "",
 ) -> LiveCharts:
-    """The charts of a job's ``live``; their ``titles``, by default those that follow from it."""
+    """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
+
+    ``note`` stands below them, by default, while it runs, what each shows.
+    """
     return LiveCharts(
         series=live.series,
         schedulers=live.schedulers,
@@ -65,7 +70,7 @@ def chart_data(
         told=told,
         titles=tuple(titles or live_titles(live.series, running)),
         alts=tuple(live_alts(live.series)),
-        note="Lines over time: the first replication. All else: all measured jobs so far." if running else "",
+        note=note or (SO_FAR if running else ""),
     )
 
 

@@ -22,6 +22,25 @@ function ms(value) {
   return `${value >= 100 ? value.toFixed(0) : value.toFixed(value % 1 < 0.05 || value % 1 > 0.95 ? 0 : 1)} ms`;
 }
 
+// How long messages waited: the stretches in which one did, and, where several did at once, the sum.
+function waited(blocks) {
+  const waits = blocks
+    .filter((b) => b.what === "message" && b.start_ms - b.asked_ms > 0.02)
+    .sort((a, b) => a.asked_ms - b.asked_ms);
+  let sum = 0,
+    spent = 0,
+    until = Number.NEGATIVE_INFINITY;
+  for (const { asked_ms, start_ms } of waits) {
+    sum += start_ms - asked_ms;
+    spent += Math.max(0, start_ms - Math.max(asked_ms, until));
+    until = Math.max(until, start_ms);
+  }
+  if (sum <= 0.05) return "";
+  const found = `; during ${spent.toFixed(1)}\u00a0ms of this query a message waited for the link`;
+  if (sum - spent < 0.05) return found;
+  return `${found} (${sum.toFixed(1)}\u00a0ms summed over ${waits.length} messages, some at the same time)`;
+}
+
 class Story {
   constructor(root) {
     this.root = root;
@@ -191,12 +210,11 @@ class Gantt {
     this.x = x;
     this.value.textContent = ms(run.mean_ms);
     this.root.classList.toggle("best", run.mean_ms <= best * 1.0001);
-    const half = run.half_ms >= 0.05 ? ` ± ${run.half_ms.toFixed(1)}` : "",
-      waits = run.blocks.reduce((a, b) => a + (b.what === "message" ? b.start_ms - b.asked_ms : 0), 0);
+    const half = run.half_ms >= 0.05 ? ` ± ${run.half_ms.toFixed(1)}` : "";
     this.note.textContent =
       `mean of the simulation ${run.mean_ms.toFixed(1)}${half}\u00a0ms` +
       (run.predicted_ms ? `, formula ${run.predicted_ms.toFixed(1)}\u00a0ms` : "") +
-      (waits > 0.05 ? `; this query's messages waited ${waits.toFixed(1)}\u00a0ms` : "");
+      waited(run.blocks);
   }
   block(kind, from, to, x, y, h, parent, b) {
     const r = svg(

@@ -1,23 +1,25 @@
-"""The question's controls in one band: SLO, load, sharing, policies, size; the platform below, folded."""
+"""The controls: SLO, load, sharing, policies, size, the platform; one line once there is a run."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from nona.gpu_sharing.registry import WAYS
+from nona.report.text import counted
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.ui.pages.serverless.form.platform import platform_controls
 from nona.ui.pages.serverless.form.policy_options import policy_options
-from nona.ui.pages.serverless.form.presets import load_preset, slo_preset
+from nona.ui.pages.serverless.form.presets import load_name, load_preset, slo_name, slo_preset
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity
+from nona.ui.widgets.summary_bar import listed, summary_bar
 
 PART = "serverless"
 
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
-    with st.container(border=True, key="serverless-controls"):
+    with summary_bar("serverless-controls", _summary(state), state.jobs.get("serverless")):
         with st.container(horizontal=True, gap="medium"):
             with st.container(width="content"):
                 slo_preset(state)
@@ -33,6 +35,23 @@ def controls(state: AppState) -> None:
             policy_options(state)
             _about(state)
         platform_controls(state)
+
+
+def _summary(state: AppState) -> list[str]:
+    """The settings in one line."""
+    spec, size = state.scenario.serverless, state.scenario.simulation
+    if spec is None:
+        return []
+    slo, load = slo_name(state), load_name(state)
+    return [
+        listed([p.name for p in spec.policies]),
+        "each row's SLO" if slo == "rows" else f"{slo} SLO",
+        "each row's rate" if load == "rows" else f"{load} load",
+        WAYS.find(spec.sharing.mode).title,
+        counted(state.scenario.cluster.servers[0].count, "node"),
+        f"{size.jobs:,} calls × {counted(size.replications, 'run')}",
+        f"seed {state.scenario.seed}",
+    ]
 
 
 def sharing_choices() -> dict[str, str]:
