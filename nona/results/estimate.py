@@ -21,4 +21,14 @@ class Estimate(Document):
         return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
 
+class OffRange(Document):
+    """Where a mean time (seconds) lies if modelled task times are off as they usually are.
+
+    ``high_s`` is ``None`` where the cluster is overloaded then; see :mod:`nona.report.times_off`.
+    """
+
+    low_s: float
+    high_s: Figure
+
+
 UNKNOWN = Estimate(mean=None, ci95=None)

@@ -1,0 +1,158 @@
+"""What becomes of a mean completion time, or a count of servers, if the modelled task times are off.
+
+A simulated or predicted mean is exact for the task times that it was given. Times that a cost model
+made are themselves uncertain (:mod:`nona.cost.uncertainty`), and this error is usually far larger than
+that of the simulation. One function for all pages says how far the mean may move then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from nona.results.about import ModelFacts
+from nona.results.estimate import OffRange
+from nona.units import format_time
+
+LEVEL = 0.9  # how likely true times are within the range: what "usually" means here
+TAKEN = frozenset({"given", "measured"})  # origins of times that are taken at their word
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+USUAL = "if times are off as they usually are"
+
+
+@dataclass(frozen=True, slots=True)
+class TimesError:
+    """True task times are usually between ``low`` and ``high`` times those that were modelled."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeanParts:
+    """A mean completion time and the parts of it that depend on task times.
+
+    Attributes
+    ----------
+    mean_s
+        The mean, seconds.
+    compute_s
+        Its part in which a task runs, seconds.
+    server_wait_s
+        Its part in which a task waits for an executor, seconds.
+    load
+        Utilisation offered to the executors, background included (0 to 1).
+    background
+        The share of it that is not queries, hence does not change with their times.
+    """
+
+    mean_s: float
+    compute_s: float
+    server_wait_s: float = 0.0
+    load: float = 0.0
+    background: float = 0.0
+
+
+def times_error(models: Iterable[ModelFacts], level: float = LEVEL) -> TimesError | None:
+    """By which factors the true task times of a workload usually differ from its times.
+
+    Formula: Σ_p w_p · exp(∓ z·σ_p), where w_p is the share of the models' total time that has origin p,
+    σ_p the standard deviation of the logarithm of true over stated time, and z the normal quantile of
+    (1 + ``level``) / 2. Errors of one origin have one cause (the same constants of the same device), so
+    they do not average out over operators or models. Given and measured times are taken at their word.
+    ``None`` where all times are given or measured.
+
+    >>> facts = ModelFacts(parallelism=1, total_compute_s=1, critical_path_s=1, device="t4",
+    ...                    provenance={"modelled": 1.0}, sigma={"modelled": 0.35})
+    >>> off = times_error([facts])
+    >>> round(off.low, 2), round(off.high, 2)
+    (0.56, 1.78)
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    total = low = high = 0.0
+    for facts in models:
+        for origin, share in facts.provenance.items():
+            sigma = 0.0 if origin in TAKEN else facts.sigma.get(origin, 0.0)
+            weight = share * facts.total_compute_s
+            total += weight
+            low += weight * math.exp(-z * sigma)
+            high += weight * math.exp(z * sigma)
+    if total <= 0 or high <= total:
+        return None
+    return TimesError(low / total, high / total)
+
+
+def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
+    """The range of a mean if all task times are off by one factor, as ``error`` says; ``None`` without one.
+
+    Formula: with the factor f, T(f) = T + (f − 1)·C + (g − 1)·W, where C is the computing part of the mean
+    T and W its waits for executors. A wait grows with the service time and with the load ρ(f) = b + f·(ρ −
+    b), b being background: g = f · [ρ(f) / (1 − ρ(f))] / [ρ / (1 − ρ)], as in M/G/1 (Pollaczek–Khinchine)
+    with an unchanged coefficient of variation. Assumed: the placement, the routing and the waits for links
+    stay as they are, for rates and bytes do; one ρ, the mean over executors, stands for all. For schedulers
+    that observe queues g is too large at high load, which errs on the side of caution. Where ρ(f) reaches 1
+    there is no steady state: ``high_s`` is ``None``.
+
+    >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
+    >>> found = mean_if_off(known, TimesError(0.5, 1.5))
+    >>> round(found.low_s, 3), round(found.high_s, 3)
+    (3.167, 11.5)
+    >>> mean_if_off(known, TimesError(0.5, 2.5)).high_s is None, mean_if_off(known, None)
+    (True, None)
+    """
+    if error is None:
+        return None
+    low, high = _moved(parts, error.low), _moved(parts, error.high)
+    return None if low is None else OffRange(low_s=low, high_s=high)
+
+
+def _moved(parts: MeanParts, factor: float) -> float | None:
+    load = parts.background + factor * max(parts.load - parts.background, 0.0)
+    if load >= 1:
+        return None
+    wait = 0.0
+    if parts.server_wait_s > 0 and 0 < parts.load < 1:
+        grown = factor * (load / (1 - load)) / (parts.load / (1 - parts.load))
+        wait = (grown - 1) * parts.server_wait_s
+    return parts.mean_s + (factor - 1) * parts.compute_s + wait
+
+
+def servers_if_off(servers: int, error: TimesError | None) -> tuple[int, int] | None:
+    """The range of a count of servers if task times are off; ``None`` without an ``error``.
+
+    Formula: ⌈n·f⌉ for both ends of the factor f: as many servers as keep the executors' utilisation as it
+    is. Assumed: executors, not links, decide the count, and the SLO leaves room for the longer times; where
+    a query alone on an idle server exceeds its SLO then, no number of servers helps.
+
+    >>> servers_if_off(16, TimesError(0.56, 1.78))
+    (9, 29)
+    """
+    if error is None:
+        return None
+    return max(1, math.ceil(servers * error.low)), math.ceil(servers * error.high)
+
+
+def off_text(found: OffRange) -> str:
+    """The range in words, to two digits.
+
+    >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
+    '3.4 to 11 ms if times are off as they usually are'
+    >>> off_text(OffRange(low_s=0.0034, high_s=None))
+    '3.4 ms to overloaded if times are off as they usually are'
+    """
+    if found.high_s is None:
+        return f"{format_time(found.low_s, 2)} to overloaded {USUAL}"
+    unit_s, unit = next((f, u) for f, u in _UNITS if found.high_s >= f or f == _UNITS[-1][0])
+    low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
+    return f"{low} to {high} {unit} {USUAL}"
+
+
+def servers_off_text(found: tuple[int, int]) -> str:
+    """The range of a count of servers in words.
+
+    >>> servers_off_text((9, 29))
+    '9 to 29 if times are off as they usually are'
+    """
+    return f"{found[0]:,} to {found[1]:,} {USUAL}"
