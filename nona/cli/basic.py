@@ -34,7 +34,6 @@ from nona.placement.spans.messages import Link
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction, inspection
-from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.simulations.differences import check_baseline, differences
@@ -121,7 +120,7 @@ def _solved(arguments: PlaceOptions, prepared: study.Study) -> Placement:
 
 
 def _placement_lines(report: FullPlacementReport) -> str:
-    return "\n".join([placement_text(report), *response_lines(report.response, not is_sampled(report))])
+    return "\n".join([placement_text(report), *response_lines(report.response)])
 
 
 def simulate(arguments: SimulateOptions) -> None:

@@ -8,17 +8,18 @@ that of the simulation. One function for all pages says how far the mean may mov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from nona.results.about import ModelFacts
 from nona.results.estimate import OffRange
+from nona.results.simulation.report import Schedulers
 from nona.units import format_time
 
 LEVEL = 0.9  # how likely true times are within the range: what "usually" means here
 TAKEN = frozenset({"given", "measured"})  # origins of times that are taken at their word
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 USUAL = "if times are off as they usually are"
 
 
@@ -55,13 +56,16 @@ class MeanParts:
     background: float = 0.0
 
 
-def times_error(models: Iterable[ModelFacts], level: float = LEVEL) -> TimesError | None:
+def times_error(
+    models: Sequence[ModelFacts], rates: Sequence[float] = (), level: float = LEVEL
+) -> TimesError | None:
     """By which factors the true task times of a workload usually differ from its times.
 
-    Formula: Σ_p w_p · exp(∓ z·σ_p), where w_p is the share of the models' total time that has origin p,
-    σ_p the standard deviation of the logarithm of true over stated time, and z the normal quantile of
-    (1 + ``level``) / 2. Errors of one origin have one cause (the same constants of the same device), so
-    they do not average out over operators or models. Given and measured times are taken at their word.
+    Formula: Σ_p w_p · exp(∓ z·σ_p), where w_p is the share of the work that has origin p (each model's
+    total time times its rate, by default the same for all), σ_p the standard deviation of the logarithm of
+    true over stated time, and z the normal quantile of (1 + ``level``) / 2. Errors of one origin have one
+    cause (the same constants of the same device), so they do not average out over operators or models.
+    Given and measured times are taken at their word.
     ``None`` where all times are given or measured.
 
     >>> facts = ModelFacts(parallelism=1, total_compute_s=1, critical_path_s=1, device="t4",
@@ -72,10 +76,10 @@ def times_error(models: Iterable[ModelFacts], level: float = LEVEL) -> TimesErro
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     total = low = high = 0.0
-    for facts in models:
+    for facts, rate in zip(models, rates or [1.0] * len(models), strict=True):
         for origin, share in facts.provenance.items():
             sigma = 0.0 if origin in TAKEN else facts.sigma.get(origin, 0.0)
-            weight = share * facts.total_compute_s
+            weight = share * facts.total_compute_s * rate
             total += weight
             low += weight * math.exp(-z * sigma)
             high += weight * math.exp(z * sigma)
@@ -119,6 +123,34 @@ def _moved(parts: MeanParts, factor: float) -> float | None:
     return parts.mean_s + (factor - 1) * parts.compute_s + wait
 
 
+def means_if_off(
+    schedulers: Schedulers, error: TimesError | None, background: float = 0.0
+) -> dict[str, OffRange]:
+    """Scheduler → :func:`mean_if_off` of its simulated mean, for those that have one.
+
+    ``background`` is the share of the executors that others take (0 to 1).
+    """
+    found = {}
+    for name, s in schedulers.items():
+        compute, wait, load = s.parts_s.compute, s.parts_s.server_wait, s.offered.compute
+        if s.jct_s.mean is None or compute is None:
+            continue
+        off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait or 0.0, load or 0.0, background), error)
+        if off is not None:
+            found[name] = off
+    return found
+
+
+def off_lines(off: Mapping[str, OffRange]) -> list[str]:
+    """One line on the ranges of all schedulers, for reports; none without ranges.
+
+    >>> off_lines({"local": OffRange(low_s=0.0034, high_s=0.0107)})
+    ['mean JCT if times are off as they usually are: local 3.4 to 11 ms']
+    """
+    told = ", ".join(f"{name} {_span(found)}" for name, found in off.items())
+    return [f"mean JCT {USUAL}: {told}"] if told else []
+
+
 def servers_if_off(servers: int, error: TimesError | None) -> tuple[int, int] | None:
     """The range of a count of servers if task times are off; ``None`` without an ``error``.
 
@@ -142,11 +174,15 @@ def off_text(found: OffRange) -> str:
     >>> off_text(OffRange(low_s=0.0034, high_s=None))
     '3.4 ms to overloaded if times are off as they usually are'
     """
+    return f"{_span(found)} {USUAL}"
+
+
+def _span(found: OffRange) -> str:
     if found.high_s is None:
-        return f"{format_time(found.low_s, 2)} to overloaded {USUAL}"
-    unit_s, unit = next((f, u) for f, u in _UNITS if found.high_s >= f or f == _UNITS[-1][0])
+        return f"{format_time(found.low_s, 2)} to overloaded"
+    unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
     low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
-    return f"{low} to {high} {unit} {USUAL}"
+    return f"{low} to {high} {unit}"
 
 
 def servers_off_text(found: tuple[int, int]) -> str:

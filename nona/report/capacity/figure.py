@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import plotly.graph_objects as go
 
 from nona.report.figures.compare import log_axis
@@ -26,18 +28,35 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
     for device in report.devices:
         _line(made, report, device, floor)
     counts = [t.servers for t in known]
-    if counts and max(counts) > WIDE * min(counts):
-        log_axis(made, [float(n) for n in counts], "servers")
+    most = _most_shown(report)
+    if counts and most > WIDE * min(counts):
+        log_axis(made, [float(min(counts)), float(most)], "servers")
+        made.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
     else:
         made.update_xaxes(title="servers", rangemode="tozero")
     log_axis(made, [100 * floor, 100.0], "SLOs missed, %", of="y")
     made.add_hline(
         y=100 * target,
         line={"color": QUIET, "dash": "dash", "width": 1.5},
-        annotation_text=f"{100 * target:.4g} % allowed",
-        annotation_position="top left",
+    )
+    made.add_annotation(
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=math.log10(100 * target),  # of a logarithmic axis
+        yanchor="bottom",
+        text=f"{100 * target:.4g} % allowed",
+        showarrow=False,
+        font={"color": QUIET},
     )
     return made
+
+
+def _most_shown(report: CapacityReport) -> int:
+    """The largest count on the axis: twice the largest answer, though more was tried."""
+    answers = [d.servers for d in report.devices if d.servers is not None]
+    tried = max((t.servers for d in report.devices for t in d.tried), default=1)
+    return min(2 * max(answers), tried) if answers else tried
 
 
 def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor: float) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nona.report.means import mean_text
 from nona.report.text import or_dash, table
 from nona.report.times_off import USUAL
 from nona.results.capacity import CapacityReport, CountRange, DeviceCapacity, ServerCount
-from nona.results.estimate import Estimate
 
 METHODS = {"prediction": "predicted", "simulation": "simulated"}
 
@@ -108,43 +108,41 @@ def range_text(off: CountRange) -> str:
 
     >>> range_text(CountRange(low=10, high=27, level=0.9))
     '10 to 27'
+    >>> range_text(CountRange(low=6, high=6, level=0.9))
+    'also 6'
     >>> range_text(CountRange(low=10, high=None, level=0.9))
     'at least 10, or out of reach'
     """
     if off.high is None:
         return "out of reach" if off.low is None else f"at least {off.low:,}, or out of reach"
+    if off.low == off.high:
+        return f"also {off.high:,}"
     return f"{off.low:,} to {off.high:,}" if off.low is not None else f"up to {off.high:,}"
 
 
 def capacity_rows(report: CapacityReport) -> list[dict[str, str]]:
-    """Two rows for each device and scheduler: the fewest servers, and one fewer.
-
-    What holds for none of them has no column.
-    """
-    rows = []
-    for d in report.devices:
-        off = "–" if d.if_times_off is None else range_text(d.if_times_off)
-        rows.append(_row(d, "fewest", d.predicted, d.cost, off))
-        if d.one_fewer is not None:
-            rows.append(_row(d, "one fewer", d.one_fewer, None, ""))
-    empty = {key for key in rows[0] if all(r[key] in ("–", "") for r in rows)}
+    """A row for each device and scheduler; what holds for none of them has no column."""
+    rows = [_row(d) for d in report.devices]
+    empty = {key for key in rows[0] if all(r[key] == "–" for r in rows)}
+    if len({d.gpu for d in report.devices}) == 1:
+        empty.add("device")
     return [{k: v for k, v in row.items() if k not in empty} for row in rows]
 
 
-def _row(
-    d: DeviceCapacity, what: str, count: ServerCount | None, cost: float | None, off: str
-) -> dict[str, str]:
-    seen = None if count is None else count.simulated_hit_rate
+def _row(d: DeviceCapacity) -> dict[str, str]:
+    found, fewer = d.predicted, d.one_fewer
+    predicted = d.method == "prediction"
     return {
         "scheduler": d.scheduler,
         "device": d.gpu,
-        "count": what,
-        "servers": "–" if count is None else f"{count.servers:,}",
-        "if times are off": off,
-        "SLOs missed": "–" if count is None else _known(count),
+        "servers": "out of reach" if found is None else f"{found.servers:,}",
+        "if times are off": "–" if d.if_times_off is None else range_text(d.if_times_off),
+        "SLOs missed": "–" if found is None else _known(found),
+        "with one fewer": "–" if fewer is None else _known(fewer),
         "by": METHODS[d.method],
-        "SLOs kept, simulated": "–" if seen is None or d.method == "simulation" else _seen(seen),
-        "cost": or_dash(cost, "{:.4g}".format),
+        "kept, simulated": _seen(found) if predicted else "–",
+        "kept with one fewer, simulated": _seen(fewer) if predicted else "–",
+        "cost": or_dash(d.cost, "{:.4g}".format),
     }
 
 
@@ -169,13 +167,9 @@ def _known(count: ServerCount) -> str:
     return f"{100 * count.miss:.3g} % ± {200 * count.error:.2g} %"
 
 
-def _seen(seen: Estimate) -> str:
-    if seen.mean is None:
-        return "–"
-    if seen.ci95 is None:
-        return f"{100 * seen.mean:.4g} %"
-    half = (seen.ci95[1] - seen.ci95[0]) / 2
-    return f"{100 * seen.mean:.4g} % ± {100 * half:.2g} %"
+def _seen(count: ServerCount | None) -> str:
+    seen = None if count is None else count.simulated_hit_rate
+    return "–" if seen is None else mean_text(seen, lambda share: f"{100 * share:.4g} %")
 
 
 def capacity_text(report: CapacityReport) -> str:

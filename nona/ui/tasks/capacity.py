@@ -57,4 +57,4 @@ class _Teller:
     def tell(self, text: str) -> None:
         self._tried += 1
         fraction = (self._done + 1 - 0.9**self._tried) / self._total
-        self._desk.emit({"fraction": fraction, "text": text})
+        self._desk.emit({"fraction": fraction, "text": text, "open": True})

@@ -102,9 +102,8 @@ def _controls(state: AppState) -> Question:
         key="capacity-group",
         help="The server group to resize; the others stay unchanged.",
     )
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
     own = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
-    schedulers = left.multiselect(
+    schedulers = st.multiselect(
         "Schedulers",
         [*own, *(n for n in scheduler_names() if n not in own)],
         default=own,
@@ -112,7 +111,7 @@ def _controls(state: AppState) -> Question:
         help="Each has its own answer: one that looks at queues may need half as many servers as one that "
         "does not.",
     )
-    simulated = right.toggle(
+    simulated = st.toggle(
         "Simulate predictions too",
         key="capacity-simulated",
         help="Also simulates a number of servers that was found by prediction, and one server fewer.",
@@ -143,6 +142,6 @@ def _answer(report: CapacityReport) -> None:
         key="capacity",
         alt=f"Share of missed SLOs over the number of servers, logarithmic. {finding} {others}",
     )
-    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers, and one fewer")
+    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
     with st.expander("Every number of servers that was tried"):
         table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")
