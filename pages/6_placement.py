@@ -3,17 +3,16 @@
 import streamlit as st
 
 from nona.results.placement.outcome import SolvedPlacement
-from nona.ui.pages.placement.objective_views import objective_choice, sampled_section
+from nona.ui.pages.placement.objective_views import objective_choice
 from nona.ui.pages.placement.predicted_views import response_section
 from nona.ui.pages.placement.search_views import early_note, live_search, search_section
 from nona.ui.pages.placement.tabs import TABS
-from nona.ui.pages.placement.tiles import certificate_notes, result_tiles, verdict
+from nona.ui.pages.placement.tiles import certificate_notes, result_tiles
 from nona.ui.pages.placement.views import charts
 from nona.ui.pages.simulation.downloads import placement_downloads
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel, stale_note
-from nona.ui.widgets.fields import plain
 from nona.ui.widgets.terms import term
 
 state = current()
@@ -40,12 +39,10 @@ if data is None:
 report = data.nona
 early_note(data)
 result_tiles(data)
-st.markdown(plain(verdict(data)))
-sampled_section(report)
+charts(data)
+response_section(report)
 certificate_notes(report)
 search_section(data)
-response_section(report)
-charts(data)
 
 tabs = st.tabs(list(TABS), on_change="rerun", key="placement-tabs")
 for tab, draw in zip(tabs, TABS.values(), strict=True):

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from nona import app_root, study
 from nona.cli import capacity as capacity_command
@@ -25,16 +24,17 @@ from nona.cli.options import (
     SweepOptions,
 )
 from nona.cli.output import emit, warn_of_hardware
+from nona.cli.progress import ProgressLine
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.errors import ScenarioError
 from nona.hardware.executor import executor_class
 from nona.hardware.network import Network
+from nona.placement.result.placement import Placement
 from nona.placement.spans.messages import Link
 from nona.report.html.report import placement_html, simulation_html
 from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction, inspection
-from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
 from nona.report.simulations.advice import scheduler_advice
@@ -42,7 +42,7 @@ from nona.report.simulations.differences import all_differences, check_baseline
 from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text
-from nona.report.text import contraction_text, inspection_text
+from nona.report.text import contraction_text, inspection_text, time_text
 from nona.results.model import FullContraction
 from nona.results.placement.report import FullPlacementReport
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
@@ -102,15 +102,30 @@ def place(arguments: PlaceOptions) -> None:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     prepared = study.prepare(scenario, sources)
     warn_of_hardware(prepared)
-    placement = study.place(prepared, solver=arguments.solver)
+    placement = _solved(arguments, prepared)
     report = full_report(prepared, placement)
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
     emit(arguments, report, _placement_lines)
 
 
+def _solved(arguments: PlaceOptions, prepared: study.Study) -> Placement:
+    """Solve, with the time and the best so far on the terminal."""
+    line, told = ProgressLine(quiet=arguments.json), "solving the placement"
+
+    def better(placement: Placement) -> None:
+        nonlocal told
+        told = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
+
+    placement = study.place(
+        prepared, solver=arguments.solver, check=lambda: line.tell(told), on_better=better
+    )
+    line.end()
+    return placement
+
+
 def _placement_lines(report: FullPlacementReport) -> str:
-    return "\n".join([placement_text(report), *response_lines(report.response, not is_sampled(report))])
+    return "\n".join([placement_text(report), *response_lines(report.response)])
 
 
 def simulate(arguments: SimulateOptions) -> None:
@@ -121,13 +136,14 @@ def simulate(arguments: SimulateOptions) -> None:
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = study.prepare(scenario, sources)
     warn_of_hardware(prepared)
+    line = ProgressLine(quiet=arguments.json)
     result = study.simulate(
         prepared,
         engine=arguments.engine,
         workers=arguments.workers,
         dask=arguments.dask,
         timeline_jobs=TIMELINE_JOBS if arguments.trace else 0,
-        on_progress=_Progress(sys.stderr),
+        on_progress=lambda p: line.tell(f"{p.scheduler}, {run_name(p.replication)}", p.fraction),
     )
     if arguments.records:
         write_records(arguments.records, result.records, scenario.labels)
@@ -171,19 +187,6 @@ def measure(arguments: MeasureOptions) -> None:
     path = samples.sample_path(arguments.model) or Path(arguments.model)
     result = measure_model(path, arguments.output, threads=arguments.threads, symbols=dict(arguments.symbol))
     print(result, file=sys.stderr)
-
-
-class _Progress:
-    """Writes progress to a terminal, rewriting one line."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream if stream.isatty() else None
-
-    def __call__(self, progress: study.SimulationProgress) -> None:
-        if self.stream:
-            end = "\n" if progress.fraction >= 1 else ""
-            text = f"{progress.scheduler}, {run_name(progress.replication)}"
-            print(f"\r{progress.fraction:6.1%}  {text:<40}", end=end, file=self.stream, flush=True)
 
 
 def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.PreparedModel:

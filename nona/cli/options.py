@@ -127,6 +127,7 @@ class CapacityOptions(ListOptions):
     gpu: tuple[str, ...]
     price: tuple[tuple[str, float], ...]
     most: int
+    scheduler: tuple[str, ...]
     objective: str | None
     simulate: bool
 

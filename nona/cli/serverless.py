@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 from nona.cli.options import ServerlessOptions
 from nona.cli.output import emit
+from nona.cli.progress import ProgressLine
 from nona.errors import NonaError
 from nona.report.serverless.nodes import nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
@@ -27,6 +27,8 @@ from nona.study.serverless.run import (
 )
 from nona.study.serverless.sharing import How, compare_sharing
 from nona.study.sweeps.numbers import with_value
+
+VERDICTS = {"keeps": "keep the target", "misses": "miss the target", "open": "are not decided"}
 
 
 def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
@@ -89,10 +91,12 @@ def _how(arguments: ServerlessOptions) -> How:
 
 
 def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> ServerlessResult:
-    def told(progress: ServerlessProgress) -> None:
-        _tell(progress.fraction, progress.policy)
+    line = ProgressLine(quiet=arguments.json)
 
-    listener = told if sys.stderr.isatty() else None
+    def told(progress: ServerlessProgress) -> None:
+        line.tell(progress.policy, progress.fraction)
+
+    listener = told if line.shown else None
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
 
 
@@ -112,10 +116,12 @@ def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sourc
 
 
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
-    def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
-        _tell(fraction, f"{mode}, {progress.policy}")
+    line = ProgressLine(quiet=arguments.json)
 
-    listener = told if sys.stderr.isatty() else None
+    def told(mode: str, fraction: float, progress: ServerlessProgress) -> None:
+        line.tell(f"{mode}, {progress.policy}", fraction)
+
+    listener = told if line.shown else None
     found = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
     reports = {mode: report_of(result) for mode, result in found.items()}
     emit(arguments, SharingReport(sharing=reports), sharing_text)
@@ -129,11 +135,13 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
         replications=arguments.replications or usual.replications,
         most=arguments.most,
     )
-    found = {}
+    found, line = {}, ProgressLine(quiet=arguments.json)
     for policy, _ in chosen_policies(scenario, arguments.policy):
 
         def tried(row: TriedNodes, name: str = policy.name) -> None:
-            _tell(0.0, f"{name}, {row.nodes} nodes: {row.verdict}")
+            line.tell(f"{name}: {row.nodes} nodes {VERDICTS[row.verdict]}")
+
+        line.tell(f"{policy.name}: looking for the fewest nodes")
 
         found[policy.name] = nodes_for(
             scenario,
@@ -144,12 +152,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
             workers=arguments.workers,
             on_tried=tried,
         )
+    line.end()
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
     report = NodesReport(target=target, most=size.most, policies=found, setting=ran)
     emit(arguments, report, nodes_text)
-
-
-def _tell(fraction: float, text: str) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if fraction >= 1 else ""
-        print(f"\r{fraction:6.1%}  {text:<40}", end=end, file=sys.stderr, flush=True)

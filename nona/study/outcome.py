@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from nona import __version__
 from nona.cost.uncertainty import SIGMA
 from nona.graph.node_link.document import to_node_link
+from nona.placement.capacity.stability import executor_utilization
 from nona.placement.result.placement import Placement
 from nona.report.inputs.given_times import given_times
 from nona.report.inputs.models import provenance_shares
+from nona.report.placements.parts import parts_of
 from nona.report.placements.report import placement_report
 from nona.report.simulations.differences import all_differences
 from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import simulation_report
 from nona.report.simulations.series import ecdf_series, executor_load, gantt_rows, jct_over_time
 from nona.report.simulations.warmup import warmup_series
-from nona.report.times_off import means_if_off, times_error
+from nona.report.times_off import MeanParts, mean_if_off, means_if_off, times_error
 from nona.results.about import About, ModelFacts
 from nona.results.estimate import OffRange
 from nona.results.placement.outcome import PlacementOutcome
-from nona.results.placement.report import FullPlacementReport, PlacementReport
+from nona.results.placement.report import FullPlacementReport
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import dump_scenario, scenario_hash
@@ -30,6 +33,7 @@ from nona.sources.named import file_names, is_file
 from nona.study.preparation import Study
 from nona.study.response import predicted_means, response_of
 from nona.study.simulating.run import Comparison, SimulationResult, compare
+from nona.system import System
 
 TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
@@ -105,18 +109,36 @@ def placement_outcome(
     ``comparison`` holds these two where they were judged before.
     """
     comparison = comparison or compare(study, placement)
-    names = study.scenario.labels
 
-    def report(other: Placement | None) -> PlacementReport | None:
-        return None if other is None else placement_report(study.system, other, names)
+    def report(other: Placement | None) -> FullPlacementReport | None:
+        return None if other is None else full_report(study, other)
 
+    found, models = full_report(study, placement), model_facts(study)
     return PlacementOutcome(
         about=about(study, made),
-        nona=full_report(study, placement),
+        nona=found,
         local=report(comparison.local),
         spread=report(comparison.spread),
-        models=model_facts(study),
+        models=models,
+        if_times_off=_if_times_off(study.system, found, list(models.values())),
     )
+
+
+def _if_times_off(
+    system: System, report: FullPlacementReport, models: Sequence[ModelFacts]
+) -> OffRange | None:
+    """The range of the predicted mean if modelled times are off; what joins add counts as computing."""
+    parts, rates = parts_of(report.models, report.response).values(), [q.rate for q in system.queries]
+    weights = [rate / sum(rates) for rate in rates]
+    background, _ = executor_utilization(system)
+    whole = MeanParts(
+        mean_s=report.response.mean_s or 0.0,
+        compute_s=sum(w * (p.compute_s + p.joins_s) for w, p in zip(weights, parts, strict=True)),
+        server_wait_s=sum(w * p.server_wait_s for w, p in zip(weights, parts, strict=True)),
+        load=report.response.compute_utilization,
+        background=background,
+    )
+    return None if report.response.mean_s is None else mean_if_off(whole, times_error(models, rates))
 
 
 def full_report(study: Study, placement: Placement) -> FullPlacementReport:

@@ -72,7 +72,9 @@ def report(**more: Any) -> FullPlacementReport:
 
 def outcome(nona_s: float, local_s: float | None, spread_s: float | None, **more: Any) -> PlacementOutcome:
     """An outcome with these mean JCTs; ``None``: no steady state."""
-    local, spread = (None if s is None else report(objective_s=s) for s in (local_s, spread_s))
-    return PlacementOutcome(
-        about=ABOUT, nona=report(objective_s=nona_s), local=local, spread=spread, models={}, **more
-    )
+
+    def taking(mean_s: float) -> FullPlacementReport:
+        return report(objective_s=mean_s, response=RESPONSE.model_copy(update={"mean_s": mean_s}))
+
+    local, spread = (None if s is None else taking(s) for s in (local_s, spread_s))
+    return PlacementOutcome(about=ABOUT, nona=taking(nona_s), local=local, spread=spread, models={}, **more)

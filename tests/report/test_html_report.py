@@ -15,9 +15,9 @@ from nona.report.html.report import placement_html, simulation_html
 from nona.report.html.svg_axes import log_ticks, ticks
 from nona.report.means import mean_text
 from nona.report.placements.certificate_text import bound_text
+from nona.report.placements.compared import comparison_finding
 from nona.report.placements.links import link_finding
 from nona.report.placements.steps_text import early_text
-from nona.report.placements.text import comparison_finding
 from nona.report.simulations.findings import findings
 from nona.report.simulations.headline import headline
 from nona.report.text import share_text, time_text

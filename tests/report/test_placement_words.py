@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from placement_sample import MIX, outcome, report
+from placement_sample import MIX, RESPONSE, outcome, report
 
 from nona.report.placements.certificate_text import (
     bound_above,
@@ -12,20 +12,25 @@ from nona.report.placements.certificate_text import (
     gap_text,
     measure_text,
 )
+from nona.report.placements.compared import comparison_finding, order_finding
+from nona.report.placements.sampled import gain_finding
 from nona.report.placements.servers import servers_finding
 from nona.report.placements.terminal import placement_text
-from nona.report.placements.text import comparison_finding, order_finding, price_text
+from nona.report.placements.text import price_text
 from nona.results.placement.prediction import PredictedClass, PredictedLink
-from nona.results.placement.report import CertifiedOptimum
+from nona.results.placement.report import CertifiedOptimum, PlacementReport
+from nona.results.placement.search import SampledSearch
 
 
 def test_the_error_is_said_in_the_unit_of_the_value() -> None:
-    assert error_text(report(objective_error_s=0.0003)) == "± 0.3 ms"
+    assert error_text(report(objective="mean-jct", objective_error_s=0.0003)) == "± 0.3 ms"
     assert error_text(report(objective_error_s=None)) == ""
 
 
 def test_the_measure_is_the_formula_or_sampled_jobs() -> None:
-    assert measure_text(report()) == "by formula alone: mean waits"
+    assert measure_text(report()) == "by sampled jobs, all equal"
+    fields = {k: v for k, v in dict(report()).items() if k != "response"}
+    assert measure_text(PlacementReport(**fields)) == "by formula alone: mean waits"
     sampled = report(objective="mean-jct", objective_error_s=0.0003)
     assert measure_text(sampled) == "± 0.3 ms, by sampled jobs"
 
@@ -73,3 +78,25 @@ def test_overloaded_links_are_printed_with_a_dash() -> None:
     printed = placement_text(report(predicted=MIX.model_copy(update={"links": (card, core)})))
     assert "server out: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait –" in printed
     assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
+
+
+def test_the_headline_is_by_sampled_jobs_and_in_slo_hits_where_those_count() -> None:
+    found = outcome(0.08, 0.1, None)
+    printed = placement_text(found.nona)
+    assert printed.startswith("mean JCT 80 ms by sampled jobs; ")
+    search = SampledSearch(
+        value=0.02, error=0.001, bound=0.0, formula_value=0.03, gain=0.01, gain_error=0.001, models={},
+        evaluations=3, samples=100, settled=True, origin="search",
+    )  # fmt: skip
+    late = RESPONSE.model_copy(update={"miss": 0.02})
+    later = RESPONSE.model_copy(update={"miss": 0.05})
+    slo = found.model_copy(
+        update={
+            "nona": report(objective="slo", sampled=search, response=late),
+            "local": report(response=later),
+        }
+    )
+    assert comparison_finding(slo) == "nona: 3 points more hits than local, spread overloads the link"
+    assert order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
+    assert placement_text(slo.nona).startswith("SLO hits 98 % ± 0.1 points, by sampled jobs\n")
+    assert "1 points fewer SLOs than the formula's optimum" in gain_finding(slo.nona)

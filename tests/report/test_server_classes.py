@@ -8,6 +8,7 @@ import pytest
 
 from nona.placement.fixed.local_and_spread import local_placement
 from nona.report.html.placement import placement_section
+from nona.report.placements.compared import comparison_finding
 from nona.report.placements.report import placement_report
 from nona.report.placements.servers import (
     class_rows,
@@ -17,7 +18,6 @@ from nona.report.placements.servers import (
     share_rows,
 )
 from nona.report.placements.terminal import placement_text
-from nona.report.placements.text import comparison_finding
 from nona.results.placement.report import PlacementReport
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path

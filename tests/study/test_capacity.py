@@ -8,13 +8,23 @@ import pytest
 
 from nona.cli.main import main
 from nona.errors import ScenarioError
-from nona.report.capacity.report import capacity_report, capacity_text
+from nona.report.capacity.figure import capacity_figure
+from nona.report.capacity.report import (
+    alone_note,
+    capacity_finding,
+    capacity_report,
+    capacity_text,
+    others_finding,
+    range_text,
+)
 from nona.results.capacity import CapacityReport, DeviceCapacity, ServerCount
-from nona.scenario.file import load_scenario
+from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
-from nona.study.capacity import cheapest, fewest_servers, with_gpu
+from nona.study.capacity.devices import cheapest, with_gpu
+from nona.study.capacity.search import fewest_servers
+from nona.study.preparation import prepare
 from nona.study.sweeps.numbers import with_value
 
 NAME = "vision_language_8_servers"
@@ -55,10 +65,96 @@ def test_the_simulation_agrees_with_what_was_predicted(found: DeviceCapacity) ->
         assert missed == pytest.approx(tried.miss, abs=0.25 * tried.miss + error)
 
 
-def test_what_has_no_steady_state_misses_all(found: DeviceCapacity) -> None:
-    first = found.tried[0]
-    assert first.servers == 1
-    assert first.miss is None
+def test_what_has_no_steady_state_is_said(scenario: Scenario) -> None:
+    none = fewest_servers(scenario, SOURCES, 0.03, most=2)
+    assert {t.miss for t in none.tried} == {None}
+
+
+def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(
+    scenario: Scenario, found: DeviceCapacity
+) -> None:
+    """The answer is a scheduler's, and says whose it is: spark-fair keeps with half what nona needs."""
+    other = fewest_servers(scenario, SOURCES, 0.03, scheduler="spark-fair")
+    assert (found.scheduler, found.method) == ("nona", "prediction")
+    assert (other.scheduler, other.method) == ("spark-fair", "simulation")
+    assert other.servers is not None
+    assert found.servers is not None
+    assert other.servers < found.servers
+    assert other.predicted is not None
+    assert other.predicted.simulated_hit_rate is not None
+    assert other.predicted.simulated_hit_rate.mean >= 0.97
+    both = capacity_report([found, other], cheapest([found, other]), 0.97, 0, 64)
+    assert both.found is other or both.best_scheduler == "nona"  # nona alone has a price here
+    assert f"With {both.best_scheduler}, " in capacity_finding(both)
+    assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in others_finding(both)
+    assert not alone_note(both, ["nona", "local"])
+    alone = capacity_report([found], found, 0.97, 0, 64)
+    assert "nona alone" in alone_note(alone, ["nona", "local"])
+
+
+def modelled(slo: str) -> Scenario:
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "name": "one model",
+            "cluster": {"servers": [{"count": 4, "gpu": "a100-40gb"}]},
+            "workload": [{"model": "resnet18", "rate": "4000/s", "slo": slo}],
+            "simulation": {"jobs": 2000, "replications": 3},
+        }
+    )
+
+
+def test_an_slo_below_the_longest_chain_is_out_of_reach() -> None:
+    none = fewest_servers(modelled("1 us"), Sources(), 0.03)
+    assert none.servers is None
+    assert none.least_miss > 0.03
+    assert not none.tried
+    told = capacity_finding(capacity_report([none], None, 0.97, 0, 4096))
+    assert "No number of servers keeps 97 % of the SLOs with nona" in told
+    assert "the longest chain of tasks alone" in told
+
+
+def test_modelled_times_make_the_count_a_range() -> None:
+    found = fewest_servers(modelled("5 ms"), Sources(), 0.05, scheduler="local")
+    off = found.if_times_off
+    assert off is not None
+    assert off.low is not None
+    assert off.high is not None
+    assert found.servers is not None
+    assert off.low < found.servers < off.high
+    told = capacity_finding(capacity_report([found], found, 0.95, 0, 4096))
+    assert f"({range_text(off)} if times are off as they usually are)" in told
+
+
+def test_longer_times_can_put_the_slo_out_of_reach() -> None:
+    total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
+    found = fewest_servers(modelled(f"{1.3 * total_s} s"), Sources(), 0.2, scheduler="local")
+    assert found.if_times_off is not None
+    assert found.if_times_off.high is None
+    assert "or out of reach" in range_text(found.if_times_off)
+
+
+def test_given_times_make_no_range() -> None:
+    slides = load_scenario(scenario_path("slides_example"))
+    found = fewest_servers(slides, Sources(scenario_path("slides_example").parent), 0.03)
+    assert found.servers == 2
+    assert found.if_times_off is None
+
+
+def test_one_per_cent_can_be_seen_on_the_axis() -> None:
+    """The axis is logarithmic, the target is drawn and named, a count without a miss lies at its end."""
+    counts = [(1, 0.6, 0.01), (2, 0.02, 0.001), (3, 0.0, 0.0002)]
+    tried = tuple(ServerCount(servers=n, miss=m, error=e) for n, m, e in counts)
+    device = of(3, "t4", 1.0).model_copy(update={"tried": tried, "one_fewer": tried[1]})
+    made = capacity_figure(capacity_report([device], device, 0.99, 0, 64))
+    assert made.layout.yaxis.type == "log"
+    (line,) = [t for t in made.data if t.mode == "lines+markers"]
+    assert line.y[1] == pytest.approx(2)
+    assert 0 < line.y[2] <= 0.1001
+    assert line.marker.symbol[2].endswith("-open")
+    assert made.layout.shapes[0].y0 == pytest.approx(1)
+    assert made.layout.annotations[0].text == "1 % allowed"
+    assert all(down < y for down, y in zip(line.error_y.arrayminus, line.y, strict=True))
 
 
 def test_too_few_at_most_is_said(scenario: Scenario) -> None:
@@ -73,7 +169,14 @@ def test_too_few_at_most_is_said(scenario: Scenario) -> None:
 def of(servers: int, gpu: str, cost: float) -> DeviceCapacity:
     count = ServerCount(servers=servers, miss=0.01, error=0.001)
     return DeviceCapacity(
-        gpu=gpu, servers=servers, predicted=count, one_fewer=None, cost=cost, tried=(count,)
+        gpu=gpu,
+        scheduler="nona",
+        method="prediction",
+        servers=servers,
+        predicted=count,
+        one_fewer=None,
+        cost=cost,
+        tried=(count,),
     )
 
 
@@ -100,7 +203,21 @@ def test_the_command_finds_that_splitting_needs_two(capsys: pytest.CaptureFixtur
     assert told["devices"][0]["servers"] == 2
     assert told["devices"][0]["predicted"]["miss"] == 0.0
     assert told["devices"][0]["one_fewer"]["miss"] == 1.0
-    assert "2 servers with" in capacity_text(CapacityReport.from_json(told))
+    assert "With nona, 2 servers with" in capacity_text(CapacityReport.from_json(told))
+
+
+def test_the_command_compares_schedulers(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--hit", "97%", "--scheduler", "nona", "--scheduler", "local", "--json"]
+    assert main(["capacity", "slides_example", *arguments]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(d["scheduler"], d["method"]) for d in told["devices"]] == [
+        ("nona", "prediction"),
+        ("local", "prediction"),
+    ]
+    assert told["best_scheduler"] == "nona"
+    assert told["devices"][1]["servers"] is None  # one server takes 22 ms, more than the SLO
+    text = capacity_text(CapacityReport.from_json(told))
+    assert "local is out of reach" in text
 
 
 @pytest.mark.parametrize(

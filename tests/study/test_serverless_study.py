@@ -16,8 +16,9 @@ from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import missing, provenance
 from nona.sources.samples import load_sample, scenario_path
+from nona.study.capacity.fewest import BESIDE, fewest
 from nona.study.serverless.alternatives import ALTERNATIVES
-from nona.study.serverless.capacity import BESIDE, cluster_usd_hour, fewest
+from nona.study.serverless.capacity import cluster_usd_hour
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.searches import measured_searches
 from nona.study.serverless.study import POLICIES, SETTINGS, setting

@@ -22,7 +22,7 @@ EXAMPLE = "background.network.utilization"
 
 
 def _most_servers() -> int:
-    from nona.study.capacity import MOST
+    from nona.study.capacity.search import MOST
 
     return MOST
 
@@ -165,7 +165,7 @@ def sweep(options: SweepOptions) -> None:
     basic.sweep(options)
 
 
-@command("capacity", "find the fewest or cheapest servers that keep the SLOs by prediction")
+@command("capacity", "find the fewest or cheapest servers that keep the SLOs")
 @common.scenario
 @click.option(
     "--hit", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
@@ -194,8 +194,16 @@ def sweep(options: SweepOptions) -> None:
     default=_most_servers,
     help="largest number of servers to try",
 )
+@click.option(
+    "--scheduler",
+    type=SCHEDULER,
+    multiple=True,
+    metavar="S",
+    help="scheduler to size for (default nona): nona, local and spread by prediction, the others by "
+    "simulation; repeat for several",
+)
 @click.option("--objective", type=OBJECTIVE, help="overrides the scenario's objective, see nona place")
-@click.option("--simulate", is_flag=True, help="also simulate the answer, and one server fewer")
+@click.option("--simulate", is_flag=True, help="also simulate what was predicted, and one server fewer")
 @common.json
 @takes(CapacityOptions)
 def capacity(options: CapacityOptions) -> None:

@@ -13,9 +13,11 @@ from nona.report.placements.certificate_text import (
     bound_text,
     formula_line,
     gap_text,
+    mean_of,
     measure_text,
     origin_text,
 )
+from nona.report.placements.compared import comparison_finding, hits_text, is_slo
 from nona.report.placements.links import link_finding, link_rows
 from nona.report.placements.sampled import missed_finding
 from nona.report.placements.servers import (
@@ -25,8 +27,8 @@ from nona.report.placements.servers import (
     share_rows,
 )
 from nona.report.placements.steps_text import early_text
-from nona.report.placements.text import comparison_finding, objective_of
 from nona.report.text import or_dash, time_text
+from nona.report.times_off import off_text
 from nona.results.placement.configuration import PlacedConfiguration
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.prediction import PredictedLink
@@ -42,7 +44,9 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         return Markup()
     p = report.predicted
     told = {
-        "Predicted mean JCT": f"{time_text(report.objective_s)}, {measure_text(report)}",
+        **({"Predicted SLO hits": hits_text(report)} if is_slo(report) else {}),
+        "Predicted mean JCT": f"{time_text(mean_of(report))}, {measure_text(report)}",
+        "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
         "Certified": f"{bound_text(report)}; gap: {gap_text(report)}",
         **({"Against": comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
         "Origin": origin_text(report),
@@ -74,7 +78,7 @@ def _early(data: PlacementOutcome | None) -> Markup:
 def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     rows = []
     for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
-        jct = objective_of(other)
+        jct = None if other is None else mean_of(other)
         label = or_dash(jct, format_time) if jct is not None else "overloaded"
         rows.append(Bar(name, None if jct is None else 1e3 * jct, label, scheduler_style(name).colour))
     alt = "Predicted mean completion times of the solved placement, local and spread"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nona.report.text import or_dash, time_text
-from nona.results.placement.report import PlacementReport
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.units import format_time
 
 FORMULA = "formula"
@@ -29,9 +29,17 @@ def is_sampled(report: PlacementReport) -> bool:
     return report.objective != FORMULA
 
 
+def mean_of(report: PlacementReport) -> float | None:
+    """The predicted mean JCT, seconds: by sampled jobs wherever there are some, else by formula."""
+    return report.response.mean_s if isinstance(report, FullPlacementReport) else report.objective_s
+
+
 def error_text(report: PlacementReport) -> str:
     """``± 0.3 ms``, or nothing if all jobs take equally long."""
-    return plus_minus(report.objective_s, report.objective_error_s)
+    error = report.objective_error_s
+    if isinstance(report, FullPlacementReport) and not is_sampled(report):
+        error = report.response.sampling_s
+    return plus_minus(mean_of(report), error)
 
 
 def plus_minus(value_s: float | None, error_s: float | None) -> str:
@@ -47,8 +55,8 @@ def plus_minus(value_s: float | None, error_s: float | None) -> str:
 
 
 def measure_text(report: PlacementReport) -> str:
-    """The method that predicts the objective, for the line below it."""
-    if not is_sampled(report):
+    """The method that predicts the mean, for the line below it."""
+    if not is_sampled(report) and not isinstance(report, FullPlacementReport):
         return "by formula alone: mean waits"
     error = error_text(report)
     return f"{error}, by sampled jobs" if error else "by sampled jobs, all equal"
@@ -76,7 +84,7 @@ def gap_text(report: PlacementReport) -> str:
 
 
 def bound_text(report: PlacementReport) -> str:
-    """The certificate, for the line below the gap."""
+    """The bound that the gap is measured to, for the line below it."""
     bound = report.formula.lower_bound_s
     if bound is None:
         return "no bound is known"
@@ -84,15 +92,20 @@ def bound_text(report: PlacementReport) -> str:
         return f"the formula's bound, {time_text(bound)}, is above the prediction"
     if _excess_s(report) > 0:
         return f"within its error of the formula's bound, {time_text(bound)}"
+    if report.lower_bound_s is not None and report.lower_bound_s > bound * (1 + _AGREE):
+        return f"bound by the work that servers must do: {time_text(report.lower_bound_s)}"
     return f"formula's bound at its own waits: {time_text(bound)}"
 
 
 def formula_line(report: PlacementReport) -> str:
-    """The formula's own figures and why they differ; empty where the formula is the objective."""
-    if not is_sampled(report):
-        return ""
+    """The formula's own figures and why they differ; empty where it is all that there is."""
     own, found = report.formula, report.sampled
-    gap = "" if own.gap is None else f" with a certified gap of {100 * own.gap:.2g} %"
+    if not is_sampled(report):
+        if not isinstance(report, FullPlacementReport):
+            return ""
+        mean = time_text(own.objective_s)
+        return f"By formula, which the search minimised, the mean is {mean}. {_why(report)}"
+    gap = "" if own.gap is None else f", proved to {100 * own.gap:.2g} % of the formula's own optimum"
     text = f"By formula alone the optimum takes {time_text(own.objective_s)}{gap}"
     if found and report.objective == "mean-jct" and report.origin != FORMULA:
         text += f"; sampled jobs take {or_dash(found.formula_value, time_text)} there"
@@ -101,7 +114,7 @@ def formula_line(report: PlacementReport) -> str:
 
 def _why(report: PlacementReport) -> str:
     """Why the two predictions differ, if they do."""
-    value, formula = report.objective_s, report.predicted.jct_s
+    value, formula = mean_of(report), report.predicted.jct_s
     if report.origin != FORMULA or value is None or formula is None or value > formula * (1 + _AGREE):
         return WHY
     if value < formula * (1 - _AGREE):

@@ -9,19 +9,16 @@ from nona.results.placement.configuration import PlacedModel
 from nona.results.placement.response import ResponseReport
 
 
-def response_finding(response: ResponseReport, mean: bool = False) -> str:
-    """The predicted completion times in a sentence; with the ``mean`` if it is not shown elsewhere.
+def response_finding(response: ResponseReport) -> str:
+    """The predicted completion times in a sentence, without the mean.
 
     >>> times = {"mean_s": 0.01, "p50_s": 0.01, "p95_s": 0.02, "p99_s": 0.02, "sampling_s": 0.0}
     >>> loads = {"compute_utilization": 0.5, "link_utilization": 0.5}
     >>> response_finding(ResponseReport(miss=0.031, models={}, **times, **loads))
     'Of 100 sampled jobs 95 are complete within 20 ms, and 3.1 % miss their SLO'
     """
-    first = (
-        f"The mean of sampled jobs is {time_text(response.mean_s)}: of 100" if mean else "Of 100 sampled jobs"
-    )
     missed = "" if response.miss is None else f", and {percent_text(response.miss)} miss their SLO"
-    return f"{first} 95 are complete within {time_text(response.p95_s)}{missed}"
+    return f"Of 100 sampled jobs 95 are complete within {time_text(response.p95_s)}{missed}"
 
 
 def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) -> list[dict[str, str]]:
@@ -41,9 +38,9 @@ def response_rows(response: ResponseReport, formula: Mapping[str, PlacedModel]) 
     ]
 
 
-def response_lines(response: ResponseReport, mean: bool = False) -> list[str]:
-    """What ``nona place`` prints of it; ``mean`` as in :func:`response_finding`."""
-    lines = [response_finding(response, mean)]
+def response_lines(response: ResponseReport) -> list[str]:
+    """What ``nona place`` prints of it."""
+    lines = [response_finding(response)]
     for name, m in response.models.items():
         missed = "" if m.miss is None else f", {percent_text(m.miss)} beyond {time_text(m.slo_s)}"
         lines.append(f"  {name}: mean {time_text(m.mean_s)}, p95 {time_text(m.p95_s)}{missed}")

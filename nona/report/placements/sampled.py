@@ -9,8 +9,6 @@ from nona.results.placement.report import PlacementReport
 from nona.results.placement.search import SampledSearch
 from nona.units import format_time
 
-WORDS = {"slo": "missed SLOs", "mean-jct": "mean JCT"}
-
 
 def sampled_report(placement: Placement, names: Sequence[str]) -> SampledSearch | None:
     """The figures of the search; ``None`` where there was none."""
@@ -53,20 +51,23 @@ def missed_finding(report: PlacementReport) -> str:
         return value_text("slo", share)
 
     text = f"Predicted share of missed SLOs: {shown(found.value)} (standard error {shown(found.error)})"
-    if found.gain:
-        text += f", {shown(found.gain)} less than the {shown(found.formula_value)} of the formula's optimum"
-    else:
-        text += "; no other candidate is significantly better than the formula's optimum"
-    return f"{text}. The search gives no proof; no placement misses fewer than {shown(found.bound)}."
+    return f"{text}. {gain_finding(report)} {slo_bound_words(report)}"
 
 
-def sampled_rows(report: PlacementReport) -> list[dict[str, str]]:
-    """One row for each model that counts."""
-    found, objective = report.sampled, report.objective
-    if found is None:
-        return []
-    return [
-        {"model": name, WORDS[objective]: value_text(objective, value)}
-        for name, value in found.models.items()
-        if value is not None
-    ]
+def gain_finding(report: PlacementReport) -> str:
+    """What the search for fewer missed SLOs gained, in a sentence; empty for other objectives."""
+    found = report.sampled
+    if found is None or report.objective != "slo":
+        return ""
+    if not found.gain:
+        return "No other candidate misses significantly fewer SLOs than the formula's optimum."
+    fewer, own = f"{100 * found.gain:.2g}", value_text("slo", found.formula_value)
+    return f"It misses {fewer} points fewer SLOs than the formula's optimum, which misses {own}."
+
+
+def slo_bound_words(report: PlacementReport) -> str:
+    """How far that is proved."""
+    bound = None if report.sampled is None else report.sampled.bound
+    if not bound:
+        return "The search gives no proof."
+    return f"The search gives no proof; no placement misses fewer than {value_text('slo', bound)}."

@@ -10,22 +10,26 @@ from nona.report.placements.certificate_text import (
     formula_line,
     gap_text,
     is_sampled,
+    mean_of,
     origin_text,
 )
+from nona.report.placements.compared import hits_text, is_slo
 from nona.report.placements.sampled import missed_finding
 from nona.report.text import counted, percent_text, time_text
 from nona.results.placement.configuration import PlacedSubgraph
 from nona.results.placement.prediction import PredictedLink
-from nona.results.placement.report import PlacementReport
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.units import format_bandwidth, format_size
 
 
 def placement_text(report: PlacementReport) -> str:
     """What ``nona place`` prints."""
     p = report.predicted
-    by = "by sampled jobs" if is_sampled(report) else "by formula alone"
-    value = " ".join(t for t in (time_text(report.objective_s), error_text(report), by) if t)
+    sampled = is_sampled(report) or isinstance(report, FullPlacementReport)
+    by = "by sampled jobs" if sampled else "by formula alone"
+    value = " ".join(t for t in (time_text(mean_of(report)), error_text(report), by) if t)
     lines = [
+        *([f"SLO hits {hits_text(report)}"] if is_slo(report) else []),
         f"mean JCT {value}; {bound_text(report)} (gap: {gap_text(report)}); {report.solver}, "
         f"{report.seconds:.2f} s",
         *(

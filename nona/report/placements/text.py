@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from nona.report.placements.parts import PARTS, TimeParts
 from nona.results.placement.congestion import CongestionCurve
-from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.prediction import PredictedMix
-from nona.results.placement.report import PlacementReport
 from nona.units import format_time
 
 NAMES = {
@@ -19,8 +16,6 @@ NAMES = {
     "server_wait": "waits at servers",
     "joins": "joins and own work",
 }
-SAME = 1e-6
-Other = Literal["local", "spread"]
 
 
 def split_finding(models: Mapping[str, TimeParts]) -> str:
@@ -39,60 +34,6 @@ def split_finding(models: Mapping[str, TimeParts]) -> str:
 
 def _share(times: TimeParts, part: str) -> float:
     return PARTS[part](times) / times.jct_s if times.jct_s else 0.0
-
-
-def comparison_finding(data: PlacementOutcome) -> str:
-    """How much nona's mean JCT is below those of local and spread, all by the same measure.
-
-    ``nona: 25 % below local, spread overloads the link``
-    """
-    return f"nona: {against(data, 'local')}, {against(data, 'spread')}"
-
-
-def against(data: PlacementOutcome, name: Other) -> str:
-    """How far nona is below one of the others: ``25 % below local``."""
-    best, value = data.nona.objective_s, objective_of(_other(data, name))
-    if value is None:
-        return f"{name} overloads {'executors' if data.local is None else 'the link'}"
-    if best is None or abs(value - best) <= SAME * best:
-        return f"as fast as {name}"
-    word = "below" if best < value else "above"
-    return f"{100 * abs(1 - best / value):.3g} % {word} {name}"
-
-
-def objective_of(report: PlacementReport | None) -> float | None:
-    """Mean JCT of a placement, seconds; ``None`` where it has no steady state."""
-    return report.objective_s if report else None
-
-
-def _other(data: PlacementOutcome, name: Other) -> PlacementReport | None:
-    return data.local if name == "local" else data.spread
-
-
-def order_finding(data: PlacementOutcome) -> str:
-    """The fastest placement, without a number: the title of the bars.
-
-    ``nona is faster than local; spread overloads the link``
-    """
-    best = data.nona.objective_s
-    words: dict[str, list[str]] = {}
-    for name, report in (("local", data.local), ("spread", data.spread)):
-        value = objective_of(report)
-        if value is None:
-            word = "overloads executors" if data.local is None else "overloads the link"
-        elif best is None or abs(value - best) <= SAME * best:
-            word = "as fast as"
-        else:
-            word = "faster than" if best < value else "slower than"
-        words.setdefault(word, []).append(name)
-    over = {w: names for w, names in words.items() if w.startswith("overloads")}
-    beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
-    told = [f"nona is {' and '.join(beside)}"] if beside else []
-    told += [
-        f"{' and '.join(names)} {w if len(names) == 1 else w.replace('overloads', 'overload')}"
-        for w, names in over.items()
-    ]
-    return "; ".join(told)
 
 
 def congestion_finding(curve: CongestionCurve) -> str:

@@ -9,7 +9,8 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from nona.results.about import About, ModelFacts
 from nona.results.document import Document, Figure
-from nona.results.placement.report import FullPlacementReport, PlacementReport
+from nona.results.estimate import OffRange
+from nona.results.placement.report import FullPlacementReport
 from nona.results.placement.search import SearchStep
 from nona.results.placement.working import Working
 
@@ -17,15 +18,17 @@ from nona.results.placement.working import Working
 class PlacementOutcome(Document):
     """The placement, local and spread (``None`` where there is no steady state), and the models' times.
 
+    ``if_times_off``: the range of the mean JCT if modelled times are off, ``None`` where none is modelled.
     ``ended_early_s``: seconds after which the search was cancelled; ``None``, and absent from the JSON, if
     it came to its end.
     """
 
     about: About
     nona: FullPlacementReport
-    local: PlacementReport | None
-    spread: PlacementReport | None
+    local: FullPlacementReport | None
+    spread: FullPlacementReport | None
     models: Mapping[str, ModelFacts]
+    if_times_off: OffRange | None = None
     ended_early_s: Figure = None
 
     @model_serializer(mode="wrap")
@@ -37,12 +40,18 @@ class PlacementOutcome(Document):
 
 
 class SolvedPlacement(PlacementOutcome):
-    """The same with the working, and the steps of the search, none where it was known before."""
+    """The same with the working, and the steps of the search.
+
+    ``known``: the placement had been solved before, in ``nona.seconds``, and was taken from the cache.
+    """
 
     working: Working
     steps: tuple[SearchStep, ...]
+    known: bool = False
 
     @classmethod
-    def of(cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...]) -> Self:
+    def of(
+        cls, outcome: PlacementOutcome, working: Working, steps: tuple[SearchStep, ...], known: bool = False
+    ) -> Self:
         """The outcome with its working and the steps that led to it."""
-        return cls(**dict(outcome), working=working, steps=steps)
+        return cls(**dict(outcome), working=working, steps=steps, known=known)

@@ -4,7 +4,7 @@ A count *keeps* the target when the whole interval of its hit rate lies above it
 whole interval lies below; while the target is inside, replications are added up to a bound, and what is
 then still open does not keep it. From the scenario's own the count is doubled or halved, then halved
 towards the least. More nodes need not help, as they spread warm containers and inputs; so the counts next
-to the one found are looked at as well, see :func:`fewest`.
+to the one found are looked at as well, see :func:`nona.study.capacity.fewest.fewest`.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from dataclasses import dataclass
 
 from nona.errors import ScenarioError
 from nona.report.means import rate_of
-from nona.results.serverless.nodes import NodesFor, TriedNodes, Verdict
+from nona.results.serverless.nodes import NodesFor, TriedNodes
 from nona.scenario.schema import Scenario
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.records.metrics import ServerlessSummary
-from nona.simulation.statistics.intervals import Interval
 from nona.sources.lookup import Sources
+from nona.study.capacity.fewest import fewest, judged
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.sweeps.numbers import with_value
 
 MOST = 256
-BESIDE = 2
-ALPHA = 0.025
 FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
 _NO_SOURCES = Sources()
 
@@ -83,54 +81,6 @@ def nodes_for(
     return NodesFor(found=found, tried=tuple(tried[n] for n in sorted(tried)))
 
 
-def fewest(keeps: Callable[[int], bool], most: int, start: int = 1, beside: int = BESIDE) -> int | None:
-    """The fewest nodes that keep a target; the hit rate need not be monotone in their number.
-
-    A count is *settled* when it keeps the target and the ``beside`` counts above it do so too (as far as
-    they are in 1…``most``). The answer is settled and none of the ``beside`` counts below it is; nothing is
-    said of counts further below that were not looked at. The search begins at ``start``.
-
-    >>> fewest(lambda n: n >= 10, 100), fewest(lambda n: n in (6, 8) or n >= 10, 100)
-    (10, 10)
-    >>> fewest(lambda n: n != 20, 100), fewest(lambda n: False, 100)
-    (1, None)
-    """
-
-    def settled(nodes: int) -> bool:
-        return all(keeps(n) for n in range(nodes, min(nodes + beside, most) + 1))
-
-    found = _halved(keeps, most, min(start, most))
-    while found is not None and not settled(found):
-        found = found + 1 if found < most else None
-    while found is not None:
-        below = next((n for n in range(max(1, found - beside), found) if settled(n)), None)
-        if below is None:
-            break
-        found = below
-    return found
-
-
-def _halved(keeps: Callable[[int], bool], most: int, start: int = 1) -> int | None:
-    """A count that keeps while the one before it does not, by doubling or halving from ``start``.
-
-    >>> [_halved(lambda n: n >= 10, 100, start) for start in (1, 12, 100)], _halved(lambda n: n >= 10, 9)
-    ([10, 10, 10], None)
-    """
-    low, high = 0, start
-    if keeps(high):
-        while low < high // 2 and keeps(high // 2):
-            high //= 2
-        low = high // 2
-    while not keeps(high):
-        if high == most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
-
-
 def _judged(
     scenario: Scenario,
     policy: str,
@@ -166,23 +116,6 @@ def _judged(
                 held_usd_hour=held_usd_hour(summary, system),
             )
         replications = min(2 * replications, size.replications)
-
-
-def judged(hits: Interval, target: float, calls: int, state: str = "stable") -> Verdict:
-    """The verdict on a target by the interval of a hit rate; a growing backlog never keeps a target.
-
-    Replications that all keep every SLO leave an interval of no width, but ``calls`` hits in a row only say
-    that the rate is at least α^(1/calls), α = 0.025 (Clopper and Pearson, Biometrika 26, 1934): the lower
-    end is never taken above that.
-
-    >>> judged(Interval(0.99, 0.005, 4), 0.98, 4000), judged(Interval(0.99, 0.02, 4), 0.98, 4000)
-    ('keeps', 'open')
-    >>> judged(Interval(1.0, 0.0, 4), 0.999, 400), judged(Interval(1.0, 0.0, 4), 0.999, 4000)
-    ('open', 'keeps')
-    """
-    if state == "overloaded" or hits.high < target:
-        return "misses"
-    return "keeps" if min(hits.low, ALPHA ** (1 / calls)) > target else "open"
 
 
 def cluster_usd_hour(system: ServerlessSystem) -> float:

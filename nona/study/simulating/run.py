@@ -84,10 +84,19 @@ def place(
 
     if cache is None or not study.key:
         return solved()
-    whole = f"{solver} {study.key}"
+    whole = _whole(study, solver)
     return cache.placements.get(
         f"quick {whole}" if quick and whole not in cache.placements else whole, solved
     )
+
+
+def is_solved(study: Study, solver: str, cache: StudyCache) -> bool:
+    """Whether the placement is known from an earlier solve."""
+    return bool(study.key) and _whole(study, solver) in cache.placements
+
+
+def _whole(study: Study, solver: str) -> str:
+    return f"{solver} {study.key}"
 
 
 def compare(study: Study, placement: Placement) -> Comparison:

@@ -36,6 +36,7 @@ class Job:
     status: Status = "running"
     fraction: float = 0.0
     text: str = "Starting"
+    open_ended: bool = False
     live: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
     result: dict[str, Any] | None = None
@@ -60,8 +61,12 @@ class Job:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated seconds to go, from the share that is done; ``None`` while too early or in a search."""
-        if not 0.02 <= self.fraction < 1 or self.elapsed_s < 1.0 or self.best is not None:
+        """Estimated seconds to go, from the share that is done; ``None`` while too early, or in a search.
+
+        Work says itself that nobody knows how long it takes (``open``): its share is a guess.
+        """
+        early = not 0.02 <= self.fraction < 1
+        if early or self.elapsed_s < 1.0 or self.best is not None or self.open_ended:
             return None
         return self.elapsed_s * (1 - self.fraction) / self.fraction
 
@@ -94,6 +99,7 @@ class Job:
             if self.status == "running":
                 self.fraction = float(message.get("fraction", self.fraction))
                 self.text = str(message.get("text", self.text))
+                self.open_ended = bool(message.get("open", self.open_ended))
                 self.live = message.get("live", self.live)
                 self.best = message.get("best", self.best)
                 self.result = message.get("result", self.result)

@@ -24,6 +24,7 @@ CHOICES = (
     "baseline-measure",
     "capacity-group",
     "capacity-hit",
+    "capacity-schedulers",
     "capacity-simulated",
     "contraction-tabs",
     "demo",

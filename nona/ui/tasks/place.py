@@ -15,11 +15,12 @@ from nona.study.congestion import congestion_curve
 from nona.study.outcome import placement_outcome
 from nona.study.placing.search_steps import SearchSteps
 from nona.study.provenance import now_text
-from nona.study.simulating.run import Comparison, compare
+from nona.study.simulating.run import Comparison, compare, is_solved
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import study_of
 
 READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
+EVERY = 5  # placements looked at between two lines of progress
 
 
 class _Search:
@@ -31,7 +32,8 @@ class _Search:
 
     def __init__(self, prepared: Study, desk: Desk) -> None:
         self._prepared, self._desk = prepared, desk
-        self._others: Comparison | None = None
+        self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
+        self._evaluated = 0
         self.found = SearchSteps(prepared.system)
 
     def better(self, placement: Placement) -> None:
@@ -51,26 +53,37 @@ class _Search:
         best = self.found.best
         return best is not None and best.lower_bound_s == best.lower_bound_s
 
-    def outcome(self, placement: Placement) -> SolvedPlacement:
-        """Everything that is shown of a placement."""
-        if self._others is None:  # local and spread are the same beside every step
-            self._others = compare(self._prepared, placement)
-        beside = Comparison(placement, self._others.local, self._others.spread)
+    def check(self) -> None:
+        """Count what is evaluated, and say so: between two better placements many seconds may pass."""
+        self._desk.check()
+        self._evaluated += 1
+        if self._evaluated % EVERY == 0:
+            self._desk.emit({"text": f"Searching by sampled jobs, {self._evaluated} placements looked at"})
+
+    def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
+        """Everything that is shown of a placement; local and spread are the same beside every step."""
+        system, names = self._prepared.system, self._prepared.scenario.labels
+        others = self._others
+        beside = compare(self._prepared, placement) if others is None else Comparison(placement, None, None)
         found = placement_outcome(self._prepared, placement, now_text(), beside)
-        names = self._prepared.scenario.labels
-        return SolvedPlacement.of(found, working(self._prepared.system, placement, names), self.found.steps)
+        if others is not None:
+            found = found.model_copy(update={"local": others.local, "spread": others.spread})
+        solved = SolvedPlacement.of(found, working(system, placement, names), self.found.steps, known)
+        self._others = others or solved
+        return solved
 
 
 def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
-    desk.emit({"fraction": READ, "text": "Solving the formula"})
+    desk.emit({"fraction": READ, "text": "Solving the formula", "open": True})
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
-    placement = study.place(prepared, solver, desk.cache, desk.check, search.better)
+    known = is_solved(prepared, solver, desk.cache)
+    placement = study.place(prepared, solver, desk.cache, search.check, search.better)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)
-    return search.outcome(placement).to_json()
+    return search.outcome(placement, known).to_json()
 
 
 def predict_congestion(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:

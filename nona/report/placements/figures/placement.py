@@ -8,9 +8,10 @@ import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import PALETTE, figure, text
+from nona.report.placements.compared import is_slo, value_of
 from nona.report.placements.parts import PARTS, TimeParts
 from nona.results.placement.configuration import PlacedConfiguration
-from nona.results.placement.report import PlacementReport
+from nona.results.placement.outcome import PlacementOutcome
 
 SHARES = (
     ("compute", "compute", PALETTE[0]),
@@ -71,25 +72,36 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
     return made
 
 
-def comparison_figure(reports: Mapping[str, PlacementReport | None]) -> go.Figure:
-    """Predicted mean JCTs of placements, with standard errors; no bar without a steady state."""
-    made = figure(260, legend=False)
-    found = {n: r.objective_s for n, r in reports.items() if r and r.objective_s}
-    errors = {n: r.objective_error_s or 0.0 if r else 0.0 for n, r in reports.items()}
+def comparison_figure(data: PlacementOutcome) -> go.Figure:
+    """The solved placement, local and spread: mean JCTs with standard errors, or SLO hits where those count.
+
+    All by sampled jobs; no bar without a steady state.
+    """
+    slo = is_slo(data.nona)
+    made, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
+    reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
+    values = {n: value_of(data, r) for n, r in reports.items()}
+    errors = {n: 0.0 if slo or r is None else r.response.sampling_s or 0.0 for n, r in reports.items()}
     names = list(reports)
+    drawn = [0.0 if (v := values[n]) is None else factor * v for n in names]
     made.add_bar(
         x=names,
-        y=[found[n] * 1e3 if n in found else 0 for n in names],
+        y=drawn,
         marker_color=[scheduler_style(n).colour for n in names],
-        text=[f"{found[n] * 1e3:.4g} ms" if n in found else "overloaded" for n in names],
+        text=[_bar_text(values[n], factor, unit) for n in names],
         error_y={
-            "array": [errors[n] * 1e3 if n in found else 0 for n in names],
-            "visible": any(errors[n] > 1e-6 * found[n] for n in found),
+            "array": [factor * errors[n] for n in names],
+            "visible": any(factor * errors[n] > 1e-6 * y for n, y in zip(names, drawn, strict=True)),
             "thickness": 1.5,
         },
         textposition="outside",
         cliponaxis=False,
-        hovertemplate="%{x}: %{y:.4g} ms<extra></extra>",
+        hovertemplate=f"%{{x}}: %{{y:.4g}} {unit}<extra></extra>",
     )
-    made.update_yaxes(title="predicted mean JCT, ms", rangemode="tozero")
+    title = "predicted SLO hits, %" if slo else "predicted mean JCT, ms"
+    made.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
     return made
+
+
+def _bar_text(value: float | None, factor: float, unit: str) -> str:
+    return "overloaded" if value is None else f"{factor * value:.4g} {unit}"

@@ -82,11 +82,11 @@ def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) ->
         f"most {_percent(most)} of the computing time on {costed.device}."
     )
     if total <= 0 or here <= 1e-9 * total:
-        second = f"Over {link}, even without other traffic, none of that remains: transfers take longer."
+        second = f"Over {link}, even without other traffic, splitting saves nothing: transfers take longer."
     else:
         second = (
-            f"Over {link}, without other traffic, {_percent(100 * here / total)} of that remains "
-            f"({format_time(here)} of {format_time(total)})."
+            f"Over {link}, without other traffic, splitting saves {_percent(100 * here / total)} of that "
+            f"time ({format_time(here)} of {format_time(total)})."
         )
     return first, second
 

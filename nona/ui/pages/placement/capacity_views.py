@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from nona.report.capacity.figure import capacity_figure
-from nona.report.capacity.report import capacity_finding, capacity_rows
+from nona.report.capacity.report import (
+    alone_note,
+    capacity_finding,
+    capacity_rows,
+    others_finding,
+    tried_rows,
+)
 from nona.results.capacity import CapacityReport
+from nona.schedulers.registry import scheduler_names
+from nona.study.capacity.counts import PREDICTED
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import job_panel
+from nona.ui.shell.job_panel import duration, job_panel
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -19,31 +31,62 @@ KIND = "capacity"
 HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: the SLOs to keep, the group that grows, for which schedulers, simulated as well."""
+
+    hit: str
+    group: int
+    schedulers: tuple[str, ...]
+    simulated: bool
+
+    def options(self) -> dict[str, Any]:
+        """As the job takes them."""
+        return {
+            "hit": HITS[self.hit],
+            "group": self.group,
+            "schedulers": list(self.schedulers),
+            "simulated": self.simulated,
+        }
+
+    def words(self) -> list[str]:
+        """As the command line takes them."""
+        names = [word for name in self.schedulers for word in ("--scheduler", name)]
+        more = ["--simulate"] if self.simulated else []
+        return ["--hit", str(HITS[self.hit]), "--group", str(self.group), *names, *more]
+
+
 def capacity_section(state: AppState) -> None:
     """Controls, progress and answer."""
     st.subheader("How many servers keep the SLOs?", anchor="capacity")
     if all(row.slo is None for row in state.scenario.workload):
         st.caption("No query has an SLO; give one on the Workload page.")
         return
-    hit, group, simulated = _controls(state)
-    fingerprint = f"{state.fingerprint(KIND)} {hit} {group} {simulated}"
-    options = {"hit": HITS[hit], "group": group, "simulated": simulated}
-    job_panel(state, KIND, "Find the fewest servers", options=options, fingerprint=fingerprint)
+    asked = _controls(state)
+    fingerprint = f"{state.fingerprint(KIND)} {asked.options()}"
+    job_panel(
+        state,
+        KIND,
+        "Find the fewest servers",
+        _so_far,
+        options=asked.options(),
+        fingerprint=fingerprint,
+        done="" if asked.schedulers else "Choose a scheduler first.",
+    )
     held = state.held(KIND, CapacityReport)
     if held is not None and state.results[KIND].fingerprint == fingerprint:
         _answer(held)
     else:
         st.caption(
-            "Solves the placement and predicts the missed SLOs for several numbers of servers, all else "
-            "unchanged."
+            "Tries several numbers of servers, all else unchanged, for each scheduler: "
+            f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."
         )
-    words = ["--hit", str(HITS[hit]), "--group", str(group), *(["--simulate"] if simulated else [])]
-    equivalent(state, "capacity", *words, key=KIND)
+    equivalent(state, "capacity", *asked.words(), key=KIND)
 
 
-def _controls(state: AppState) -> tuple[str, int, bool]:
+def _controls(state: AppState) -> Question:
     groups = state.scenario.cluster.servers
-    left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
     hit = left.segmented_control(
         "SLOs to keep",
         list(HITS),
@@ -53,26 +96,52 @@ def _controls(state: AppState) -> tuple[str, int, bool]:
         help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
     )
     names = [f"{i + 1}: {g.gpu}" for i, g in enumerate(groups)]
-    chosen = middle.selectbox(
+    chosen = right.selectbox(
         "Servers that grow",
         names,
         key="capacity-group",
         help="The server group to resize; the others stay unchanged.",
     )
-    simulated = right.toggle(
-        "Simulate it too",
-        key="capacity-simulated",
-        help="Also simulates the number that was found, and one server fewer.",
+    own = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
+    schedulers = st.multiselect(
+        "Schedulers",
+        [*own, *(n for n in scheduler_names() if n not in own)],
+        default=own,
+        key="capacity-schedulers",
+        help="Each has its own answer: one that looks at queues may need half as many servers as one that "
+        "does not.",
     )
-    return str(hit or "99 %"), names.index(chosen) if chosen in names else 0, bool(simulated)
+    simulated = st.toggle(
+        "Simulate predictions too",
+        key="capacity-simulated",
+        help="Also simulates a number of servers that was found by prediction, and one server fewer.",
+    )
+    group = names.index(chosen) if chosen in names else 0
+    return Question(str(hit or "99 %"), group, tuple(schedulers), bool(simulated))
+
+
+def _so_far(live: Mapping[str, Any]) -> None:
+    """The answers while other schedulers are still looked at."""
+    report = CapacityReport.from_json(live)
+    st.markdown(plain(f"So far: {capacity_finding(report)} {others_finding(report)}"))
 
 
 def _answer(report: CapacityReport) -> None:
-    finding = capacity_finding(report)
-    st.markdown(f"**{plain(finding)}**")
+    if report.ended_early_s is not None:
+        st.warning(
+            f"Cancelled after {duration(report.ended_early_s)}: the schedulers below were finished.",
+            icon=":material/stop_circle:",
+        )
+    finding, others = capacity_finding(report), others_finding(report)
+    st.markdown(f"**{plain(finding)}** {plain(others)}".strip())
+    note = alone_note(report, scheduler_names())
+    if note:
+        st.caption(plain(note))
     picture(
         capacity_figure(report),
         key="capacity",
-        alt=f"Predicted share of missed SLOs over the number of servers. {finding}",
+        alt=f"Share of missed SLOs over the number of servers, logarithmic. {finding} {others}",
     )
-    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers, and one fewer")
+    table(pd.DataFrame(capacity_rows(report)), "capacity-table", "The fewest servers for each scheduler")
+    with st.expander("Every number of servers that was tried"):
+        table(pd.DataFrame(tried_rows(report)), "capacity-tried", "Every number of servers that was tried")

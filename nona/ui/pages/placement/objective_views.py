@@ -1,15 +1,13 @@
-"""The placement's objective: the choice, and the result of a search for fewer missed SLOs."""
+"""The placement's objective: the choice, and the extent of its search."""
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from nona.report.placements.sampled import missed_finding, sampled_rows
 from nona.results.placement.report import PlacementReport
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, plain
-from nona.ui.widgets.tables import table
+from nona.ui.widgets.fields import choice
+from nona.ui.widgets.summary_bar import summary_bar
 
 OBJECTIVES = {
     "Mean completion time": "mean-jct",
@@ -24,29 +22,26 @@ HELP = (
 
 
 def objective_choice(state: AppState) -> None:
-    """The objective, tied to the scenario."""
-    left, _ = st.columns([2, 3])
-    with left:
-        choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
+    """The objective, tied to the scenario; it folds into a line once there is a placement."""
+    value = state.shown(("objective",))
+    name = next((name for name, known in OBJECTIVES.items() if known == value), str(value))
+    with summary_bar("placement-controls", [f"Objective: {name}"], state.jobs.get("place")):
+        left, _ = st.columns([2, 3])
+        with left:
+            choice(state, "Objective", ("objective",), OBJECTIVES, HELP)
 
 
-def sampled_section(report: PlacementReport) -> None:
-    """What the search for fewer missed SLOs found, model by model; how far any search went."""
+def search_note(report: PlacementReport) -> str:
+    """How far the search went, in a sentence; empty where the formula was minimised alone."""
     found = report.sampled
     if found is None:
-        return
-    missed = missed_finding(report)
-    if missed:
-        st.markdown(f"**{plain(missed)}**")
-        rows = sampled_rows(report)
-        if len(rows) > 1:
-            table(pd.DataFrame(rows), "sampled", "Predicted share of missed SLOs of each model")
+        return ""
     ended = (
         "ended because no move left was better by more than the sampling error"
         if found.settled
         else "ended at its limit"
     )
-    st.caption(
+    return (
         f"The search evaluated {found.evaluations} placements and {ended}; the figures come from "
         f"{found.samples:,} sampled jobs of each model that the search had not used."
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from nona.report.placements.certificate_text import is_sampled
 from nona.report.placements.figures.link_waits import link_waits_figure
 from nona.report.placements.links import link_finding, link_rows
 from nona.report.placements.response_text import response_finding, response_rows
@@ -26,7 +25,7 @@ def response_section(report: FullPlacementReport) -> None:
     """The finding, a warning outside the tested region, and a row for each model."""
     response = report.response
     st.subheader("How long a job takes")
-    st.markdown(f"**{plain(response_finding(response, not is_sampled(report)))}.**")
+    st.markdown(f"**{plain(response_finding(response))}.**")
     if response.warning:
         st.warning(plain(response.warning), icon=":material/travel_explore:")
     rows = response_rows(response, report.models)

@@ -12,9 +12,11 @@ from nona.report.placements.figures.search_steps import steps_figure
 from nona.report.placements.steps_text import best_so_far, early_text, step_rows
 from nona.results.placement.outcome import SolvedPlacement
 from nona.results.placement.search import SearchProgress, SearchStep
+from nona.ui.pages.placement.objective_views import search_note
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
+from nona.units import format_time
 
 WORTH = 2  # steps: fewer need no figure
 
@@ -35,12 +37,25 @@ def early_note(data: SolvedPlacement) -> None:
         st.warning(plain(early_text(data.ended_early_s)), icon=":material/stop_circle:")
 
 
+def solved_text(data: SolvedPlacement) -> str:
+    """How long the placement took: a cancelled search has no time of a solution, a known one had an earlier.
+
+    ``Solved in 12.3 s``
+    """
+    if data.ended_early_s is not None:
+        return f"Cancelled after {format_time(data.ended_early_s, 2)}"
+    if data.known:
+        return f"Known from an earlier solution, which took {format_time(data.nona.seconds)}"
+    return f"Solved in {format_time(data.nona.seconds)}"
+
+
 def search_section(data: SolvedPlacement) -> None:
-    """How the search went, behind a line to open; nothing where the placement was known before."""
-    if len(data.steps) < WORTH:
-        return
+    """How the search went, behind a line to open."""
     with st.expander("How the search went", icon=":material/timeline:"):
-        _steps(data.steps, "steps")
+        note = search_note(data.nona)
+        st.caption(plain(f"{solved_text(data)}; solver: {data.nona.solver}. {note}".strip()))
+        if len(data.steps) >= WORTH:
+            _steps(data.steps, "steps")
 
 
 def _steps(steps: Sequence[SearchStep], key: str) -> None:

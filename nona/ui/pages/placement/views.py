@@ -8,13 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.inputs.figures import provenance_text
-from nona.report.placements.certificate_text import error_text, is_sampled
+from nona.report.placements.certificate_text import error_text, is_sampled, mean_of
+from nona.report.placements.compared import hits_of, is_slo, order_finding
 from nona.report.placements.figures.congestion import congestion_figure, congestion_rows
 from nona.report.placements.figures.placement import comparison_figure, jct_split_figure
 from nona.report.placements.parts import parts_of
 from nona.report.placements.text import (
     congestion_finding,
-    order_finding,
     price_text,
     split_finding,
 )
@@ -22,7 +22,7 @@ from nona.report.text import percent_text, time_text
 from nona.results.about import ModelFacts
 from nona.results.placement.congestion import CongestionCurve
 from nona.results.placement.outcome import PlacementOutcome
-from nona.results.placement.report import PlacementReport
+from nona.results.placement.report import FullPlacementReport, PlacementReport
 from nona.ui.pages.placement.configuration_list import configuration_list
 from nona.ui.pages.placement.shares import LEAST, split_share
 from nona.ui.session.state import AppState
@@ -35,12 +35,20 @@ from nona.units import format_time
 
 
 def charts(data: PlacementOutcome) -> None:
-    """What the time is made of, and the comparison with local and spread."""
+    """The comparison with local and spread, and what the time is made of."""
     report = data.nona
-    left, right = st.columns([3, 2])
+    left, right = st.columns([2, 3])
     with left:
-        sampled = is_sampled(report)
-        models = parts_of(report.models, report.response if sampled else None)
+        finding = order_finding(data)
+        st.markdown(f"**{plain(finding)}**")
+        what = "SLO hits" if is_slo(report) else "mean JCT"
+        picture(
+            comparison_figure(data),
+            key="comparison",
+            alt=f"Predicted {what} of nona, local and spread by sampled jobs. {finding}",
+        )
+    with right:
+        models = parts_of(report.models, report.response)
         finding = split_finding(models)
         st.markdown(f"**{plain(finding)}**")
         picture(
@@ -48,31 +56,25 @@ def charts(data: PlacementOutcome) -> None:
             key="split",
             alt=f"Predicted JCT of each model by its parts. {finding}",
         )
-        if sampled:
-            st.caption(
-                "Compute, transfers and waits are those of the longest path by formula; joins and own work "
-                "are what sampled jobs take beyond it."
-            )
-    with right:
-        finding = order_finding(data)
-        st.markdown(f"**{plain(finding)}**")
-        picture(
-            comparison_figure({"nona": report, "local": data.local, "spread": data.spread}),
-            key="comparison",
-            alt=f"Predicted mean JCT of nona, local and spread. {finding}",
+    with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
+        table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
+        st.caption(
+            "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
+            "what sampled jobs take beyond it."
         )
-    table(comparison_frame(data), "comparison-table", "The solved placement against local and spread")
 
 
 def comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
-    """The solved placement against local and spread: by sampled jobs where they were used, and by formula."""
-    sampled, rows = is_sampled(data.nona), []
+    """The solved placement against local and spread: by sampled jobs, and by formula."""
+    rows = []
     for name, report in (("nona", data.nona), ("local", data.local), ("spread", data.spread)):
         p = report.predicted if report else None
+        hits = hits_of(report)
         rows.append(
             {
                 "placement": name,
-                **({"mean JCT by sampled jobs": _mean(report)} if sampled else {}),
+                "mean JCT": _mean(report),
+                "SLO hits": "–" if hits is None else percent_text(hits),
                 "mean JCT by formula": "overloaded" if p is None else time_text(p.jct_s),
                 "wait of a message": "–" if p is None else time_text(p.network_wait_s),
                 "wait of a visit": "–" if p is None else time_text(p.server_wait_s),
@@ -83,10 +85,10 @@ def comparison_frame(data: PlacementOutcome) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _mean(report: PlacementReport | None) -> str:
-    if report is None or report.objective_s is None:
+def _mean(report: FullPlacementReport | None) -> str:
+    if report is None or mean_of(report) is None:
         return "overloaded"
-    return f"{format_time(report.objective_s)} {error_text(report)}".strip()
+    return f"{time_text(mean_of(report))} {error_text(report)}".strip()
 
 
 def congestion_section(state: AppState, data: PlacementOutcome) -> None:

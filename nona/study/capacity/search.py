@@ -1,0 +1,202 @@
+"""The fewest servers of a group with at most a given share of missed SLOs, under one scheduler.
+
+With more servers alike and the same queries all loads fall, so the misses of a scheduler that draws its
+servers fall with the count but for sampling noise, and halving finds the fewest. A scheduler that looks at
+queues may do worse with more servers for a while: there the counts beside the one found are looked at too.
+A count is taken if its share of misses is at most the target; the standard error and the misses with one
+server fewer say how sure that is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from nona.errors import ScenarioError
+from nona.placement.sampled.judge import Judge
+from nona.report.times_off import LEVEL
+from nona.results.capacity import CountRange, DeviceCapacity, ServerCount
+from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.sources.lookup import Sources
+from nona.study.cache import StudyCache
+from nona.study.capacity.counts import PREDICTED, least_utilization, predicted_count, simulated_count
+from nona.study.capacity.fewest import BESIDE, fewest, nearest
+from nona.study.capacity.times_off import End, can_be_off, with_times_off
+from nona.study.preparation import Study, prepare
+from nona.study.sweeps.numbers import with_value
+
+MOST = 4096
+IDLE = 0.05  # utilisation of the executors below which waits are rare
+LESS = 0.9  # of the misses with half as many servers: what is above is no improvement
+_TIMES: Mapping[End | None, str] = {None: "", min: ", short times", max: ", long times"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked: the share of misses allowed, the group, the most servers, and the scheduler."""
+
+    target_miss: float
+    group: int = 0
+    most: int = MOST
+    scheduler: str = "nona"
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise :class:`ScenarioError` where there is no such group, or the target is no share."""
+        if not 0 < self.target_miss < 1:
+            raise ScenarioError(
+                [f"Capacity: target {self.target_miss:g} must lie between 0 and 1; give 0.01 for 99 %."]
+            )
+        if not 0 <= self.group < len(scenario.cluster.servers):
+            raise ScenarioError(
+                [f"Capacity: there is no cluster.servers[{self.group}]; choose an existing group."]
+            )
+
+
+def fewest_servers(
+    scenario: Scenario,
+    sources: Sources,
+    target_miss: float,
+    *,
+    group: int = 0,
+    most: int = MOST,
+    scheduler: str = "nona",
+    prices: Mapping[str, float] | None = None,
+    simulated: bool = False,
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = lambda: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> DeviceCapacity:
+    """The fewest servers of ``cluster.servers[group]`` with at most ``target_miss`` of the SLOs missed.
+
+    Parameters
+    ----------
+    scheduler
+        One of :data:`~nona.study.capacity.counts.PREDICTED` by prediction, any other by simulation.
+    prices
+        Device → price of one GPU, per hour or in any other unit.
+    simulated
+        Also simulate the count that was predicted, and one fewer.
+    tell
+        Called with what is done next; ``check`` is called now and then in between.
+
+    Raises
+    ------
+    ScenarioError
+        When there is no such group, or the target is not between 0 and 1.
+    PlacementError
+        When no query has an SLO.
+    """
+    asked = Asked(target_miss, group, most, scheduler)
+    asked.check(scenario)
+    search = _Search(_alone(scenario, scheduler), sources, asked, cache or StudyCache(), check, tell)
+    count = search.run(scenario.cluster.servers[group].count)
+    found = None if count is None else search.tried[count]
+    fewer = None if count is None or count == 1 else search.at(count - 1)
+    if simulated and found is not None and search.predicts:
+        found = search.simulated(found)
+        fewer = None if fewer is None or fewer.miss is None else search.simulated(fewer)
+    return DeviceCapacity(
+        gpu=scenario.cluster.servers[group].gpu,
+        scheduler=scheduler,
+        method="prediction" if search.predicts else "simulation",
+        servers=count,
+        predicted=found,
+        one_fewer=fewer,
+        cost=None if found is None or prices is None else search.cost(found.servers, prices),
+        tried=tuple(search.tried[n] for n in sorted(search.tried)),
+        least_miss=search.least_miss,
+        if_times_off=None if count is None else search.ranged(count),
+    )
+
+
+def _alone(scenario: Scenario, scheduler: str) -> Scenario:
+    """The scenario with one scheduler: its own entry, with its options, where it has one."""
+    own = next((s for s in scenario.schedulers if s.name == scheduler), SchedulerSpec(name=scheduler))
+    return scenario.model_copy(update={"schedulers": (own,)})
+
+
+class _Search:
+    """The numbers of servers tried so far; ``end`` is that of the times' intervals, if they are off."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        sources: Sources,
+        asked: Asked,
+        cache: StudyCache,
+        check: Callable[[], None],
+        tell: Callable[[str], None],
+        end: End | None = None,
+    ) -> None:
+        self.scenario, self.sources, self.asked, self.end = scenario, sources, asked, end
+        self.cache, self.check, self.tell = cache, check, tell
+        self.tried = dict[int, ServerCount]()
+        self.predicts = asked.scheduler in PREDICTED
+        self.least_miss = Judge(self.study(scenario.cluster.servers[asked.group].count).system, "slo").bound()
+
+    def run(self, start: int) -> int | None:
+        """The fewest servers, searched from ``start``."""
+        if self.least_miss > self.asked.target_miss:
+            return None
+        if self.end is not None:
+            return nearest(self.keeps, self.asked.most, start, self.helps)
+        return fewest(self.keeps, self.asked.most, start, 0 if self.predicts else BESIDE, self.helps)
+
+    def keeps(self, servers: int) -> bool:
+        return self.miss(servers) <= self.asked.target_miss
+
+    def helps(self, servers: int) -> bool:
+        """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
+        half = self.tried.get(servers // 2)
+        if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
+            return True
+        return self.miss(servers) < LESS * half.miss
+
+    def miss(self, servers: int) -> float:
+        """The share of missed SLOs; infinite without a steady state."""
+        miss = self.at(servers).miss
+        return math.inf if miss is None else miss
+
+    def study(self, servers: int) -> Study:
+        changed = with_value(self.scenario, f"cluster.servers[{self.asked.group}].count", servers)
+        study = prepare(changed, self.sources, self.cache)
+        return study if self.end is None else with_times_off(study, self.end)
+
+    def at(self, servers: int) -> ServerCount:
+        if servers not in self.tried:
+            self.check()
+            self.tell(f"{self.asked.scheduler}, {servers:,} servers{_TIMES[self.end]}")
+            study, name = self.study(servers), self.asked.scheduler
+            if self.predicts:
+                count = predicted_count(study, name, self.cache, self.check)
+            else:
+                count = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
+            self.tried[servers] = count.model_copy(update={"servers": servers})
+        return self.tried[servers]
+
+    def simulated(self, tried: ServerCount) -> ServerCount:
+        self.tell(f"{self.asked.scheduler}, {tried.servers:,} servers, simulated")
+        study = self.study(tried.servers)
+        seen = simulated_count(study, 1 - self.asked.target_miss, self.cache, self.check)
+        return tried.model_copy(update={"simulated_hit_rate": seen.simulated_hit_rate})
+
+    def ranged(self, found: int) -> CountRange | None:
+        """The fewest servers with all times at the one and the other end of their intervals."""
+        now = self.study(found)
+        if not can_be_off(now):
+            return None
+        work = least_utilization(now.system)
+        counts = []
+        for end in (min, max):
+            other = _Search(self.scenario, self.sources, self.asked, self.cache, self.check, self.tell, end)
+            factor = least_utilization(with_times_off(now, end).system) / work if work > 0 else 1.0
+            counts.append(other.run(min(math.ceil(found * factor), self.asked.most)))
+        return CountRange(low=counts[0], high=counts[1], level=LEVEL)
+
+    def cost(self, servers: int, prices: Mapping[str, float]) -> float | None:
+        scenario = with_value(self.scenario, f"cluster.servers[{self.asked.group}].count", servers)
+        groups = scenario.cluster.servers
+        if any(g.gpu not in prices for g in groups):
+            return None
+        return sum(g.count * g.gpus * prices[g.gpu] for g in groups)
