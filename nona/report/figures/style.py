@@ -42,6 +42,16 @@ def text(value: object, longest: int = 60) -> str:
     return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
 
 
+def number_text(value: float) -> str:
+    """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
+
+    >>> [number_text(v) for v in (0.02, 12.345, 123.45, 12345.6)]
+    ['0.02', '12.3', '123.4', '12,346']
+    """
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.{4 if size >= 100 else 3}g}"
+
+
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
     """An empty figure in the common style."""
     made = go.Figure()
