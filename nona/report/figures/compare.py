@@ -13,7 +13,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import QUIET, figure, text
+from nona.report.figures.style import QUIET, figure, number_text, text
 
 GHOST = "circle-open"  # what a value was before
 FAR = 20.0  # values that many times apart are drawn on a logarithmic axis
@@ -110,7 +110,7 @@ def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: st
     known = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(known), max(known)) if known else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
-    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[number_text(t) for t in ticks])
 
 
 def log_ticks(low: float, high: float) -> list[float]:

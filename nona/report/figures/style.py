@@ -20,6 +20,7 @@ PALETTE = (
     "#12a5bd",
     "#8390a6",
 )
+TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
 
 
@@ -69,3 +70,16 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
     made.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
     made.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
     return made
+
+
+def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
+    """A dashed line across the chart at a value that counts (an SLO, a target), with its word."""
+    line = {"color": QUIET, "dash": "dash", "width": 1.5}
+    add = made.add_hline if of == "y" else made.add_vline
+    add(
+        **{of: at},
+        line=line,
+        annotation_text=text(word),
+        annotation_position="top left" if of == "y" else "top right",
+        annotation_font_size=SMALL_PX,
+    )
