@@ -107,6 +107,9 @@ class SweepOptions(ListOptions):
     scenario: str
     key: str
     values: str
+    second: str | None
+    second_values: str | None
+    target: float
     scheduler: tuple[str, ...]
     jobs: int | None
     replications: int | None

@@ -1,16 +1,19 @@
-"""``nona sweep``: all schedulers over many values of one number of a scenario."""
+"""``nona sweep``: all schedulers over many values of one number of a scenario, or of two."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 from nona.cli.options import SweepOptions
 from nona.cli.output import emit
 from nona.errors import NonaError
-from nona.report.sweeps.report import curve_rows, sweep_report
+from nona.report.sweeps.grid import GridCurves, grid_report, grid_rows, grid_text
+from nona.report.sweeps.report import Curves, curve_rows, sweep_report
 from nona.report.sweeps.text import sweep_text
 from nona.report.sweeps.values import parse_values
 from nona.report.table_files import csv_bytes
@@ -18,26 +21,48 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study import number_named, with_value
 from nona.study.sweeps.curves import curves
-from nona.study.sweeps.settings import SweepSettings
+from nona.study.sweeps.grid import grid
+from nona.study.sweeps.settings import GridSettings, SweepSettings
+
+Told = TypeVar("Told", Curves, GridCurves)
 
 
 def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
-    """Sweep, and print a table for each value, or JSON."""
+    """Sweep, and print a table for each value, or JSON; for two numbers the best in each cell."""
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)
+    if arguments.second is None and arguments.second_values is None:
+        told = _last(curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers))
+        if told is not None:
+            report = sweep_report(told)
+            _points(arguments, curve_rows(report))
+            emit(arguments, report, sweep_text)
+        return
+    whole = _last(
+        grid(
+            scenario,
+            _grid_settings(arguments, scenario, settings),
+            sources,
+            engine=arguments.engine,
+            workers=arguments.workers,
+        )
+    )
+    if whole is not None:
+        found = grid_report(whole)
+        _points(arguments, grid_rows(found))
+        emit(arguments, found, grid_text)
+
+
+def _last(steps: Iterator[Told]) -> Told | None:
+    """The last of the reports; a terminal shows how far the work is."""
     told = None
-    for told in curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers):
+    for told in steps:
         if sys.stderr.isatty():
             print(f"\r{told.fraction:6.1%}  {told.stage:<14}", end="", file=sys.stderr, flush=True)
-    if told is None:
-        return
-    if sys.stderr.isatty():
+    if told is not None and sys.stderr.isatty():
         print(file=sys.stderr)
-    report = sweep_report(told)
-    if arguments.csv:
-        _write(arguments.csv, csv_bytes(pd.DataFrame(curve_rows(report))))
-    emit(arguments, report, sweep_text)
+    return told
 
 
 def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:
@@ -51,7 +76,21 @@ def _settings(arguments: SweepOptions, scenario: Scenario) -> SweepSettings:
         jobs=spec.jobs if arguments.jobs is None else arguments.jobs,
         replications=spec.replications if arguments.replications is None else arguments.replications,
         edges=not arguments.values_only,
+        target=arguments.target,
     )
+
+
+def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepSettings) -> GridSettings:
+    if arguments.second is None or arguments.second_values is None:
+        raise NonaError("--second and --second-values belong together; give both.")
+    second = number_named(scenario, arguments.second)
+    values = parse_values(arguments.second_values, second.unit, "--second-values")
+    return GridSettings(settings, second, values)
+
+
+def _points(arguments: SweepOptions, rows: Sequence[Mapping[str, float | str | None]]) -> None:
+    if arguments.csv:
+        _write(arguments.csv, csv_bytes(pd.DataFrame(rows)))
 
 
 def _write(path: Path, content: bytes) -> None:

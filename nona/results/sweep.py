@@ -13,6 +13,10 @@ Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor
 """What a swept number counts; values are in SI units."""
 
 
+TARGET = 0.99
+"""Share of the SLOs to keep where none is asked for."""
+
+
 class SweptUtilization(Document):
     """Mean utilisation of the executors, and of the busiest link."""
 
@@ -73,12 +77,27 @@ class SweptCurve(Document):
     formula_edges: tuple[SweptEdge, ...]
 
 
+class ServersNeeded(Document):
+    """The fewest servers with which a scheduler keeps the target at one value of the swept number.
+
+    ``now`` is the scenario's count, with which it misses the target there; ``servers`` is ``None`` where
+    ``most`` were too few. All counts were simulated.
+    """
+
+    scheduler: str
+    value: float
+    now: int
+    servers: int | None
+    most: int
+
+
 class SweepReport(Document):
     """A sweep, whole or so far.
 
     ``key``, ``label`` and ``unit`` are those of the swept number. ``values`` are those at which every
     scheduler is simulated; curves may hold more, near edges and bends. ``slo_s`` is the SLO that all
-    classes share, if they do. Ratios are to the scheduler ``reference``.
+    classes share, if they do. ``target`` is the share of SLOs to keep; ``needed``, in a sweep of the load,
+    says with how many servers. Ratios are to the scheduler ``reference``.
     """
 
     key: str
@@ -94,12 +113,15 @@ class SweepReport(Document):
     complete: bool
     seconds: float
     schedulers: Mapping[str, SweptCurve]
+    target: float = TARGET
+    needed: tuple[ServersNeeded, ...] = ()
 
 
 class SweepRequest(Document):
     """What is swept: the key of the ``number``, its ``values``, the schedulers, the runs at each value.
 
-    ``edges``: look for each scheduler's edges of stability and for bends between the values.
+    ``edges``: look for each scheduler's edges of stability and for bends between the values. ``target``:
+    the share of SLOs to keep.
     """
 
     number: str
@@ -108,9 +130,47 @@ class SweepRequest(Document):
     jobs: int
     replications: int
     edges: bool
+    target: float = TARGET
 
 
 class SweepOutcome(SweepReport):
     """A sweep with the settings that it was asked for with."""
 
     settings: SweepRequest
+
+
+class GridRow(Document):
+    """A sweep of the first number at one ``value`` of the second."""
+
+    value: float
+    sweep: SweepReport
+
+
+class SweepGrid(Document):
+    """A sweep of two numbers, whole or so far.
+
+    ``key``, ``label``, ``unit`` and ``values`` are those of the second number; ``rows`` holds a sweep of
+    the first for each of its values that was reached, ascending.
+    """
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float, ...]
+    rows: tuple[GridRow, ...]
+    complete: bool
+    seconds: float
+
+
+class GridRequest(Document):
+    """What is swept in two numbers: a sweep of the first at each of ``values`` of the ``second``."""
+
+    sweep: SweepRequest
+    second: str
+    values: tuple[float, ...]
+
+
+class GridOutcome(SweepGrid):
+    """A sweep of two numbers with the settings that it was asked for with."""
+
+    settings: GridRequest

@@ -59,3 +59,25 @@ def test_bad_input_is_one_line(
     assert captured.out == ""
     assert why in captured.err
     assert len(captured.err.strip().splitlines()) == 1
+
+
+def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "points.csv"
+    both = ("--second", "cluster.servers[0].count", "--second-values", "3,4")
+    words = [*SWEEP, "--values", "0,0.4", *both, *SMALL, "--csv", str(path)]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "Lowest mean JCT of 4 cells: nona in 4." in out
+    assert out.splitlines()[-1].split()[:2] == ["4", "nona"]
+    assert len(pd.read_csv(path)) == 8
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["value"] for row in told["rows"]] == told["values"] == [3.0, 4.0]
+    for wrong, why in (
+        ([*SWEEP, "--values", "0", "--second", "load"], "give both"),
+        ([*SWEEP, "--values", "0", "--second", SWEEP[3], "--second-values", "0.5"], "given twice"),
+    ):
+        assert main(wrong) == 2
+        assert why in capsys.readouterr().err

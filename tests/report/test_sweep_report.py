@@ -13,13 +13,20 @@ from nona.errors import ScenarioError
 from nona.report.sweeps.ends import GAP, curve_ends, round_ticks, spread_labels
 from nona.report.sweeps.explained import explanation
 from nona.report.sweeps.figure import sweep_figure, views
+from nona.report.sweeps.figure_target import nines
+from nona.report.sweeps.grid import cells, grid_finding, grid_rows, grid_targets, grid_text
+from nona.report.sweeps.grid_figure import grid_figure
 from nona.report.sweeps.report import curve_rows, turns
 from nona.report.sweeps.stability import stability_finding, stability_text, unstable_spans
+from nona.report.sweeps.targets import change_text, crossings, holds_text, target_finding
 from nona.report.sweeps.text import headline, sweep_text, value_rows
 from nona.report.sweeps.values import parse_value, parse_values, spaced, value_text
 from nona.results.estimate import Estimate
 from nona.results.sweep import (
     FormulaPoint,
+    GridRow,
+    ServersNeeded,
+    SweepGrid,
     SweepReport,
     SweptCurve,
     SweptEdge,
@@ -185,7 +192,7 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
     told = report()
     for view in views(told):
         figure = sweep_figure(told, view, cursor=0.5)
-        slow = next(t for t in figure.data if t.name == "slow")
+        slow = next(t for t in figure.data if t.name.split(" · ")[0] == "slow")
         beyond = [y for x, y in zip(slow.x, slow.y, strict=True) if x > 70.0]
         assert all(y is None for y in beyond)
         (cross,) = [t for t in figure.data if t.name == "slow: unstable ≥ 71 %"]
@@ -193,12 +200,12 @@ def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there() -> None:
         assert [a.text for a in figure.layout.annotations if "unstable" in (a.text or "")] == [
             "unstable ≥ 71 %"
         ]
-        nona = next(t for t in figure.data if t.name == "nona")
+        nona = next(t for t in figure.data if t.name.split(" · ")[0] == "nona")
         assert (nona.y[0] is None) == (view == "none")
     jct = sweep_figure(told, "JCT")
     assert jct.layout.yaxis.type == "log"
     assert [t.y[0] for t in jct.data if t.name == "nona by formula"] == [9.0]
-    assert "SLO" in [a.text for a in jct.layout.annotations]
+    assert "SLO 40 ms" in [a.text for a in jct.layout.annotations]
     assert not [t for t in sweep_figure(told, "SLO hits").data if "formula" in t.name]
 
 
@@ -214,6 +221,92 @@ def test_an_interval_that_reaches_below_zero_ends_on_the_axis() -> None:
     figure = sweep_figure(report(quick=curve(first, wide, last)))
     quick = next(t for t in figure.data if t.name == "quick")
     assert all(y - down > 0 for y, down in zip(quick.y, quick.error_y.arrayminus, strict=True))
+
+
+def kept(*hits: float | None, unit: str = "factor", values: tuple[float, ...] = ()) -> SweepReport:
+    """A sweep of the load in which nona keeps these shares at 0.5, 1, 1.5, …; ``None``: overloaded."""
+    at = values or tuple(0.5 * (i + 1) for i in range(len(hits)))
+    points = [
+        point(v, None if h is None else 5e-3, slo_hit_rate=Estimate(mean=0.2 if h is None else h, ci95=None))
+        for v, h in zip(at, hits, strict=True)
+    ]
+    told = alone(curve(*points)).model_copy(update={"key": "load", "label": "Load", "unit": unit})
+    return told.model_copy(update={"values": at})
+
+
+def test_where_the_target_holds_in_numbers_and_words() -> None:
+    told = kept(1.0, 0.995, 0.985, None)
+    (there,) = crossings(told.schedulers["nona"], 0.99)
+    assert there.falls
+    assert there.value == pytest.approx(1.25)
+    assert holds_text(told.schedulers["nona"], told) == "until +25 %"
+    assert target_finding(told) == "99 % of the SLOs hold until +25 % (nona)."
+    assert holds_text(kept(1.0, 1.0).schedulers["nona"], told) == "throughout"
+    assert holds_text(kept(0.9, 0.5).schedulers["nona"], told) == "nowhere"
+    assert [c.falls for c in crossings(kept(0.9, 1.0, None).schedulers["nona"], 0.99)] == [False, True]
+    servers = kept(0.9, 0.995, unit="count", values=(4.0, 8.0)).model_copy(update={"key": "servers"})
+    assert holds_text(servers.schedulers["nona"], servers) == "from 8"
+    assert [change_text(f) for f in (1.3, 1.0, 0.5)] == ["+30 %", "±0 %", "−50 %"]
+
+
+def test_the_servers_that_more_load_needs_are_said_as_simulated() -> None:
+    need = ServersNeeded(scheduler="nona", value=1.5, now=8, servers=10, most=32)
+    said = target_finding(kept(1.0, 0.995, 0.985).model_copy(update={"needed": (need,)}))
+    assert said.endswith("At +50 % two more servers are needed (nona, simulated).")
+    few = need.model_copy(update={"servers": None, "value": 1.0})
+    said = target_finding(kept(1.0, 0.985).model_copy(update={"needed": (few,)}))
+    assert said.endswith("As the scenario stands 32 servers are too few (nona, simulated).")
+
+
+def test_the_chart_of_hits_draws_the_target_and_its_crossing() -> None:
+    made = sweep_figure(kept(1.0, 0.995, 0.985), "SLO hits")
+    assert "target 99 %" in [a.text for a in made.layout.annotations]
+    assert [s.y0 for s in made.layout.shapes] == [nines(0.99)]
+    (crossing,) = [t for t in made.data if t.name == "nona crosses the target"]
+    assert (crossing.x[0], crossing.y[0]) == (pytest.approx(1.25), nines(0.99))
+    assert crossing.customdata[0] == "holds until +25 %"
+    assert made.data[0].name == "nona · until +25 %"
+    assert list(made.layout.yaxis.ticktext) == ["0", "50", "90", "99", "99.9", "≥ 99.99"]
+
+
+def two() -> SweepGrid:
+    """nona is fastest but for the last value; slow keeps no steady state there."""
+    lower, upper = report(), report(nona=curve(*(point(v, 4e-3, 1.0) for v in (0.0, 0.5, 0.9))))
+    rows = (GridRow(value=4.0, sweep=lower), GridRow(value=8.0, sweep=upper))
+    return SweepGrid(
+        key="cluster.servers[0].count",
+        label="Servers",
+        unit="count",
+        values=(4.0, 6.0, 8.0),
+        rows=rows,
+        complete=False,
+        seconds=1.0,
+    )
+
+
+def test_a_map_of_two_numbers_has_the_winner_of_each_cell() -> None:
+    told = two()
+    assert grid_finding(told) == "Lowest mean JCT of 6 cells: quick in 3 and nona in 3."
+    best = cells(told, "Mean JCT")
+    assert {best[v, 4.0].scheduler for v in (0.0, 0.5, 0.9)} == {"quick"}
+    assert cells(told, "Mean JCT", "slow")[0.9, 8.0].text("Mean JCT") == "unstable"
+    assert SweepGrid.from_json(told.to_json()) == told
+    assert len(grid_rows(told)) == sum(len(c.points) for r in told.rows for c in r.sweep.schedulers.values())
+    assert grid_text(told).splitlines()[-2].split()[:4] == ["4", "quick", "5", "ms"]
+    assert "with 8 servers throughout" in grid_targets(told)
+    heat = grid_figure(told, "Mean JCT").data[0]
+    assert [list(row) for row in heat.z] == [[0, 0, 0], [None] * 3, [1, 1, 1]]
+    assert heat.text[0][0] == "quick<br>5 ms"
+    assert "not simulated yet" in heat.customdata[1][0]
+
+
+def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line() -> None:
+    made = grid_figure(two(), "SLO hits", "slow")
+    assert [round(v) if v is not None else None for v in made.data[0].z[0]] == [99, 99, None]
+    (line,) = [t for t in made.data if t.type == "contour"]
+    assert (line.contours.start, line.name) == (99.0, "99 % of the SLOs")
+    assert [list(row)[-1] for row in line.z] == [0.0, None, 0.0]
+    assert not [t for t in grid_figure(two(), "SLO hits", "nona").data if t.type == "contour"]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,8 +20,11 @@ from nona.scenario.schema import Scenario
 from nona.simulation.run import Cancelled
 from nona.study import number_named, prepare, simulate
 from nona.study.sweeps.curves import curves
+from nona.study.sweeps.grid import grid
 from nona.study.sweeps.next_values import bends, middle, near_enough, spread_order
-from nona.study.sweeps.settings import SweepSettings, swept_scenario
+from nona.study.sweeps.settings import GridSettings, SweepSettings, swept_scenario
+
+COUNT = "cluster.servers[0].count"
 
 # Two parallel tasks of 4 ms between a first and a last of 1 ms: 10 ms of work, 3 + 3 MB when split.
 GRAPH = {
@@ -250,3 +254,44 @@ def test_more_values_go_where_a_curve_bends() -> None:
     assert len(new) == 1
     assert new[0] > 0.7
     assert bends([(v, math.exp(3 * v)) for v, _ in curve], "fraction", 0.9, 3) == []
+
+
+def test_the_servers_that_more_load_needs_are_simulated_counts() -> None:
+    given_ = scenario(300.0, 4)
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0, 1.5), ("local",), 400, 2)
+    *_, told = curves(given_, chosen)
+    (need,) = told.needed
+    assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
+    assert need.servers is not None
+    loaded = chosen.number.set(given_, need.value)
+
+    def hits(servers: int) -> float:
+        there = swept_scenario(loaded, replace(chosen, number=number_named(given_, COUNT)), servers)
+        rate = simulate(prepare(there)).summaries["local"].hit_rate
+        return 0.0 if rate is None else rate.mean
+
+    assert hits(need.servers) >= chosen.target > hits(need.servers - 1)
+
+
+def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked() -> None:
+    given_ = scenario(100.0, 4)
+    chosen = SweepSettings(number_named(given_, "load"), (0.5, 1.0), ("local", "spread"), 200, 2, edges=False)
+    both = GridSettings(chosen, number_named(given_, COUNT), (3.0, 4.0))
+    steps = list(grid(given_, both))
+    assert [s.fraction for s in steps] == sorted(s.fraction for s in steps)
+    assert steps[-1].fraction == 1
+    for count, row in steps[-1].rows.items():
+        *_, alone = curves(both.second.set(given_, count), chosen)
+        assert row.points.keys() == alone.points.keys()
+        for name in alone.points:
+            assert [p.means_s for p in row.points[name].values()] == [
+                p.means_s for p in alone.points[name].values()
+            ]
+
+    def stop() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        list(grid(given_, both, check=stop))
+    with pytest.raises(ScenarioError, match="given twice"):
+        list(grid(given_, replace(both, second=chosen.number)))

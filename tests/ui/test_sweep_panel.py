@@ -12,21 +12,18 @@ from app_driver import Open, finish, go
 
 from nona.cli.main import main
 from nona.errors import NonaError
-from nona.results.estimate import UNKNOWN, Estimate
-from nona.results.sweep import (
-    SweepReport,
-    SweepRequest,
-    SweptCurve,
-    SweptEdge,
-    SweptPoint,
-    SweptUtilization,
-)
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.report.sweeps.figure import sweep_figure
+from nona.results.sweep import SweepRequest
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_path
-from nona.ui.pages.sweep.live import live_option
+from nona.study import number_named
+from nona.ui.pages.simulation.what_if_copy import move
 from nona.ui.pages.sweep.settings import (
     change,
+    change_ends,
     form_of,
+    grid_settings_of,
+    grid_shell_arguments,
     is_stale,
     settings_of,
     shell_arguments,
@@ -143,7 +140,7 @@ def test_cancelled_it_shows_what_it_had(open_page: Open) -> None:
         time.sleep(0.05)
     assert job.running
     at.run()  # the live chart
-    assert at.get("echarts_chart")
+    assert at.get("plotly_chart")
     at.button(key="cancel-sweep").click().run()
     assert not at.exception
     assert any("ended early" in i.value for i in at.info)
@@ -211,34 +208,54 @@ def test_the_shipped_scenario_of_five_models_opens_with_fitting_ends() -> None:
     assert settings.schedulers == tuple(s.name for s in state.scenario.schedulers)
 
 
-def test_the_live_chart_draws_a_gap_beyond_an_edge() -> None:
-    nothing = {"state_reason": "", "replications": 2, "means_s": (), "slo_hit_rate": UNKNOWN}
-    nothing |= {"predicted_s": None, "error": None, "ratio": UNKNOWN, "has_formula": False}
-    nothing |= {"utilization": SweptUtilization(compute=None, network=None)}
-    points = (
-        SweptPoint(value=0.5, state="stable", jct_s=Estimate(mean=0.01, ci95=None), **nothing),
-        SweptPoint(value=0.51, state="overloaded", jct_s=UNKNOWN, **nothing),
-    )
-    edges = (SweptEdge(stable=0.5, overloaded=0.51),)
-    curve = SweptCurve(points=points, edges=edges, formula=None, formula_edges=())
-    told = SweepReport(
-        key="background.network.utilization",
-        label="Link background",
-        unit="fraction",
-        values=(0.0, 0.95),
-        jobs=10,
-        replications=2,
-        slo_s=None,
-        reference="spread",
-        engine="",
-        stage="edges",
-        complete=False,
-        seconds=0.0,
-        schedulers={"spread": curve},
-    )
-    option = live_option(told)
-    line, cross = option["series"]
-    assert line["data"] == [[50.0, 10.0], [51.0, "-"]]
-    assert cross["data"] == [[51.0, 10.0]]
-    assert option["animation"] is False
-    json.dumps(option)
+def test_it_says_of_which_scenario_it_is_and_that_the_copy_is_not_swept(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    state = state_of(at)
+    assert f"fingerprint `{scenario_hash(state.scenario)}`" in markdown(at)
+    assert "What if" not in markdown(at)
+    mark = sweep_fingerprint(state.scenario, settings_of(state))
+    move(state, number_named(state.scenario, "cluster.servers[0].count"), 7.0)
+    at.run()
+    assert "What *What if* tries (servers 3 → 7) is no part of it" in markdown(at)
+    assert sweep_fingerprint(state.scenario, settings_of(state)) == mark
+
+
+def test_two_numbers_make_a_map(open_page: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    at = open_sweep(open_page)
+    state = state_of(at)
+    field(at, "Sweep").set_value("load").run()
+    field(at, "Against").set_value("cluster.servers[0].count").run()
+    change_ends(state, form_of(state).first, low="1", high="2", count=2)
+    change_ends(state, form_of(state).second, low="3", high="4", count=2)
+    at.run()
+    at.button(key="run-grid").click().run()
+    finish(at, "grid")
+    told = state.results["grid"].data
+    assert [row.value for row in told.rows] == [3.0, 4.0]
+    assert told.complete
+    assert "Lowest mean JCT of 4 cells: nona in 4." in markdown(at)
+    drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
+    assert drawn[0]["type"] == "heatmap"
+    at.selectbox(key="grid-scheduler").set_value("local").run()
+    assert at.button(key="run-grid").disabled  # not run twice
+    file = tmp_path / "scenario.yaml"
+    file.write_text(state.dump(), encoding="utf-8")
+    assert main(["sweep", str(file), *grid_shell_arguments(grid_settings_of(state)), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    wanted = told.to_json()["rows"]
+    assert [r["sweep"]["schedulers"] for r in rows] == [r["sweep"]["schedulers"] for r in wanted]
+    state.edit(("cluster", "servers", 0, "count"), 9)
+    assert not is_stale(state, state.results["grid"].fingerprint, told.settings)
+    state.edit(("seed",), 5)
+    assert is_stale(state, state.results["grid"].fingerprint, told.settings)
+    field(at, "Against").set_value("").run()
+    assert at.button(key="run-sweep")
+
+
+def test_the_live_chart_is_the_chart_of_the_result(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    change(state_of(at), low="0 %", high="40 %", count=2)
+    run(at.run())
+    told = state_of(at).results["sweep"].data
+    drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
+    assert [t["name"] for t in drawn] == [t.name for t in sweep_figure(told).data]

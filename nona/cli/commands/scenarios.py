@@ -144,6 +144,15 @@ def simulate(options: SimulateOptions) -> None:
     metavar="V",
     help="FIRST:LAST:STEP, or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
 )
+@click.option(
+    "--second",
+    metavar="KEY",
+    help="a second number: --key is swept at each of its values, without edges of stability",
+)
+@click.option("--second-values", metavar="V", help="its values, written as those of --values")
+@click.option(
+    "--target", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
+)
 @common.scheduler
 @click.option("--jobs", type=common.COUNT, help="jobs measured per run")
 @click.option("--replications", type=common.COUNT, help="independent runs of each point")

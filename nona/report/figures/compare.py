@@ -1,19 +1,32 @@
-"""Dots with intervals: one row per scheduler, a marker at the mean, a line over its 95 % interval."""
+"""Dots with intervals: one row per scheduler, a marker at the mean, a line over its 95 % interval.
+
+Where a value is compared with one from before, that one is a hollow grey circle on the same row.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import QUIET, figure, text
+from nona.report.figures.style import QUIET, figure, number_text, text
 
+GHOST = "circle-open"  # what a value was before
 FAR = 20.0  # values that many times apart are drawn on a logarithmic axis
 ROW = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A value from before with its interval, both as drawn; ``word`` says what it belongs to."""
+
+    value: float | None
+    interval: Sequence[float] | None
+    word: str = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +38,7 @@ class Dot:
     interval: Sequence[float] | None
     label: str
     note: str = ""
+    before: Before | None = None
 
 
 def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float | None = None) -> go.Figure:
@@ -34,11 +48,11 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
     intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
     """
     made = figure(52 + ROW * len(dots), legend=False)
-    values = [d.value for d in dots]
+    values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
     log = not zero and most is None and spread_wide(values)
     for dot in dots:
         _add(made, dot, most, zero, log)
-    rows(made, [d.name for d in dots], [d.label if d.value is not None else d.note for d in dots])
+    rows(made, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
     if log:
         log_axis(made, values, axis)
     else:
@@ -51,6 +65,25 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
     elif not log:
         made.update_xaxes(rangemode="tozero")
     return made
+
+
+def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
+    """Each dot with the one of the same name from before, in the chart and in its label.
+
+    >>> (both,) = beside([Dot("a", 2.0, None, "2 ms")], [Dot("a", 3.0, None, "3 ms")], "before")
+    >>> both.label, both.before.value
+    ('2 ms, before 3 ms', 3.0)
+    """
+    old = {d.name: d for d in before}
+    found = []
+    for dot in now:
+        then = old.get(dot.name)
+        if then is not None:
+            old_mean, mean = (d.note if d.value is None else d.label.split(" ±")[0] for d in (then, dot))
+            told = replace(dot, label=f"{mean}, {word} {old_mean}", note="")
+            dot = replace(told, before=Before(then.value, then.interval, word))
+        found.append(dot)
+    return found
 
 
 def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
@@ -77,7 +110,7 @@ def log_axis(made: go.Figure, values: Sequence[float | None], title: str, of: st
     known = [v for v in values if v is not None and v > 0]
     ticks = log_ticks(min(known), max(known)) if known else []
     change = made.update_xaxes if of == "x" else made.update_yaxes
-    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
+    change(type="log", title=f"{title}, log", tickvals=ticks, ticktext=[number_text(t) for t in ticks])
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -108,22 +141,39 @@ def spread_wide(values: Sequence[float | None]) -> bool:
 
 def _add(made: go.Figure, dot: Dot, most: float | None, zero: bool, log: bool) -> None:
     style, row = scheduler_style(dot.name), text(dot.name, 24)
+    if dot.before is not None and dot.before.value is not None:
+        if dot.value is not None:
+            ends = [dot.before.value, dot.value]
+            line = {"color": style.colour, "width": 2}
+            made.add_scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")
+        before = Dot(dot.name, dot.before.value, dot.before.interval, "")
+        _mark(made, before, QUIET, GHOST, f"{row}, {dot.before.word}: %{{x:.4g}}", (most, zero, log))
     if dot.value is None:
         made.add_scatter(x=[None], y=[row])
-        return
-    span = list(dot.interval) if dot.interval is not None else [dot.value, dot.value]
+    else:
+        shown = text(dot.label)
+        hover = f"{text(dot.name)}: " + (shown if dot.before is None else f"%{{x:.4g}}<br>{shown}")
+        _mark(made, dot, style.colour, style.symbol, hover, (most, zero, log))
+
+
+def _mark(
+    made: go.Figure, dot: Dot, colour: str, symbol: str, hover: str, axis: tuple[float | None, bool, bool]
+) -> None:
+    """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
+    value, (most, zero, log) = dot.value or 0.0, axis
+    span = list(dot.interval) if dot.interval is not None else [value, value]
     if not zero:
-        span[0] = max(span[0], dot.value * 1e-3 if log else 0.0)
+        span[0] = max(span[0], value * 1e-3 if log else 0.0)
     if most is not None:
         span[1] = min(span[1], most)
     made.add_scatter(
-        x=[dot.value],
-        y=[row],
+        x=[value],
+        y=[text(dot.name, 24)],
         mode="markers",
         cliponaxis=False,
-        marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": style.colour}},
-        error_x=whiskers(dot.value, span, style.colour),
-        hovertemplate=f"{text(dot.name)}: {text(dot.label)}<extra></extra>",
+        marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
+        error_x=whiskers(value, span, colour),
+        hovertemplate=f"{hover}<extra></extra>",
     )
 
 

@@ -20,6 +20,7 @@ PALETTE = (
     "#12a5bd",
     "#8390a6",
 )
+TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
 
 
@@ -42,6 +43,16 @@ def text(value: object, longest: int = 60) -> str:
     return html.escape(shown if len(shown) <= longest else shown[: longest - 1] + "…", quote=False)
 
 
+def number_text(value: float) -> str:
+    """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
+
+    >>> [number_text(v) for v in (0.02, 12.345, 123.45, 12345.6)]
+    ['0.02', '12.3', '123.4', '12,346']
+    """
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.{4 if size >= 100 else 3}g}"
+
+
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
     """An empty figure in the common style."""
     made = go.Figure()
@@ -59,3 +70,16 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
     made.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
     made.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
     return made
+
+
+def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
+    """A dashed line across the chart at a value that counts (an SLO, a target), with its word."""
+    line = {"color": QUIET, "dash": "dash", "width": 1.5}
+    add = made.add_hline if of == "y" else made.add_vline
+    add(
+        **{of: at},
+        line=line,
+        annotation_text=text(word),
+        annotation_position="top left" if of == "y" else "top right",
+        annotation_font_size=SMALL_PX,
+    )

@@ -26,11 +26,13 @@ class CurveEnd:
 
 
 def curve_ends(
-    report: SweepReport, get: Callable[[SweptPoint], Estimate], scale: float = 1.0
+    report: SweepReport,
+    get: Callable[[SweptPoint], Estimate],
+    place: Callable[[float], float] = float,
 ) -> list[CurveEnd]:
     """One for every well-known edge, at the height of the last point drawn before it.
 
-    ``get`` gives what is drawn of a point, times ``scale`` on the axis.
+    ``get`` gives what is drawn of a point, which ``place`` puts on the axis.
     """
     factor = axis_scale(report.unit)[0]
     span = report.values[-1] - report.values[0]
@@ -45,7 +47,7 @@ def curve_ends(
                     continue
                 drawn = _drawn(curve, last.value, rightwards, get)
                 if drawn is not None:
-                    found.append(CurveEnd(name, factor * beyond, scale * drawn, label, rightwards))
+                    found.append(CurveEnd(name, factor * beyond, place(drawn), label, rightwards))
     return found
 
 

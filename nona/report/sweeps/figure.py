@@ -8,30 +8,35 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import QUIET, figure, text
+from nona.report.figures.style import QUIET, figure, rule, text
 from nona.report.sweeps.ends import curve_ends
 from nona.report.sweeps.figure_ends import add_crosses, add_labels, set_log_range
+from nona.report.sweeps.figure_target import add_target, nines
+from nona.report.sweeps.targets import holds_text
 from nona.report.sweeps.values import axis_scale, by_ratio, value_text
+from nona.report.text import share_text
 from nona.results.estimate import Estimate
 from nona.results.sweep import FormulaPoint, SweepReport, SweptCurve, SweptPoint
+from nona.units import format_time
 
 HEIGHT, TOP = 470, 48
 FORMULA_DASH = "3px,3px"
+HITS = "SLO hits"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A quantity to draw: ``get`` gives it for a point, times ``scale`` on the axis.
+    """A quantity to draw: ``get`` gives it for a point, ``place`` puts it on the axis, ``show`` writes it.
 
     ``formula`` gives it for what the formula says of a scheduler and of the reference.
     """
 
     title: str
     get: Callable[[SweptPoint], Estimate]
-    scale: float
-    log: bool
+    place: Callable[[float], float]
+    show: Callable[[float], str]
+    log: bool = False
     formula: Callable[[FormulaPoint, FormulaPoint], float | None] | None = None
-    hover: str = "%{y:.4g}"
 
 
 def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = None) -> go.Figure:
@@ -48,13 +53,13 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
         title=text(report.label) + (f", {unit}" if unit else ""),
         type="log" if by_ratio(report.unit) else "linear",
     )
-    made.update_yaxes(
-        title=drawn.title + (" (log)" if drawn.log else ""), type="log" if drawn.log else "linear"
-    )
-    ends = curve_ends(report, drawn.get, drawn.scale)
+    made.update_yaxes(title=drawn.title, type="log" if drawn.log else "linear")
+    ends = curve_ends(report, drawn.get, drawn.place)
     add_crosses(made, ends)
     if drawn.log:
         set_log_range(made)
+    elif view == HITS:
+        add_target(made, report)
     else:
         made.update_yaxes(range=[0, 103])
     add_labels(made, ends, report, drawn.log, HEIGHT - TOP - 60)
@@ -71,19 +76,33 @@ def views(report: SweepReport) -> dict[str, View]:
     def ratio(of: FormulaPoint, to: FormulaPoint) -> float | None:
         return None if of.jct_s is None or to.jct_s is None else of.jct_s / to.jct_s
 
+    def milliseconds(value_s: float) -> float:
+        return 1e3 * value_s
+
+    def percent(share: float) -> float:
+        return 100 * share
+
+    def busy(p: SweptPoint) -> Estimate:
+        return Estimate(mean=p.utilization.network, ci95=None)
+
     return {
-        "JCT": View("mean JCT, ms", lambda p: p.jct_s, 1e3, True, lambda of, to: of.jct_s, "%{y:.4g} ms"),
-        "SLO hits": View("SLO hits, %", lambda p: p.slo_hit_rate, 100.0, False, None, "%{y:.1f} %"),
-        "Utilisation": View(
-            "busiest link, % of time",
-            lambda p: Estimate(mean=p.utilization.network, ci95=None),
-            100.0,
-            False,
-            None,
-            "%{y:.1f} %",
+        "JCT": View(
+            "mean JCT, ms, log", lambda p: p.jct_s, milliseconds, format_time, True, lambda of, to: of.jct_s
         ),
+        HITS: View(
+            "SLO hits, % (a line up: ten times fewer misses)",
+            lambda p: p.slo_hit_rate,
+            nines,
+            lambda v: share_text(v, 2),
+        ),
+        "Utilisation": View("busiest link, % of time", busy, percent, lambda v: share_text(v, 1)),
         f"Ratio to {base}": View(
-            f"mean JCT relative to {text(base)}", lambda p: p.ratio, 1.0, True, ratio, "%{y:.3g} ×"
+            f"mean JCT relative to {text(base)}, log",
+            lambda p: p.ratio,
+            float,
+            lambda v: f"{v:.3g} ×",
+            True,
+            ratio,
         ),
     }
 
@@ -91,6 +110,14 @@ def views(report: SweepReport) -> dict[str, View]:
 def _steady(curve: SweptCurve, view: View) -> list[SweptPoint]:
     """The points that are drawn: those with a steady state and a number."""
     return [p for p in curve.points if p.steady and view.get(p).mean is not None]
+
+
+def _name(name: str, curve: SweptCurve, view: View, report: SweepReport) -> str:
+    """The name in the legend; where SLO hits are drawn, with the range in which they reach the target."""
+    if not _steady(curve, view):
+        return f"{text(name)} (nothing to draw)"
+    holds = holds_text(curve, report) if view.place is nines else ""
+    return f"{text(name)} · {holds}" if holds else text(name)
 
 
 def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
@@ -106,17 +133,19 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
         if mean is None and p.steady:
             continue
         x.append(factor * p.value)
-        y.append(None if mean is None else view.scale * mean)
+        y.append(None if mean is None else view.place(mean))
         # Beside the swept values lie many more near edges: their bars would hide the curves.
         above, below = _reach(value, view) if mean is not None and p.value in report.values else (0.0, 0.0)
         up.append(above)
         down.append(below)
         backlog = "<br>ended with a backlog" if p.state == "backlogged" else ""
-        shown.append(f"{value_text(p.value, report.unit)}{_span(value, view)}{backlog}")
+        told = "" if mean is None else view.show(mean)
+        where = f"{text(report.label)} {value_text(p.value, report.unit)}"
+        shown.append(f"{told}<br>{where}{_span(value, view)}{backlog}")
     made.add_scatter(
         x=x,
         y=y,
-        name=text(name) + ("" if _steady(curve, view) else " (nothing to draw)"),
+        name=_name(name, curve, view, report),
         legendgroup=name,
         mode="lines+markers",
         connectgaps=False,
@@ -132,7 +161,7 @@ def _add_curve(made: go.Figure, name: str, curve: SweptCurve, view: View, report
             "color": _faint(style.colour),
         },
         customdata=shown,
-        hovertemplate=f"{view.hover}<br>{text(report.label)} %{{customdata}}<extra>{text(name)}</extra>",
+        hovertemplate=f"{text(name)}: %{{customdata}}<extra></extra>",
     )
 
 
@@ -141,18 +170,15 @@ def _reach(value: Estimate, view: View) -> tuple[float, float]:
     if value.ci95 is None or value.mean is None:
         return 0.0, 0.0
     low, high = value.ci95
-    mean = value.mean
-    if view.log:
-        low = max(low, mean / 10)
-    elif view.scale == 100.0:
-        low, high = max(low, 0.0), min(high, 1.0)
-    return view.scale * max(high - mean, 0.0), view.scale * max(mean - low, 0.0)
+    low = max(low, value.mean / 10) if view.log else max(low, 0.0)
+    here = view.place(value.mean)
+    return max(view.place(high) - here, 0.0), max(here - view.place(low), 0.0)
 
 
 def _span(value: Estimate, view: View) -> str:
     if value.ci95 is None or value.mean is None:
         return ""
-    low, high = (f"{view.scale * v:.4g}" for v in value.ci95)
+    low, high = (view.show(v) for v in value.ci95)
     return f"<br>95 %: {low} to {high}"
 
 
@@ -160,15 +186,16 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
     beside = {f.value: f for f in report.schedulers[report.reference].formula or ()}
     if view.formula is None:
         return
-    x, y = [], []
-    ratio = view.scale == 1.0
+    x, y, shown = [], [], []
+    ratio = view.place is float
     for f in curve.formula or ():
         to = beside.get(f.value)
         if ratio and to is None:
             continue
         value = view.formula(f, to or f)
         x.append(axis_scale(report.unit)[0] * f.value)
-        y.append(None if value is None else view.scale * value)
+        y.append(None if value is None else view.place(value))
+        shown.append("" if value is None else view.show(value))
     if not ratio or name != report.reference:
         made.add_scatter(
             x=x,
@@ -179,7 +206,8 @@ def _add_formula(made: go.Figure, name: str, curve: SweptCurve, view: View, repo
             mode="lines",
             connectgaps=False,
             line={"color": scheduler_style(name).colour, "width": 1.5, "dash": FORMULA_DASH},
-            hovertemplate=f"{view.hover} by formula<extra>{text(name)}</extra>",
+            customdata=shown,
+            hovertemplate=f"{text(name)}: %{{customdata}} by formula<extra></extra>",
         )
 
 
@@ -191,11 +219,6 @@ def _faint(colour: str) -> str:
 def _add_marks(made: go.Figure, report: SweepReport, view: str) -> None:
     """The SLO, if all classes share one, and the line of equal times."""
     if view == "JCT" and report.slo_s is not None:
-        made.add_hline(
-            y=1e3 * report.slo_s,
-            line={"color": QUIET, "dash": "dash", "width": 1},
-            annotation_text="SLO",
-            annotation_position="top left",
-        )
+        rule(made, 1e3 * report.slo_s, f"SLO {format_time(report.slo_s)}")
     if view.startswith("Ratio"):
         made.add_hline(y=1, line={"color": QUIET, "width": 1})

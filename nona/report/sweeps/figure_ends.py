@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
-from nona.report.figures.style import text
+from nona.report.figures.style import number_text, text
 from nona.report.sweeps.ends import CurveEnd, round_ticks, spread_labels
 from nona.report.sweeps.values import axis_scale, by_ratio
 from nona.results.sweep import SweepReport
@@ -40,7 +40,9 @@ def set_log_range(made: go.Figure) -> None:
         low, high = min(drawn) / 1.4, max(drawn) * 1.7
         ticks = round_ticks(low, high)
         made.update_yaxes(
-            range=[math.log10(low), math.log10(high)], tickvals=ticks, ticktext=[f"{t:g}" for t in ticks]
+            range=[math.log10(low), math.log10(high)],
+            tickvals=ticks,
+            ticktext=[number_text(t) for t in ticks],
         )
 
 

@@ -10,7 +10,9 @@ from nona.report.means import mean_of, rate_of
 from nona.results.document import number
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.sweep import (
+    TARGET,
     FormulaPoint,
+    ServersNeeded,
     SweepReport,
     SweptCurve,
     SweptEdge,
@@ -56,6 +58,8 @@ class Curves:
         Scheduler → value → predicted mean JCT (s), ``None`` where the formula has no steady state.
     slo_s
         The SLO that all classes share, if they do.
+    target, needed
+        The share of SLOs to keep; in a sweep of the load, the servers needed for it.
     """
 
     key: str
@@ -70,6 +74,8 @@ class Curves:
     stage: str
     fraction: float
     seconds: float
+    target: float = TARGET
+    needed: tuple[ServersNeeded, ...] = ()
 
 
 def sweep_report(curves: Curves) -> SweepReport:
@@ -94,6 +100,8 @@ def sweep_report(curves: Curves) -> SweepReport:
             name: _scheduler(points, curves.formula.get(name), beside)
             for name, points in curves.points.items()
         },
+        target=curves.target,
+        needed=curves.needed,
     )
 
 

@@ -13,6 +13,7 @@ from nona.experiments.workers import ProcessPool
 from nona.placement.capacity.stability import check_feasible
 from nona.placement.result.placement import Placement
 from nona.report.sweeps.report import CurvePoint, Curves
+from nona.results.sweep import ServersNeeded
 from nona.scenario.schema import Scenario
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -33,8 +34,8 @@ Chosen = tuple[Scheduler, Prepared]
 class Bench:
     """One sweep's work in progress.
 
-    ``points`` and ``formula`` are those of :class:`~nona.report.sweeps.report.Curves`. Records are kept
-    only until a value is settled; placements are solved once per value.
+    ``points``, ``formula`` and ``needed`` are those of :class:`~nona.report.sweeps.report.Curves`. Records
+    are kept only until a value is settled; placements are solved once per value.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Bench:
     ) -> None:
         self.points: dict[str, dict[float, CurvePoint]] = {n: {} for n in settings.schedulers}
         self.formula: dict[str, dict[float, float | None]] = {}
+        self.needed: tuple[ServersNeeded, ...] = ()
         self._at, self._settings, self._sources, self._check = at, settings, sources, check
         self._cache = cache or StudyCache()
         self._options = RunOptions(jobs=settings.jobs, warmup=_warmup(at(settings.values[0])), engine=engine)
@@ -83,7 +85,20 @@ class Bench:
             stage=stage,
             fraction=fraction,
             seconds=time.perf_counter() - self._begin,
+            target=s.target,
+            needed=self.needed,
         )
+
+    def scenario_at(self, value: float) -> Scenario:
+        """The scenario at one value."""
+        return self._at(value)
+
+    def beside(self, at: Callable[[float], Scenario], settings: SweepSettings) -> Bench:
+        """A bench for another number, in the same processes."""
+        engine = self._options.engine
+        other = Bench(at, settings, self._sources, engine, 1, self._cache, self._check)
+        other._pool = self._pool
+        return other
 
     def is_stable(self, name: str, value: float) -> bool:
         """Whether ``name`` had a steady state at ``value``, as far as is known."""

@@ -1,7 +1,8 @@
 """The curve of every scheduler over a swept number, refined step by step.
 
 One replication of every scheduler at values far apart and then between them; the other replications;
-bisection towards each scheduler's edges of stability; more values where a curve bends. Every
+bisection towards each scheduler's edges of stability; more values where a curve bends; in a sweep of the
+load, the servers that it needs. Every
 scheduler, at every value, sees the same random numbers: arrivals, services and background are drawn from
 streams with names of their own, and only scaled by the swept number.
 """
@@ -16,14 +17,15 @@ from nona.schedulers.registry import get_scheduler
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.sweeps.bench import Bench
+from nona.study.sweeps.needed import find_servers
 from nona.study.sweeps.next_values import bends, middle, near_enough, spread_order
 from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
 
 FIRST = 5  # values of the first wave
 BENDS = 3  # values more per scheduler, at most
 # How far the work is when each stage begins, measured on the shipped scenario of five models.
-STAGES = ("coarse", "replications", "edges", "bends")
-BEGIN = {"coarse": 0.0, "replications": 0.45, "edges": 0.8, "bends": 0.95, "done": 1.0}
+STAGES = ("coarse", "replications", "edges", "bends", "servers")
+BEGIN = {"coarse": 0.0, "replications": 0.45, "edges": 0.8, "bends": 0.9, "servers": 0.95, "done": 1.0}
 
 
 def curves(
@@ -57,7 +59,7 @@ def curves(
 
     with Bench(at, settings, sources or Sources(), engine, workers, cache, check) as bench:
         for stage in STAGES:
-            begin, end = BEGIN[stage], BEGIN[STAGES[STAGES.index(stage) + 1]] if stage != "bends" else 1.0
+            begin, end = BEGIN[stage], BEGIN[(*STAGES, "done")[STAGES.index(stage) + 1]]
             for share in _WORK[stage](bench, settings):
                 yield bench.told(stage, begin + (end - begin) * min(share, 0.999))
         yield bench.told("done", 1.0)
@@ -144,4 +146,5 @@ _WORK: dict[str, Callable[[Bench, SweepSettings], Iterator[float]]] = {
     "replications": _replications,
     "edges": _edges,
     "bends": _bends,
+    "servers": find_servers,
 }

@@ -91,6 +91,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.sweep:SweepOutcome",
         ),
         TaskKind(
+            "grid",
+            "sweep of two numbers",
+            SIMULATION_PARTS,
+            "nona.ui.tasks.sweep:sweep_grid",
+            "nona.results.sweep:GridOutcome",
+        ),
+        TaskKind(
             "answer",
             "quick answer",
             SIMULATION_PARTS,

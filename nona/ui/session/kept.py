@@ -32,6 +32,8 @@ CHOICES = (
     "device-base",
     "difference-baseline",
     "effort",
+    "grid-measure",
+    "grid-scheduler",
     "map-measure",
     "decisions-question",
     "model-tabs",

@@ -1,80 +1,126 @@
 """Quick answers while numbers change: request, supersede, receive, combine.
 
-An answer is asked for by the fingerprint of the scenario. When that changes, what runs is superseded
-and the new question goes to a worker that waits; the former answer stays until the new one is there.
-Schedulers that need a placement, and those that need none, are asked in two processes where the
-machine has room, so that these simulate while the placement is solved.
+An answer is asked for by the fingerprint of a scenario. When other questions are put, what runs is
+superseded and the first that is open goes to a worker that waits; the former answer stays until the new
+one is there. Schedulers that need a placement, and those that need none, are asked in two processes where
+the machine has room, so that these simulate while the placement is solved.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import JobError
 from nona.results.simulation.answer import QuickAnswer
 from nona.results.simulation.report import SimulationReport
-from nona.scenario.file import scenario_to_mapping
+from nona.scenario.file import scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.jobs.job import Job
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.uploads import Uploads
+
+KIND = "answer"
+MOST_KEPT = 24  # answers, so that a number that comes back is answered at once
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A scenario with the fingerprint of those of its parts that an answer depends on."""
+
+    fingerprint: str
+    scenario: Scenario
+
+
+def question(scenario: Scenario) -> Question:
+    """What is asked about a scenario."""
+    return Question(scenario_hash(scenario, *KINDS.find(KIND).parts), scenario)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An answer with the fingerprint of the scenario that it belongs to."""
+    """An answer with the fingerprint of the scenario that it belongs to; whether it is the last word."""
 
     fingerprint: str
     data: QuickAnswer
+    complete: bool = False
 
 
 @dataclass
 class Live:
-    """A session's request, and its latest answer.
+    """A session's request, and its latest answers.
 
-    ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while none could be started.
-    ``before`` is the last answer for another scenario than that of ``answer``; ``seen`` is what the jobs
-    had told when ``answer`` was read.
+    ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while there are none; ``names``
+    are its schedulers, ``seen`` is what the jobs had told at the last look. ``errors`` holds the lines of
+    what failed, by fingerprint; it is asked again when ``first``, the first question, has changed.
+    ``last`` is the answer that was shown last.
     """
 
-    on: bool = False
     asked: str = ""
     parts: tuple[str, ...] = ()
-    answer: Shown | None = None
-    before: Shown | None = None
-    errors: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    first: str = ""
+    answers: dict[str, Shown] = field(default_factory=dict)
+    errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    last: Shown | None = None
     seen: tuple[Mapping[str, Any], ...] = ()
 
-    def refresh(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
-        """Ask for ``fingerprint`` if that has not been done yet, and take in what there is."""
-        if self._lost(registry) or self.asked != fingerprint:
+    def refresh(self, registry: JobRegistry, questions: Sequence[Question], uploads: Uploads) -> None:
+        """Ask the first of ``questions`` that has no complete answer yet, and take in what there is."""
+        if self.first != questions[0].fingerprint:
+            self.first, self.errors = questions[0].fingerprint, {}
+        if self.asked and self.asked not in {q.fingerprint for q in questions}:
             self.stop(registry)
-            self._ask(registry, fingerprint, scenario, uploads)
+        wanted = next((q for q in questions if not self.settled(q.fingerprint)), None)
+        if wanted is None:
+            return
+        if self.asked != wanted.fingerprint or self._lost(registry):
+            self.stop(registry)
+            self._ask(registry, wanted, uploads)
+        self._look(registry)
+
+    def find(self, fingerprint: str) -> Shown | None:
+        """The answer for a scenario, as far as it is known."""
+        return self.answers.get(fingerprint)
+
+    def settled(self, fingerprint: str) -> bool:
+        """Whether nothing better will come for a scenario: all is simulated, or it failed."""
+        held = self.answers.get(fingerprint)
+        return fingerprint in self.errors or (held is not None and held.complete)
+
+    def stop(self, registry: JobRegistry) -> None:
+        """Cancel the request; the answers so far stay."""
+        for job_id in self.parts:
+            registry.supersede(job_id)
+        self.asked, self.parts, self.seen = "", (), ()
+
+    def _look(self, registry: JobRegistry) -> None:
         jobs = self._jobs(registry)
         for job in jobs:
             job.touch()
         if not self.asked:
             return
+        running = any(job.running for job in jobs)
         told = tuple(job.live for job in jobs if job.live)
-        self.errors = tuple(job.error for job in jobs if job.status == "failed")
         waiting = any(job.running and not job.live for job in jobs)
-        if told and not waiting and not self._has_seen(told):
-            order, self.seen = [s.name for s in scenario.schedulers], told
-            self._take(Shown(self.asked, merged([QuickAnswer.from_json(t) for t in told], order)))
+        if told and not waiting and not (running and self._has_seen(told)):
+            self.seen = told
+            self._keep([QuickAnswer.from_json(t) for t in told], not running)
+        if not running:
+            failed = tuple(job.error for job in jobs if job.status == "failed")
+            if failed:
+                self.errors[self.asked] = failed
+            self.asked, self.parts, self.seen = "", (), ()
 
-    def busy(self, registry: JobRegistry) -> bool:
-        """Whether the answer is pending, or is being refined."""
-        return not self.asked or any(job.running for job in self._jobs(registry))
-
-    def stop(self, registry: JobRegistry) -> None:
-        """Cancel the request; the answer so far stays."""
-        for job_id in self.parts:
-            registry.supersede(job_id)
-        self.asked, self.parts, self.errors, self.seen = "", (), (), ()
+    def _keep(self, told: Sequence[QuickAnswer], complete: bool) -> None:
+        self.answers.pop(self.asked, None)
+        self.answers[self.asked] = Shown(self.asked, merged(told, self.names), complete)
+        for old in list(self.answers)[:-MOST_KEPT]:
+            del self.answers[old]
 
     def _has_seen(self, told: Sequence[Mapping[str, Any]]) -> bool:
         """Whether no job has told anything new: to look often must cost little."""
@@ -85,31 +131,26 @@ class Live:
 
     def _lost(self, registry: JobRegistry) -> bool:
         """Whether the jobs ended without an answer (unwatched, or discarded)."""
-        if self.answer is not None and self.answer.fingerprint == self.asked:
-            return False
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, fingerprint: str, scenario: Scenario, uploads: Uploads) -> None:
+    def _ask(self, registry: JobRegistry, wanted: Question, uploads: Uploads) -> None:
         started: list[str] = []
+        scenario = wanted.scenario
         base = scenario_to_mapping(scenario)
         own = {s.name: s.options for s in scenario.schedulers}
         for names in _split(scenario, min(registry.free, os.cpu_count() or 1)):
             chosen = [{"name": n, "options": own[n]} for n in names]
             spec = {"scenario": {**base, "schedulers": chosen}, "uploads": str(uploads.folder)}
             try:
-                started.append(registry.start("answer", spec, fingerprint, keep=uploads).id)
+                started.append(registry.start(KIND, spec, wanted.fingerprint, keep=uploads).id)
             except JobError:  # somebody else was quicker: ask again at the next look
                 for job_id in started:
                     registry.supersede(job_id)
                 return
         if started:
-            self.asked, self.parts = fingerprint, tuple(started)
-
-    def _take(self, shown: Shown) -> None:
-        if self.answer is not None and self.answer.fingerprint != shown.fingerprint:
-            self.before = self.answer
-        self.answer = shown
+            self.asked, self.parts = wanted.fingerprint, tuple(started)
+            self.names = tuple(s.name for s in scenario.schedulers)
 
 
 def _split(scenario: Scenario, processes: int) -> list[list[str]]:

@@ -157,6 +157,11 @@ class AppState:
         self.drafts = {}
         self.revision += 1
 
+    def apply(self, scenario: Scenario, what: str) -> None:
+        """Take a changed copy of the scenario as one step to undo, which ``what`` names."""
+        self._become(scenario, what)
+        self.revision += 1
+
     @property
     def untouched(self) -> bool:
         """Whether the user has changed nothing yet."""

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from nona.errors import JobError
+from nona.report.sweeps.grid import GridCurves, grid_report
 from nona.report.sweeps.report import Curves, sweep_report
-from nona.results.sweep import SweepOutcome, SweepRequest
+from nona.results.document import Document
+from nona.results.sweep import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.simulation.engines import AUTO, engine_named
 from nona.study.sweeps.curves import curves
+from nona.study.sweeps.grid import grid
 from nona.study.sweeps.numbers import number_named
-from nona.study.sweeps.settings import SweepSettings
+from nona.study.sweeps.settings import GridSettings, SweepSettings
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import sources_of, study_of
 
+Told = TypeVar("Told", Curves, GridCurves)
 TELL_EVERY_S = 0.8
 TEXTS = {
     "coarse": "A first look at every value",
     "replications": "More runs for the intervals",
     "edges": "Looking for the edges of stability",
     "bends": "More values where curves bend",
+    "servers": "How many servers more load needs",
     "done": "Done",
 }
 
@@ -37,24 +42,54 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """
     scenario = study_of(spec, desk).scenario
     request = SweepRequest.from_json(spec["sweep"])
-    settings = settings_from(scenario, request)
-    last = 0.0
-    told: Curves | None = None
-    for told in curves(
+    steps = curves(
         scenario,
-        settings,
+        settings_from(scenario, request),
         sources_of(spec),
         engine=engine_named(AUTO),
         cache=desk.cache,
         check=desk.check,
-    ):
+    )
+    return _told(steps, desk, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
+
+
+def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+    """Sweep two numbers as ``spec["grid"]`` says; ``live`` and the result are a :class:`GridOutcome`.
+
+    Raises
+    ------
+    NonaError
+        For values that the scenario does not allow.
+    """
+    scenario = study_of(spec, desk).scenario
+    request = GridRequest.from_json(spec["grid"])
+    steps = grid(
+        scenario,
+        grid_settings_from(scenario, request),
+        sources_of(spec),
+        engine=engine_named(AUTO),
+        cache=desk.cache,
+        check=desk.check,
+    )
+    return _told(steps, desk, lambda told: told.stage, lambda told: _grid_outcome(told, request))
+
+
+def _told(
+    steps: Iterator[Told], desk: Desk, text: Callable[[Told], str], outcome: Callable[[Told], Document]
+) -> dict[str, Any]:
+    """The last outcome; those before are told now and then."""
+    last, told = 0.0, None
+    for told in steps:
         if time.monotonic() - last >= TELL_EVERY_S:
             last = time.monotonic()
-            live = _outcome(told, request).to_json()
-            desk.emit({"fraction": told.fraction, "text": TEXTS[told.stage], "live": live})
+            desk.emit({"fraction": told.fraction, "text": text(told), "live": outcome(told).to_json()})
     if told is None:
         raise JobError("Sweep: nothing was swept; choose at least one value.")
-    return _outcome(told, request).to_json()
+    return outcome(told).to_json()
+
+
+def _grid_outcome(told: GridCurves, request: GridRequest) -> GridOutcome:
+    return GridOutcome(**dict(grid_report(told)), settings=request)
 
 
 def _outcome(told: Curves, request: SweepRequest) -> SweepOutcome:
@@ -70,6 +105,7 @@ def request_of(settings: SweepSettings) -> SweepRequest:
         jobs=settings.jobs,
         replications=settings.replications,
         edges=settings.edges,
+        target=settings.target,
     )
 
 
@@ -82,4 +118,16 @@ def settings_from(scenario: Scenario, request: SweepRequest) -> SweepSettings:
         request.jobs,
         request.replications,
         request.edges,
+        request.target,
     )
+
+
+def grid_request_of(settings: GridSettings) -> GridRequest:
+    """The settings of two numbers as a job takes them."""
+    return GridRequest(sweep=request_of(settings.sweep), second=settings.second.key, values=settings.values)
+
+
+def grid_settings_from(scenario: Scenario, request: GridRequest) -> GridSettings:
+    """What :func:`grid_request_of` wrote; raises when the scenario has no such number."""
+    sweep = settings_from(scenario, request.sweep)
+    return GridSettings(sweep, number_named(scenario, request.second), request.values)

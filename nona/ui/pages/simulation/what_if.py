@@ -1,35 +1,45 @@
-"""The what-if panel of the Simulation page: sliders, and an answer that follows them."""
+"""The what-if view of the Simulation page: sliders on a copy of the scenario, answered as they move."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from nona.errors import NonaError
+from nona.report.figures.compare import Dot, beside, dots_figure
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.columns import columns
+from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
 from nona.report.text import time_text
+from nona.results.simulation.report import Schedulers
+from nona.study import Number, number_named
+from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.pages.simulation.views import overload_warnings, results_table
-from nona.ui.pages.simulation.what_if_edits import (
-    GROUP,
-    LINK,
+from nona.ui.pages.simulation.what_if_copy import (
+    apply,
     capacities,
-    load_factor,
+    changed_text,
+    copied,
+    discard,
     most_servers,
-    set_load_factor,
+    move,
+    value,
 )
-from nona.ui.session.live import Live, Shown
+from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.widgets.fields import percent, plain
+from nona.ui.widgets.charts import chart
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
-from nona.units import format_time
+from nona.units import format_bandwidth, format_time
 
 POLL_S = 0.15
 AREA = "what-if-answer"
+BEFORE = "before"
 RESULTS = columns(
     "scheduler",
     "state",
@@ -44,156 +54,201 @@ RESULTS = columns(
 
 
 def what_if(state: AppState) -> None:
-    """Sliders on the scenario's own numbers, a switch, and, while it is on, the answer.
+    """Sliders on a copy of the scenario, and every scheduler's answer, before and after.
 
-    Sliders and answer are a fragment: a change redraws them alone, except where the rest of the page
-    has to say something new about the scenario. The switch is not, so that the answer goes with it.
+    Sliders and answer are a fragment: a change redraws them alone. The scenario changes with *Apply*,
+    which the rest of the page has to say.
     """
     with st.container(border=True, key="what-if"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.subheader("What if")
-            key = f"what-if-on-{state.revision}"
-            st.toggle(
-                "Answer as I change",
-                state.live.on,
-                key=key,
-                on_change=_switch,
-                args=(state, key),
-                help="Every change simulates all schedulers again: a quick run that replications refine.",
-            )
         if problem := state.problem():
             st.warning(plain(problem), icon=":material/edit_note:")
-        st.fragment(_panel)(state, _remarks(state))
+        st.fragment(_panel)(state, state.revision)
 
 
-def _remarks(state: AppState) -> tuple[bool, str]:
-    """What the rest of the page says about the present scenario."""
-    return state.is_stale("simulate"), state.problem()
-
-
-def _panel(state: AppState, said: tuple[bool, str]) -> None:
-    with st.grid(5, min_column_width=150):
-        for slider in (_network, _compute, _load, _servers, _capacity):
-            with st.container():
-                slider(state)
-    if said != _remarks(state):
+def _panel(state: AppState, revision: int) -> None:
+    if revision != state.revision:  # applied: the scenario is another one
         st.rerun()
-    if state.live.on:
-        _ask(state)
-        busy = state.live.busy(jobs())
+    try:
+        changed = changed_text(state)
+    except NonaError as error:
+        changed = ""
+        st.error(plain(str(error)), icon=":material/error:")
+    _head(state, changed)
+    with st.grid(5, min_column_width=150):
+        for key, slider in _SLIDERS.items():
+            with st.container():
+                slider(state, number_named(state.scenario, key))
+    found = _questions(state)
+    if found:
+        state.live.refresh(jobs(), found, state.uploads)
+        busy = _busy(state, found)
         st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
 
-def _switch(state: AppState, key: str) -> None:
-    state.live.on = bool(st.session_state[key])
-    if not state.live.on:
-        state.live.stop(jobs())
+def _head(state: AppState, changed: str) -> None:
+    """What is different in the copy, and the two buttons that end it."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(width="content"):
+            st.subheader("What if", anchor=False)
+            said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
+            st.caption(plain(said), width="content")
+        with st.container(horizontal=True, width="content"):
+            st.button(
+                "Apply",
+                type="primary",
+                icon=":material/check:",
+                disabled=not changed,
+                on_click=apply,
+                args=(state,),
+                key="what-if-apply",
+                help="Writes these numbers into the scenario, as one step that Undo takes back. Until then "
+                "the scenario and all other pages stay as they are.",
+            )
+            st.button(
+                "Discard",
+                icon=":material/restart_alt:",
+                disabled=not changed,
+                on_click=discard,
+                args=(state,),
+                key="what-if-discard",
+                help="Sets the sliders back to the scenario.",
+            )
 
 
-def _network(state: AppState) -> None:
-    hint = "Share of the link's capacity that other traffic takes."
-    percent(state, "Link background", ("background", "network", "utilization"), hint)
+def _percent(hint: str) -> Callable[[AppState, Number], None]:
+    def draw(state: AppState, number: Number) -> None:
+        tied = _tied(state, number, min(round(100 * value(state, number)), 99), lambda v: v / 100)
+        st.slider(number.label, 0, 99, format="%d %%", help=hint, **tied)
+
+    return draw
 
 
-def _compute(state: AppState) -> None:
-    hint = "Share of the time that other work keeps every executor busy."
-    percent(state, "Compute background", ("background", "compute", "utilization"), hint)
+def _load(state: AppState, number: Number) -> None:
+    tied = _tied(state, number, min(max(value(state, number), 0.1), 3.0), lambda v: round(v, 2))
+    hint = "Multiplies the rates of all queries of the scenario."
+    st.slider(number.label, 0.1, 3.0, step=0.05, format="%.2f ×", help=hint, **tied)
 
 
-def _load(state: AppState) -> None:
-    def commit(key: str) -> None:
-        set_load_factor(state, float(st.session_state[key]))
-
-    factor = load_factor(state)
-    st.slider(
-        "Load",
-        0.1,
-        3.0,
-        min(max(factor, 0.1), 3.0),
-        0.05,
-        format="%.2f ×",
-        help="Multiplies the rates of all queries as they were when this scenario was opened or edited.",
-        **_tied(state, "load", commit),
-    )
-
-
-def _servers(state: AppState) -> None:
-    def commit(key: str) -> None:
-        state.edit(GROUP, int(st.session_state[key]))
-
-    group = state.scenario.cluster.servers[0]
-    label = "Servers" if len(state.scenario.cluster.servers) == 1 else f"Servers with {plain(group.gpu)}"
+def _servers(state: AppState, number: Number) -> None:
+    most = most_servers(state.scenario)
+    tied = _tied(state, number, min(int(value(state, number)), most), float)
     hint = "How many servers this group has; all of them alike."
-    st.slider(label, 1, most_servers(state), group.count, 1, help=hint, **_tied(state, "servers", commit))
+    st.slider(plain(number.label), 1, most, step=1, help=hint, **tied)
 
 
-def _capacity(state: AppState) -> None:
-    def commit(key: str) -> None:
-        state.edit(LINK, str(st.session_state[key]))
-
+def _capacity(state: AppState, number: Number) -> None:
+    options, now = capacities(state.scenario), value(state, number)
+    tied = _tied(state, number, min(options, key=lambda o: abs(o - now)), float)
     hint = "Capacity of the link that all servers share."
-    now = str(state.value(LINK))
-    st.select_slider("Link capacity", capacities(state), now, help=hint, **_tied(state, "capacity", commit))
+    st.select_slider(number.label, options, format_func=format_bandwidth, help=hint, **tied)
 
 
-def _tied(state: AppState, name: str, commit: Callable[[str], None]) -> dict[str, Any]:
-    key = f"what-if-{name}-{state.revision}"
-    return {"key": key, "on_change": commit, "args": (key,)}
+_SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
+    LINK: _percent("Share of the link's capacity that other traffic takes."),
+    COMPUTE: _percent("Share of the time that other work keeps every executor busy."),
+    LOAD: _load,
+    "cluster.servers[0].count": _servers,
+    CAPACITY: _capacity,
+}
 
 
-def _ask(state: AppState) -> None:
-    """Ask for the present scenario, unless it cannot run."""
-    if state.problem():
+def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
+    """The key of a slider, which is put where the copy stands, and what moves its number.
+
+    The key stays the same: a slider under a new one would hand on the value of the one before.
+    """
+    key = f"what-if-{number.key}"
+    st.session_state[key] = now
+    return {"key": key, "on_change": lambda: move(state, number, read(st.session_state[key]))}
+
+
+def _questions(state: AppState) -> list[Question]:
+    """The copy and, where it differs, the scenario; none where one of them cannot run."""
+    try:
+        both = [question(copied(state)), question(state.scenario)]
+    except NonaError:
+        both = []
+    if not both or state.problem():
         state.live.stop(jobs())
-    else:
-        state.live.refresh(jobs(), state.fingerprint("simulate"), state.scenario, state.uploads)
+        return []
+    return both if both[0].fingerprint != both[1].fingerprint else both[:1]
+
+
+def _busy(state: AppState, questions: list[Question]) -> bool:
+    return not all(state.live.settled(q.fingerprint) for q in questions)
 
 
 def _answer(state: AppState, was_busy: bool) -> None:
-    live = state.live
-    if not live.on:  # a last look that was under way when the switch was turned
+    questions, live = _questions(state), state.live
+    if not questions:
         return
-    _ask(state)
-    shown = live.answer
-    old = shown is not None and shown.fingerprint != state.fingerprint("simulate")
+    live.refresh(jobs(), questions, state.uploads)
+    mark = questions[0].fingerprint
+    live.last = live.find(mark) or live.last
+    shown, old = live.last, live.last is not None and live.last.fingerprint != mark
+    before = live.find(questions[-1].fingerprint) if len(questions) > 1 else None
     # The style stands before the answer and not around it, so that the table stays where and what it is.
     st.html(f"<style>.st-key-{AREA} {{ opacity: {0.45 if old else 1}; transition: opacity .15s }}</style>")
-    st.caption(plain(_status(live, old)))
+    waiting = "Simulating all schedulers." if live.asked else "Waiting for a free worker."
+    st.caption(
+        plain(waiting if shown is None else _status(shown, old, before is None and len(questions) > 1))
+    )
     with st.container():  # always there, as below: what comes and goes must not move the table
-        for error in live.errors:
+        for error in live.errors.get(mark, ()):
             st.error(plain(error), icon=":material/error:")
     with st.container(key=AREA):
         if shown is not None:
-            with st.container():
-                for name, why in shown.data.failed.items():
-                    st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-                overload_warnings(shown.data.report.schedulers, state)
-            alt = "Every scheduler's times, SLO hits and loads for the numbers above"
-            table(_table(shown, live.before), "what-if-table", alt, "what_if")
-            report = shown.data.report
-            st.caption(plain(engine_text(report.engine, python_decisions(report))))
-    if was_busy and not live.busy(jobs()):
+            _draw(state, shown, before)
+    if was_busy and not _busy(state, questions):
         st.rerun()  # ends the polling
 
 
-def _status(live: Live, old: bool) -> str:
+def _status(shown: Shown, old: bool, waits: bool) -> str:
     """One short line: how far the answer is."""
-    if live.answer is None:
-        return "Simulating all schedulers." if live.asked else "Waiting for a free worker."
     if old:
         return "Computing again. The previous answer is below."
-    data = live.answer.data
-    count = data.replications
-    many = f"{count} replication{'s' if count > 1 else ''}"
-    return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}."
+    data = shown.data
+    many = f"{data.replications} replication{'s' if data.replications > 1 else ''}"
+    ending = " The scenario as it stands follows, to compare with." if waits else ""
+    return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}.{ending}"
 
 
-def _table(shown: Shown, before: Shown | None) -> pd.DataFrame:
-    """The table of results, with the mean JCT from before the last change."""
+def _draw(state: AppState, shown: Shown, before: Shown | None) -> None:
+    data = shown.data
+    found = data.report.schedulers
+    earlier = before.data.report.schedulers if before is not None else {}
+    _charts(found, earlier)
+    alt = "Every scheduler's times, SLO hits and loads for the numbers above"
+    table(_table(shown, earlier), "what-if-table", alt, "what_if")
+    with st.container():
+        for name, why in data.failed.items():
+            st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
+        overload_warnings(found, state)
+    st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
+
+
+def _charts(found: Schedulers, earlier: Schedulers) -> None:
+    """Mean JCT and SLO hits side by side; hollow and grey: the scenario as it stands."""
+    ghost = "; hollow and grey: the scenario as it stands" if earlier else ""
+
+    def dots(of: Callable[[Schedulers], list[Dot]]) -> list[Dot]:
+        return beside(of(found), of(earlier), BEFORE)
+
+    with st.grid(2, min_column_width=330):
+        with st.container():
+            alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
+            chart(dots_figure(dots(jct_dots), "mean JCT, ms"), jct_title(found), "what-if-jct", alt)
+        with st.container():
+            figure = dots_figure(dots(hit_dots), "SLO hits, %", most=100.0)
+            alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
+            chart(figure, hits_title(found), "what-if-hits", alt)
+
+
+def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
+    """The table of results, with the mean JCT of the scenario as it stands."""
     found = shown.data.report.schedulers
     rows = results_table(found, shown.data.predicted, RESULTS)
-    if before is not None:
-        earlier = before.data.report.schedulers
+    if earlier:
         means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
-        rows.insert(3, "before the change", [time_text(mean) for mean in means])
+        rows.insert(3, "mean JCT before", [time_text(mean) for mean in means])
     return rows

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nona.errors import NonaError
+from nona.errors import NonaError, ScenarioError
 from nona.report.sweeps.values import parse_value, spaced
-from nona.results.sweep import SweepRequest
+from nona.results.document import Document
+from nona.results.sweep import TARGET, GridRequest, SweepRequest
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.study import Number, number_named, numbers_of
 from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
-from nona.study.sweeps.settings import SweepSettings, check_settings, swept_scenario
+from nona.study.sweeps.settings import (
+    GridSettings,
+    SweepSettings,
+    check_grid,
+    check_settings,
+    swept_scenario,
+)
 from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.session.state import AppState
-from nona.ui.tasks.sweep import request_of, settings_from
+from nona.ui.tasks.sweep import grid_request_of, grid_settings_from, request_of, settings_from
 from nona.units import quantity_text
 
 JOBS, REPLICATIONS = 4000, 4
+ENDS = ("low", "high", "count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,8 @@ class Chosen:
     """What was chosen so far, ``None`` where nothing was; ``ends``: low, high, count, by number."""
 
     key: str | None = None
+    second: str = ""
+    target: float = TARGET
     ends: Mapping[str, tuple[str, str, int]] = field(default_factory=dict)
     schedulers: tuple[str, ...] | None = None
     jobs: int | None = None
@@ -36,16 +46,25 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """The present controls; ``low`` and ``high`` as typed, ``schedulers`` ``None``: the scenario's."""
+class Range:
+    """A number and its values: ``low`` and ``high`` as typed, about ``count`` of them."""
 
     key: str
     low: str
     high: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The present controls; ``second`` ``None``: one number; ``schedulers`` ``None``: the scenario's."""
+
+    first: Range
+    second: Range | None
     schedulers: tuple[str, ...] | None
     jobs: int
     replications: int
+    target: float
 
 
 def form_of(state: AppState) -> Form:
@@ -53,43 +72,68 @@ def form_of(state: AppState) -> Form:
     held = state.choices.of(Chosen)
     keys = [n.key for n in numbers_of(state.scenario)]
     key = held.key if held.key in keys else keys[0]
-    low, high, count = held.ends.get(key) or _ends(state.scenario, key)
+    second = held.second if held.second in keys and held.second != key else ""
     simulation = state.scenario.simulation
     return Form(
-        key=key,
-        low=low,
-        high=high,
-        count=count,
+        first=_range(state, key),
+        second=_range(state, second) if second else None,
         schedulers=held.schedulers,
         jobs=held.jobs or min(simulation.jobs, JOBS),
         replications=held.replications or min(max(simulation.replications, 2), REPLICATIONS),
+        target=held.target,
     )
+
+
+def _range(state: AppState, key: str) -> Range:
+    return Range(key, *(state.choices.of(Chosen).ends.get(key) or _ends(state.scenario, key)))
 
 
 def change(state: AppState, **fields: Any) -> None:
     """Set controls; a choice of another number brings its own ends."""
-    if "key" in fields:
-        state.choices.keep(replace(state.choices.of(Chosen), key=fields.pop("key")))
-    form, held = replace(form_of(state), **fields), state.choices.of(Chosen)
-    if {"low", "high", "count"} & fields.keys():
-        held = replace(held, ends={**held.ends, form.key: (form.low, form.high, form.count)})
-    own = {k: fields[k] for k in ("schedulers", "jobs", "replications") if k in fields}
-    state.choices.keep(replace(held, **own))
+    own = {k: v for k, v in fields.items() if k not in ENDS}
+    held = replace(state.choices.of(Chosen), **own)
+    state.choices.keep(held)
+    ends = {k: v for k, v in fields.items() if k in ENDS}
+    if ends:
+        change_ends(state, form_of(state).first, **ends)
+
+
+def change_ends(state: AppState, of: Range, **ends: Any) -> None:
+    """Set the ends or the count of one of the swept numbers."""
+    held, new = state.choices.of(Chosen), replace(of, **ends)
+    state.choices.keep(replace(held, ends={**held.ends, of.key: (new.low, new.high, new.count)}))
 
 
 def settings_of(state: AppState) -> SweepSettings:
     """What would be swept; raises :class:`~nona.errors.NonaError` naming the field that is wrong."""
-    form = form_of(state)
-    number = number_named(state.scenario, form.key)
-    low = parse_value(form.low, number.unit, "From")
-    high = parse_value(form.high, number.unit, "To")
-    low, high = min(low, high), max(low, high)
-    chosen = form.schedulers if form.schedulers is not None else scenario_schedulers(state.scenario)
-    settings = SweepSettings(
-        number, spaced(low, high, form.count, number.unit), chosen, form.jobs, form.replications
-    )
+    settings = _sweep_settings(state)
     check_settings(state.scenario, settings)
     return settings
+
+
+def grid_settings_of(state: AppState) -> GridSettings:
+    """What would be swept in two numbers; raises :class:`~nona.errors.NonaError`."""
+    second = form_of(state).second
+    if second is None:
+        raise ScenarioError(["Sweep: there is no second number; choose one."])
+    number, values = _values(state, second)
+    settings = GridSettings(_sweep_settings(state), number, values)
+    check_grid(state.scenario, settings)
+    return settings
+
+
+def _sweep_settings(state: AppState) -> SweepSettings:
+    form = form_of(state)
+    number, values = _values(state, form.first)
+    chosen = form.schedulers if form.schedulers is not None else scenario_schedulers(state.scenario)
+    return SweepSettings(number, values, chosen, form.jobs, form.replications, target=form.target)
+
+
+def _values(state: AppState, of: Range) -> tuple[Number, tuple[float, ...]]:
+    number = number_named(state.scenario, of.key)
+    low = parse_value(of.low, number.unit, "From")
+    high = parse_value(of.high, number.unit, "To")
+    return number, spaced(min(low, high), max(low, high), of.count, number.unit)
 
 
 def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
@@ -100,25 +144,51 @@ def scenario_schedulers(scenario: Scenario) -> tuple[str, ...]:
 def sweep_fingerprint(scenario: Scenario, settings: SweepSettings) -> str:
     """What a sweep's result depends on: not on the present value of the swept number in the scenario."""
     first = swept_scenario(scenario, settings, settings.values[0])
-    named = json.dumps(request_of(settings).to_json(), sort_keys=True)
+    return _fingerprint(first, request_of(settings))
+
+
+def grid_fingerprint(scenario: Scenario, settings: GridSettings) -> str:
+    """The same for a sweep of two numbers."""
+    row = settings.second.set(scenario, settings.values[0])
+    return _fingerprint(
+        swept_scenario(row, settings.sweep, settings.sweep.values[0]), grid_request_of(settings)
+    )
+
+
+def _fingerprint(first: Scenario, request: Document) -> str:
+    named = json.dumps(request.to_json(), sort_keys=True)
     whole = scenario_hash(first, *SIMULATION_PARTS) + named
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-def is_stale(state: AppState, fingerprint: str, settings: SweepRequest) -> bool:
+def is_stale(state: AppState, fingerprint: str, settings: SweepRequest | GridRequest) -> bool:
     """Whether a sweep of that fingerprint and those settings belongs to an earlier scenario."""
     try:
-        return sweep_fingerprint(state.scenario, settings_from(state.scenario, settings)) != fingerprint
+        if isinstance(settings, GridRequest):
+            now = grid_fingerprint(state.scenario, grid_settings_from(state.scenario, settings))
+        else:
+            now = sweep_fingerprint(state.scenario, settings_from(state.scenario, settings))
     except NonaError:
         return True
+    return now != fingerprint
 
 
 def shell_arguments(settings: SweepSettings) -> list[str]:
     """The arguments of ``nona sweep`` after the scenario's file."""
-    written = ",".join(f"{v:.12g}" for v in settings.values)
     named = [word for n in settings.schedulers for word in ("--scheduler", n)]
     size = ["--jobs", str(settings.jobs), "--replications", str(settings.replications)]
-    return ["--key", settings.number.key, "--values", written, *named, *size]
+    target = [] if settings.target == TARGET else ["--target", f"{100 * settings.target:.12g}%"]
+    return ["--key", settings.number.key, "--values", _written(settings.values), *named, *size, *target]
+
+
+def grid_shell_arguments(settings: GridSettings) -> list[str]:
+    """The same for two numbers."""
+    second = ["--second", settings.second.key, "--second-values", _written(settings.values)]
+    return [*shell_arguments(settings.sweep), *second]
+
+
+def _written(values: Sequence[float]) -> str:
+    return ",".join(f"{v:.12g}" for v in values)
 
 
 def _ends(scenario: Scenario, key: str) -> tuple[str, str, int]:

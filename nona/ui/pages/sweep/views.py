@@ -1,9 +1,11 @@
-"""Which scheduler: one number swept, every scheduler's curve, and a slider over what was found."""
+"""Which scheduler: one number or two swept, every scheduler's curve or map, and how to read it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,25 +13,38 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.report.sweeps.explained import explanation
 from nona.report.sweeps.figure import sweep_figure, views
+from nona.report.sweeps.grid import grid_rows
 from nona.report.sweeps.report import curve_rows
 from nona.report.sweeps.stability import stability_finding
+from nona.report.sweeps.targets import target_finding
 from nona.report.sweeps.text import headline, value_rows
 from nona.report.sweeps.values import value_text
-from nona.results.sweep import SweepOutcome
-from nona.study.sweeps.settings import SweepSettings
+from nona.results.sweep import GridOutcome, SweepOutcome
+from nona.scenario.file import scenario_hash
 from nona.ui.pages.simulation.engine_views import engine_text
+from nona.ui.pages.simulation.what_if_copy import changed_text
 from nona.ui.pages.sweep.controls import sweep_controls
-from nona.ui.pages.sweep.live import live_sweep
-from nona.ui.pages.sweep.settings import is_stale, settings_of, shell_arguments, sweep_fingerprint
+from nona.ui.pages.sweep.grid_views import grid_reading, live_grid
+from nona.ui.pages.sweep.settings import (
+    form_of,
+    grid_fingerprint,
+    grid_settings_of,
+    grid_shell_arguments,
+    is_stale,
+    settings_of,
+    shell_arguments,
+    sweep_fingerprint,
+)
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel
-from nona.ui.tasks.sweep import request_of
+from nona.ui.tasks.sweep import grid_request_of, request_of
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-KIND = "sweep"
+SWEEP, GRID = "sweep", "grid"
+OUTCOMES: Mapping[str, type[SweepOutcome] | type[GridOutcome]] = {SWEEP: SweepOutcome, GRID: GridOutcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,41 +55,77 @@ class Shown:
 
 
 def sweep_panel(state: AppState) -> None:
-    """Controls, progress, and the result of a sweep."""
+    """Controls, progress, and the result of a sweep of one number or two."""
     st.caption(
-        "One number varies, everything else stays. Every scheduler is simulated at every value with the "
-        "same random numbers; the formula is shown where there is one."
+        "One number varies, or two; everything else stays. Every scheduler is simulated at every value with "
+        "the same random numbers; the formula is shown where there is one."
     )
+    _of_which(state)
     sweep_controls(state)
-    settings = _settings(state)
-    if settings is not None:
-        fingerprint = sweep_fingerprint(state.scenario, settings)
-        held = state.results.get(KIND)
-        done = held is not None and held.fingerprint == fingerprint
+    kind = GRID if form_of(state).second is not None else SWEEP
+    asked = _asked(state, kind)
+    if asked is not None:
+        held = state.results.get(kind)
+        done = held is not None and held.fingerprint == asked.fingerprint
         job_panel(
             state,
-            KIND,
+            kind,
             "Run sweep",
-            live_sweep,
-            {"sweep": request_of(settings).to_json()},
-            fingerprint,
+            live_grid if kind == GRID else live_sweep,
+            asked.options,
+            asked.fingerprint,
             done="This sweep has been run: its result is below." if done else "",
         )
-    _result(state)
-    if settings is not None:
-        equivalent(state, "sweep", *shell_arguments(settings), key=KIND)
+    _result(state, kind)
+    if asked is not None:
+        equivalent(state, "sweep", *asked.words, key=kind)
 
 
-def _settings(state: AppState) -> SweepSettings | None:
+def _of_which(state: AppState) -> None:
+    """The scenario that is swept, and that the copy of *What if* is not."""
+    mark = scenario_hash(state.scenario)
+    told = f"Sweeps the scenario **{plain(state.scenario.name)}**, fingerprint `{mark}`."
     try:
-        return settings_of(state)
+        changed = changed_text(state)
+    except NonaError:
+        changed = ""
+    if changed:
+        told += f" What *What if* tries ({plain(changed)}) is no part of it; *Apply* there makes it so."
+    st.markdown(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What *Run sweep* asks for: the job's options, what its result depends on, the words for a shell."""
+
+    options: dict[str, Any]
+    fingerprint: str
+    words: Sequence[str]
+
+
+def _asked(state: AppState, kind: str) -> Asked | None:
+    try:
+        if kind == GRID:
+            both = grid_settings_of(state)
+            mark = grid_fingerprint(state.scenario, both)
+            return Asked({"grid": grid_request_of(both).to_json()}, mark, grid_shell_arguments(both))
+        one = settings_of(state)
+        mark = sweep_fingerprint(state.scenario, one)
+        return Asked({"sweep": request_of(one).to_json()}, mark, shell_arguments(one))
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
 
 
-def _result(state: AppState) -> None:
-    job, held = current_job(state, KIND), state.held(KIND, SweepOutcome)
+def live_sweep(live: Mapping[str, Any]) -> None:
+    """Every curve as far as it is known; ``live`` is what the job sent."""
+    report = SweepOutcome.from_json(live)
+    alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
+    picture(sweep_figure(report), key="sweep-live", alt=alt)
+
+
+def _result(state: AppState, kind: str) -> None:
+    job, held = current_job(state, kind), state.held(kind, OUTCOMES[kind])
     if job is not None and job.running:
         return
     if job is not None and job.status in ("cancelled", "failed") and job.live:
@@ -83,27 +134,36 @@ def _result(state: AppState) -> None:
             "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
-        _show(state, SweepOutcome.from_json(job.live), job.fingerprint)
+        _show(state, OUTCOMES[kind].from_json(job.live), job.fingerprint)
     elif held is not None:
-        _show(state, held, state.results[KIND].fingerprint)
+        _show(state, held, state.results[kind].fingerprint)
     else:
         st.caption("Nothing has been swept yet. The first curves appear after a few seconds.")
 
 
-def _show(state: AppState, report: SweepOutcome, fingerprint: str) -> None:
+def _show(state: AppState, report: SweepOutcome | GridOutcome, fingerprint: str) -> None:
     if is_stale(state, fingerprint, report.settings):
         st.warning(
             "The scenario has changed since this sweep was made; run it again for the present scenario.",
             icon=":material/history:",
         )
     with st.container(key="sweep-reading"):
-        st.fragment(_reading)(state, report)
-    with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
-        for what, text in explanation(report):
-            st.markdown(f"**{what}.** {_prose(text)}")
-    _files(report)
-    count = f"{report.replications} runs of {report.jobs:,} jobs per point"
-    st.caption(plain(f"{count}. {engine_text(report.engine)} {report.seconds:.1f} s on the clock."))
+        if isinstance(report, GridOutcome):
+            st.fragment(grid_reading)(report)
+        else:
+            st.fragment(_reading)(state, report)
+    if isinstance(report, GridOutcome):
+        _files(report)
+        runs = report.rows[0].sweep if report.rows else None
+    else:
+        with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
+            for what, text in explanation(report):
+                st.markdown(f"**{what}.** {_prose(text)}")
+        _files(report)
+        runs = report
+    if runs is not None:
+        count = f"{runs.replications} runs of {runs.jobs:,} jobs per point"
+        st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))
 
 
 def _reading(state: AppState, report: SweepOutcome) -> None:
@@ -113,7 +173,8 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(state, report, values)
-    st.markdown(f"**{_prose(headline(report, value))}** {_prose(stability_finding(report))}")
+    told = [stability_finding(report), target_finding(report)]
+    st.markdown(f"**{_prose(headline(report, value))}** {_prose(' '.join(t for t in told if t))}")
     names = list(views(report))
     view = st.segmented_control(
         "Show",
@@ -128,7 +189,7 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
     picture(
         sweep_figure(report, shown, value),
         key=f"sweep-chart-{names.index(shown)}",
-        alt=stability_finding(report),
+        alt=target_finding(report) if shown == "SLO hits" else stability_finding(report),
     )
     rows = pd.DataFrame(value_rows(report, value))
     where = value_text(value, report.unit)
@@ -166,15 +227,11 @@ def _known(report: SweepOutcome, value: float) -> bool:
     return any(p.value == value for c in report.schedulers.values() for p in c.points)
 
 
-def _files(report: SweepOutcome) -> None:
+def _files(report: SweepOutcome | GridOutcome) -> None:
     """All points as a table with its files, and the whole as JSON."""
     with st.expander("All simulated points", icon=":material/table:"):
-        table(
-            pd.DataFrame(curve_rows(report)),
-            "sweep-points",
-            "Every simulated point of the sweep",
-            name="sweep",
-        )
+        flat = grid_rows(report) if isinstance(report, GridOutcome) else curve_rows(report)
+        table(pd.DataFrame(flat), "sweep-points", "Every simulated point of the sweep", name="sweep")
     st.download_button(
         "Download sweep (JSON)",
         data=lambda: json.dumps(report.to_json(), indent=2),
