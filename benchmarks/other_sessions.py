@@ -3,7 +3,9 @@
 The app runs in a server of its own with two windows. One goes back and forth between two cheap pages;
 the other meanwhile uploads the model on Models, opens Contraction with its tabs, and has the model costed
 on another device. A click counts from the press until the page asked for stands, as the page itself sees.
-Printed are seconds at rest and in each phase, and their ratio to those at rest.
+Printed are seconds at rest and in each phase, and their ratio to those at rest. Before, without a browser,
+how long a second thread of one interpreter waits while a model of that size is read, costed and contracted:
+as the server does it (no full garbage collections, short turns), and as Python does by itself.
 
 Run it with ``python -m benchmarks.other_sessions [OPERATORS]``; it needs Playwright and Chromium.
 """
@@ -12,15 +14,21 @@ from __future__ import annotations
 
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from benchmarks.app_server import IDLE, watched
 from benchmarks.import_growth import model
 from benchmarks.page_latency import DRAWN, PREPARE, WAIT
+from nona.graph.readers import read_model
+from nona.hardware.executor import executor_class
+from nona.study import prepare_model
+from nona.ui.loaded.tidying import TURN_S, Tidying
 
-OPERATORS, AT_REST, TARGET_S = 20_000, 12, 0.3
+OPERATORS, AT_REST, REPEATS, TARGET_S = 20_000, 12, 5, 0.3
 PAGES = ("Validation", "Cluster")
 READY = f"() => window.graph && {DRAWN} && ({IDLE})()"
 
@@ -78,10 +86,61 @@ def phases(busy: Any, data: bytes, operators: int) -> dict[str, tuple[Callable[[
     }
 
 
+def waits(work: Callable[[], object]) -> tuple[float, float]:
+    """The longest wait of a thread that wants to run every millisecond while ``work`` runs; seconds of it.
+
+    Both in processor seconds of this process, which other programs on the machine do not lengthen.
+    """
+    late: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            begin = time.process_time()
+            time.sleep(1e-3)
+            late.append(time.process_time() - begin)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.process_time()
+    work()
+    seconds = time.process_time() - begin
+    done.set()
+    thread.join()
+    return max(late), seconds
+
+
+def interpreter(data: bytes) -> None:
+    """Print the waits with and without what the server does against them."""
+    device = executor_class("a100-40gb")
+
+    def make() -> object:
+        return prepare_model(read_model(data, "residual.onnx"), (device,))
+
+    kept = make()  # what another session has open: full collections walk over it as well
+    for name, turn_s, around in (
+        ("as Python does", sys.getswitchinterval(), nullcontext),
+        ("as the server does", TURN_S, Tidying().working),
+    ):
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(turn_s)
+        with around():
+            found = [waits(make) for _ in range(REPEATS)]
+        sys.setswitchinterval(usual)
+        longest = sorted(wait for wait, _ in found)
+        print(
+            f"  {name:<20}longest wait of another thread: median {statistics.median(longest):.3f} s, "
+            f"worst {longest[-1]:.3f} s; the model takes {statistics.median(s for _, s in found):.2f} s"
+        )
+    del kept
+
+
 def main() -> None:
     """Measure and print."""
     operators = int(sys.argv[1]) if len(sys.argv) > 1 else OPERATORS
     data = model(operators)
+    print(f"{operators:,} operators are read, costed and contracted")
+    interpreter(data)
     with watched("Other sessions") as given:
         if given is None:
             return
@@ -98,7 +157,7 @@ def main() -> None:
         for turn in range(4):  # warms both pages
             click(other, turn)
         rest = [click(other, turn) for turn in range(AT_REST)]
-        print(f"{operators:,} operators; clicks of another session, seconds")
+        print("Clicks of another session in the browser, seconds")
         show("at rest", rest, rest, 0.0)
         for name, (act, ready) in phases(busy, data, operators).items():
             act()

@@ -21,7 +21,8 @@ def with_given(graph: ModelGraph, device: str | None, factors: Mapping[str, floa
     Parameters
     ----------
     device
-        For which times hold that name no device (``"any"``: on all alike); ``None``: as the file says.
+        On which the times hold (``"any"``: on all alike), in place of what the file says; ``None``: as the
+        file says. Where it gives a task times for several devices, those stay.
     factors
         Device or executor class → its time over the stated one. Host work has no factor, and a time
         that the file states for that very class stays.
@@ -55,8 +56,8 @@ def _times(
     if not stated:
         return stated
     times = dict(stated)
-    if device is not None and ANY_DEVICE in times:
-        times = {device: times.pop(ANY_DEVICE), **times}
+    if device is not None and len(times) == 1:
+        times = {device: next(iter(times.values()))}
     if bound_of(operator) != "host":
         base = next(iter(times.values()))
         times |= {name: base * factor for name, factor in factors.items() if name not in times}

@@ -12,8 +12,8 @@ from nona.scenario.values import Name, Part
 class GivenSpec(Part):
     """What the times in a model's file hold for.
 
-    ``device``: those that name none (``any``: the same everywhere); ``factors``: how much longer they are
-    on another device, slice or share, in place of the modelled ratio.
+    ``device``: on which they hold, in place of what the file says (``any``: the same everywhere);
+    ``factors``: how much longer they are on another device, slice or share, in place of the modelled ratio.
     """
 
     device: Name | None = None

@@ -184,6 +184,7 @@ models: {flow: {nodes: [{id: a, compute_ms: 10, kind: MatMul}, {id: b, compute_m
         ("t4", "{device: a100-40gb, factors: {t4: 3}}", 35),
         ("a100-40gb", "{device: a100-40gb, factors: {t4: 3}}", 15),
         ("t4", "{factors: {t4: 2}}", 25),
+        ("a100-40gb", "t4", 5 + 10 / COMPUTE),
     ],
 )
 def test_a_scenario_says_what_the_times_hold_for(gpu: str, given: str, total_ms: float) -> None:
@@ -191,6 +192,14 @@ def test_a_scenario_says_what_the_times_hold_for(gpu: str, given: str, total_ms:
     model = prepare(scenario).models[0]
     assert 1e3 * model.costed[0].total_compute_s == pytest.approx(total_ms)
     assert parse_scenario(dump_scenario(scenario)) == scenario
+
+
+def test_a_scenario_has_the_last_word_on_the_device() -> None:
+    moved = with_given(load_sample("ensemble"), "t4", {})
+    assert ms(moved, "t4") == pytest.approx(59)
+    assert ms(moved, "a100-40gb") == pytest.approx(5 + 54 / COMPUTE)
+    several = flow(device=None, compute_ms={"t4": 90, "a100-40gb": 20})
+    assert ms(with_given(several, "h100", {}), "t4") == 90
 
 
 def test_a_scenario_cannot_say_it_of_a_model_without_times() -> None:

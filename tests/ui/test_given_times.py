@@ -54,7 +54,7 @@ def test_times_without_a_device_are_warned_about_until_it_is_named(open_page: Op
     assert "ensemble: its times are given on a100-40gb, modelled on a100-40gb/3g.20gb" in texts(at.caption)
     go(at, "2_models")
     field(at.selectbox, "Model").select("flow").run()
-    field(at.selectbox, "Times without a device").select("a100-40gb").run()
+    field(at.selectbox, "The times hold on").select("a100-40gb").run()
     assert state.scenario.cost.given["flow"].device == "a100-40gb"
     go(at, "4_cluster")
     assert "flow: 100 %" not in texts(at.warning)

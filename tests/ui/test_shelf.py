@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import threading
 import time
 from typing import Any
@@ -11,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from nona.errors import GraphError
 from nona.ui.loaded.shelf import Shelf, fetch, shelf
+from nona.ui.loaded.tidying import Tidying, tidying
 
 
 def test_work_is_done_once_for_each_key_however_many_ask() -> None:
@@ -112,3 +115,44 @@ def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch: pytes
     assert [t.value for t in at.text] == ["made"]
     assert not at.caption
     assert any(t.startswith("Reading the model …") for t in told)
+
+
+def test_no_full_collection_runs_while_a_large_model_is_made() -> None:
+    """Full collections stop every session; Python starts several while 300,000 objects are made."""
+    tidying().tidy(math.inf)  # the server's own has nothing left to do
+    made, kept = Tidying(quiet_s=0.0), [[i] for i in range(1000)]
+    full: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            full.append(1)
+
+    def build() -> int:
+        kept.extend([i] for i in range(300_000))
+        return len(full)
+
+    gc.callbacks.append(note)
+    try:
+        assert Shelf(working=made.working).ask("model", build).result(60) == 0
+        assert made.tidy(time.monotonic() + 1)  # in a quiet moment there is one, and what lives is set aside
+        assert full
+        assert not made.tidy(time.monotonic() + 1)
+        made.seen()
+        assert made.tidy(time.monotonic() + 3600)  # pages that ran are a reason after a while
+    finally:
+        gc.callbacks.remove(note)
+        gc.unfreeze()
+    assert gc.get_threshold()[2] < 1000
+
+
+def test_when_no_moment_is_quiet_pythons_own_collections_come_back() -> None:
+    tidying().tidy(math.inf)
+    made, usual = Tidying(quiet_s=5.0, latest_s=100.0), gc.get_threshold()
+    with made.working():
+        assert gc.get_threshold() != usual
+    made.seen()
+    assert not made.tidy(time.monotonic() + 1)
+    assert gc.get_threshold() != usual
+    made._seen = time.monotonic() + 200
+    assert not made.tidy(time.monotonic() + 201)
+    assert gc.get_threshold() == usual

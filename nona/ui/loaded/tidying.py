@@ -20,7 +20,7 @@ import streamlit as st
 
 QUIET_S, OFTEN_S, LATEST_S = 2.0, 600.0, 120.0
 TURN_S = 0.0005  # Python's own 5 ms make a click wait that long whenever it has let go of the interpreter
-NEVER = 10**9
+USUAL, NEVER = (700, 10, 10), 10**9  # Python's own thresholds; full collections off
 
 
 class Tidying:
@@ -50,7 +50,6 @@ class Tidying:
         self, quiet_s: float = QUIET_S, latest_s: float = LATEST_S, often_s: float = OFTEN_S
     ) -> None:
         self._quiet_s, self._latest_s, self._often_s = quiet_s, latest_s, often_s
-        self._usual = gc.get_threshold()
         self._lock = threading.Lock()
         self._working, self._grown = 0, False
         self._seen = self._tidied = self._grew = time.monotonic()
@@ -65,7 +64,7 @@ class Tidying:
         with self._lock:
             self._working += 1
             self._grown = True
-            gc.set_threshold(*self._usual[:2], NEVER)
+            gc.set_threshold(*USUAL[:2], NEVER)
         try:
             yield
         finally:
@@ -80,14 +79,14 @@ class Tidying:
                 return False
             if now - self._seen < self._quiet_s:
                 if self._grown and now - self._grew > self._latest_s:
-                    gc.set_threshold(*self._usual)
+                    gc.set_threshold(*USUAL)
                 return False
             if not self._grown and (self._seen < self._tidied or now - self._tidied < self._often_s):
                 return False
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            gc.set_threshold(*self._usual)
+            gc.set_threshold(*USUAL)
             self._grown, self._tidied = False, now
             return True
 

@@ -15,6 +15,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
 PATH = ("cost", "given")
+SEVERAL = "several devices"
 
 
 def given_section(state: AppState, device: str) -> None:
@@ -26,7 +27,8 @@ def given_section(state: AppState, device: str) -> None:
     if not has_given_times(graph):
         return
     spec = state.scenario.cost.given.get(state.model, GivenSpec())
-    held = spec.device or ("any" if graph.device == ANY_DEVICE else graph.device)
+    stated = _stated(graph)
+    held = spec.device or stated
     with st.expander(f"Given times: on {plain(_name(held))}", icon=":material/speed:", expanded=held is None):
         st.caption(
             "The file states times. On another GPU or slice they are scaled by what bounds each task: "
@@ -34,8 +36,8 @@ def given_section(state: AppState, device: str) -> None:
         )
         left, right = st.columns(2)
         with left:
-            _device(state, graph, spec)
-        if held not in (None, "any", device):
+            _device(state, spec, stated)
+        if held not in (None, "any", SEVERAL, device):
             with right:
                 _factor(state, device, spec, str(held))
 
@@ -46,24 +48,35 @@ def _name(device: str | None) -> str:
     )
 
 
-def _device(state: AppState, graph: ModelGraph, spec: GivenSpec) -> None:
-    stated = "any" if graph.device == ANY_DEVICE else graph.device
-    own = [d for o in graph.operators for d in o.compute_s or () if d != ANY_DEVICE]
-    names = dict.fromkeys([*(spec.device or "",), *own, *device_names(state.scenario)])
-    options = {f"As in the file: {_name(stated or next(iter(own), None))}": None, "Any device alike": "any"}
-    options |= {n: n for n in names if n and n != "any"}
+def _stated(graph: ModelGraph) -> str | None:
+    """The device that the file names, or ``SEVERAL``; ``None`` where it names none.
+
+    >>> from nona.graph.model import Operator
+    >>> _stated(ModelGraph("g", (Operator("a", compute_s={"t4": 1.0, "a30": 2.0}),), ()))
+    'several devices'
+    """
+    if graph.device is not None:
+        return "any" if graph.device == ANY_DEVICE else graph.device
+    own = {d for o in graph.operators for d in o.compute_s or () if d != ANY_DEVICE}
+    return SEVERAL if len(own) > 1 else next(iter(own), None)
+
+
+def _device(state: AppState, spec: GivenSpec, stated: str | None) -> None:
+    names = dict.fromkeys([spec.device or "", stated or "", *device_names(state.scenario)])
+    options = {f"As in the file: {_name(stated)}": None, "Any device alike": "any"}
+    options |= {n: n for n in names if n not in ("", "any", SEVERAL)}
     key = f"given-device-{state.revision}-{state.model}"
 
     def choose() -> None:
         _edit(state, options[st.session_state[key]], spec.factors)
 
     st.selectbox(
-        "Times without a device hold on",
+        "The times hold on",
         list(options),
         list(options.values()).index(spec.device),
         key=key,
         on_change=choose,
-        help="Times for which the file itself names a device keep it.",
+        help="Where the file gives a task times for several devices, those stay.",
     )
 
 
