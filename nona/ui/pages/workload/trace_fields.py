@@ -106,7 +106,7 @@ def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str
             choice(state, "Column", (*path, "column"), names, "The column that divides the trace.")
             hint = "The row replays the arrivals that have it there."
             label = state.scenario.labels[index]
-            values = {f"the row's name, {label}": None, **{v: v for v in columns.get(spec.column, ())}}
+            values = {f"{label}, the row's name": None, **{v: v for v in columns.get(spec.column, ())}}
             choice(state, "Value", (*path, "value"), values, hint)
 
 
