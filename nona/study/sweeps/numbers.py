@@ -123,6 +123,8 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
     data = scenario.model_dump(mode="json")
     for row, spec in zip(data["workload"], scenario.workload, strict=True):
         row["rate"] = spec.rate * factor
+        if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
+            row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
     return scenario_from_mapping(data)
 
 
