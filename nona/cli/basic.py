@@ -45,11 +45,11 @@ from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text, time_text
 from nona.results.model import FullContraction
 from nona.results.placement.report import FullPlacementReport
-from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
-from nona.sources.bundle import pack_bundle, read_bundle
+from nona.sources.bundle import SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened, open_scenario
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
@@ -201,8 +201,10 @@ def bundle(arguments: BundleOptions) -> None:
     scenario, sources = _scenario(arguments.scenario)
     data = pack_bundle(scenario, sources)
     write_bytes(arguments.output, data)
-    files = ", ".join(read_bundle(data))
-    print(f"{arguments.output}: {len(data):,} bytes with {files}", file=sys.stderr)
+    held = read_bundle(data)
+    mark = scenario_hash(parse_scenario(held[SCENARIO].decode()))
+    files = ", ".join(held)
+    print(f"{arguments.output}: fingerprint {mark}, {len(data):,} bytes with {files}", file=sys.stderr)
 
 
 def _scenario(name: str) -> Opened:

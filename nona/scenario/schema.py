@@ -111,10 +111,11 @@ class BackgroundSpec(Part):
 class ArrivalsSpec(Part):
     """How queries arrive; ``trace`` names a CSV file of time stamps or of counts per minute.
 
-    ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own. ``start``
-    and ``length`` choose a window of the trace. Rows may divide one trace: each takes a ``share`` of its
-    arrivals at random, no arrival twice, or those with ``value`` (by default the row's name) in
-    ``column``. Rows with any of these keys replay the same window in step with one another.
+    ``scale_to_rate`` stretches the trace to the row's rate; without it the trace keeps its own, times
+    ``speed``, which a factor on the load changes. ``start`` and ``length`` choose a window of the trace.
+    Rows may divide one trace: each takes a ``share`` of its arrivals at random, no arrival twice, or those
+    with ``value`` (by default the row's name) in ``column``. Rows with any of the last five keys replay
+    the same window in step with one another.
     """
 
     process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = "poisson"
@@ -124,6 +125,7 @@ class ArrivalsSpec(Part):
     burst_mean: PositiveSeconds = 10.0
     trace: Name | None = None
     scale_to_rate: bool = True
+    speed: Annotated[float, Field(gt=0, le=1e6)] = 1.0
     start: Seconds = 0.0
     length: PositiveSeconds | None = None
     share: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] | None = None

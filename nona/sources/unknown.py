@@ -5,8 +5,9 @@ They are looked for in what the file holds, so that they are listed together wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
@@ -65,7 +66,7 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         gpu = _mapping(group).get("gpu", ServerGroupSpec().gpu)
         place = f"cluster.servers[{i}]"
         if isinstance(gpu, str) and gpu not in known:
-            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; use {', '.join(known)}, or define it."
+            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {_instead(gpu, known)}, or define it."
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
@@ -76,12 +77,19 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
             yield f"{place}: {error}"
 
 
+def _instead(name: str, known: Iterable[str]) -> str:
+    """The names most like a wrong one; all that are known where none is like it."""
+    names = list(known)
+    near = get_close_matches(name[:60], names, n=2, cutoff=0.6)
+    return f"use {' or '.join(near)}" if near else f"use one of {', '.join(names)}"
+
+
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:
     for model in _models(data):
         if PurePath(model.name).suffix == "":
             yield (
-                f"{model.place}: {model.name[:60]!r} is no sample and has no file extension; choose one of "
-                f"{', '.join(sample_names())}, or name a file."
+                f"{model.place}: {model.name[:60]!r} is no sample and has no file extension; "
+                f"{_instead(model.name, sample_names())}, or name a file."
             )
 
 

@@ -122,4 +122,5 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page: Any,
     open_page(fresh, "Workload")
     assert "it replays" in fresh.locator(".st-key-row-1").inner_text()
     choose(fresh, "Speed of the trace", "stretched to the rate")
+    assert fresh.locator(".st-key-row-1").get_by_role("textbox", name="Rate").is_enabled()
     fresh.close()

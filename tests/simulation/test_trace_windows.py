@@ -18,6 +18,7 @@ from nona.simulation.workload.jobs import Workload
 from nona.sources.lookup import Sources
 from nona.study import prepare
 from nona.study.preparation import arrivals_of
+from nona.study.sweeps.numbers import number_named
 from nona.system import Arrivals
 
 RNG = np.random.default_rng(5)
@@ -71,6 +72,16 @@ def test_a_window_is_replayed_again_and_again(folder: Path) -> None:
     assert effective_rate(made, 1.0) == pytest.approx(len(inside) / 120)
     predicted = instants(made, 1.0, 240.0, rng)
     assert len(predicted) == pytest.approx(2 * len(inside), abs=1)
+
+
+def test_a_factor_on_the_load_speeds_a_trace_up(folder: Path) -> None:
+    keys: tuple[dict[str, Any], ...] = ({}, {"start": "60 s", "length": "2 min"})
+    for part in keys:
+        slow = scenario(part)
+        fast = number_named(slow, "load").set(slow, 2.0)
+        one, two = (arrivals_of(s, 0, Sources(folder)) for s in (slow, fast))
+        assert effective_rate(two, 1.0) == pytest.approx(2 * effective_rate(one, 1.0))
+        assert two.times_s == pytest.approx([t / 2 for t in one.times_s])
 
 
 def test_shares_divide_a_trace_and_take_no_arrival_twice(folder: Path) -> None:

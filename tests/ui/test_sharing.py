@@ -148,7 +148,7 @@ def link_of(at: AppTest) -> str:
 
 def test_the_link_carries_the_scenario_and_no_token(open_page: Open) -> None:
     at = open_page("4_cluster")
-    state_of(at).load((scenario_path("mig_layouts")).read_text())
+    state_of(at).adopt(load_scenario(scenario_path("mig_layouts")))
     link = link_of(at)
     token = at.query_params["workspace"]
     token = token if isinstance(token, str) else token[0]
@@ -257,6 +257,18 @@ def test_a_foreign_token_gives_a_fresh_session(token: str) -> None:
     given = at.query_params["workspace"]
     assert token != (given if isinstance(given, str) else given[0])
     assert state_of(at).untouched
+
+
+def test_a_link_whose_files_are_elsewhere_asks_for_them() -> None:
+    text = "{version: 1, cluster: {servers: [{}]}, workload: [{model: nets/my.onnx, rate: 5}]}"
+    at = opened(pack(Shared(parse_scenario(text))))
+    assert not at.exception
+    told = " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert "**my.onnx** (model)" in told
+    assert "bundle" in told
+    assert at.sidebar.text_input[0].value == "Untitled scenario"
+    at.file_uploader(key="missing-files-1-1").upload("any.onnx", b"x").run()
+    assert state_of(at).uploads.names() == ("my.onnx",)
 
 
 def files(folder: Any) -> Scenario:

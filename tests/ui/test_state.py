@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import parse_scenario
+from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.uploads import Uploads, safe_name
 from nona.ui.session.workspace import Workspaces
@@ -62,15 +63,15 @@ def test_a_result_is_stale_exactly_when_what_it_depends_on_changed() -> None:
     assert not state.is_stale("place")
 
 
-def test_load_is_all_or_nothing_and_dump_round_trips() -> None:
+def test_opening_is_all_or_nothing_and_dump_round_trips() -> None:
     state = AppState()
     state.edit(("workload", 0, "slo"), "soon")
     text = state.dump()
     with pytest.raises(ScenarioError):
-        state.load("version: 1\nseed: -1")
+        open_file(state, "s.yaml", b"version: 1\nseed: -1")
     assert state.dump() == text
     assert state.drafts
-    state.load(text)
+    open_file(state, "s.yaml", text.encode())
     assert not state.drafts
     assert parse_scenario(state.dump()) == state.scenario
 

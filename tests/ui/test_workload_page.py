@@ -9,6 +9,7 @@ import pytest
 from app_driver import Open, metrics
 
 from nona.placement.capacity.stability import executor_utilization
+from nona.scenario.schema import ArrivalsSpec
 from nona.study import prepare
 from nona.ui.pages.workload.facts import fastest, offered, sample_of
 from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
@@ -89,6 +90,32 @@ def test_a_trace_is_previewed_with_what_was_read(open_page: Open) -> None:
     )
     at.file_uploader(key="trace-file").upload("bad.csv", b"when\nsoon\n").run()
     assert any("soon" in plain_text(e.value) for e in at.error)
+
+
+def test_a_picked_trace_keeps_its_own_rate_and_rows_divide_it(open_page: Open) -> None:
+    at = open_page("5_workload")
+    state = state_of(at)
+    lines = "".join(f"{i / 2},{'resnet18' if i % 4 else 'gpt2'}\n" for i in range(20_000))
+    at.file_uploader(key="trace-file").upload("hour.csv", b"time,model\n" + lines.encode()).run()
+    next(s for s in at.selectbox if s.label == "Arrivals").select("Trace hour.csv").run()
+    spec = state.scenario.workload[0].arrivals
+    assert (spec.trace, spec.scale_to_rate, state.scenario.workload[0].rate) == ("hour.csv", False, 2.0)
+    assert metrics(at)["Queries per second"] == "2"
+    told = " ".join(plain_text(c.value) for c in at.caption)
+    assert (
+        "A run of 4,000 jobs, all rows together, lasts about 2,000 s: it replays 20 % of these 10,000 s"
+        in told
+    )
+    next(b for b in at.button if b.label.startswith("Replay all")).click().run()
+    assert state.scenario.simulation.jobs == 20_000
+    next(s for s in at.selectbox if s.label == "This row takes").select("a share of them").run()
+    assert state.scenario.workload[0].arrivals.share == 0.5
+    next(s for s in at.selectbox if s.label == "This row takes").select("those with a value").run()
+    assert state.scenario.workload[0].arrivals.column == "model"
+    assert metrics(at)["Queries per second"] == "1.5"
+    next(s for s in at.selectbox if s.label == "Arrivals").select("Poisson").run()
+    assert not at.exception
+    assert state.scenario.workload[0].arrivals == ArrivalsSpec()
 
 
 def test_the_link_gauge_knows_the_placement_only_while_it_is_fresh(open_page: Open) -> None:

@@ -148,7 +148,10 @@ def _error(kind: str, sigma: float) -> str:
 def scenario_section(told: About, command: str, *arguments: str) -> Markup:
     """The scenario in full, and the command that does the same."""
     files = (
-        f" It refers to files that must be in the same folder: {', '.join(told.files)}." if told.files else ""
+        f" It refers to files that must be in the same folder: {', '.join(told.files)}. "
+        "The scenario's bundle (.nona.zip) contains them."
+        if told.files
+        else ""
     )
     line = shlex.join(["nona", command, "scenario.yaml", *arguments])
     return section(

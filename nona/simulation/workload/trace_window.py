@@ -74,8 +74,9 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
         times = read(spec.trace, None)
         if spec.divided:
             window = window_of(spec, times)
-            group = f"{spec.trace} {window.start_s:g} {window.length_s:g}"
+            group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
             times = _inside(_part(scenario, index, read), window, scenario.labels[index], spec)
+        times = times / spec.speed if spec.speed != 1.0 else times
     return Arrivals(
         process=spec.process,
         cv=spec.cv,
@@ -84,7 +85,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
         burst_mean_s=spec.burst_mean,
         times_s=tuple(times.tolist()),
         scale_to_rate=spec.scale_to_rate,
-        period_s=window.length_s,
+        period_s=window.length_s / spec.speed,
         trace=group,
     )
 
@@ -100,7 +101,7 @@ def _part(scenario: Scenario, index: int, read: ReadTrace) -> Instants:
     same = [r.arrivals.share or 0.0 for r in scenario.workload if r.arrivals.trace == name]
     before = sum(r.arrivals.trace == name for r in scenario.workload[:index])
     low = sum(same[:before])
-    drawn = RandomStreams(0).generator("shares of a trace", name).random(len(times))
+    drawn = RandomStreams(0).generator("shares of a trace").random(len(times))
     return times[(drawn >= low) & (drawn < low + row.arrivals.share)]
 
 

@@ -134,6 +134,8 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
     data = scenario.model_dump(mode="json")
     for row, spec in zip(data["workload"], scenario.workload, strict=True):
         row["rate"] = float(f"{spec.rate * factor:.12g}")
+        if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
+            row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
     return scenario_from_mapping(data)
 
 

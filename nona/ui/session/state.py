@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
-from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.schema import Scenario
-from nona.sources.opening import known_names
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.history import History, Moment
@@ -146,10 +145,6 @@ class AppState:
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
         self.revision += 1
-
-    def load(self, text: str) -> None:
-        """Take a scenario from YAML or JSON text; raises :class:`ScenarioError` and changes nothing."""
-        self.adopt(parse_scenario(text, known_names(self.uploads.sources)))
 
     def adopt(self, scenario: Scenario) -> None:
         """Take a scenario as it is, in place of the present one."""

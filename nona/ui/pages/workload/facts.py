@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import PurePath
 
@@ -19,6 +18,7 @@ from nona.simulation.workload.arrivals import effective_rate
 from nona.simulation.workload.trace_rows import Where, trace_columns
 from nona.simulation.workload.trace_window import ReadTrace, row_arrivals
 from nona.simulation.workload.traces import read_trace
+from nona.sources.lookup import Sources
 from nona.system import Arrivals
 from nona.ui.pages.workload.row_costs import RowCost, row_cost
 from nona.ui.session.state import AppState
@@ -55,33 +55,39 @@ def trace_of(state: AppState, name: str) -> NDArray[np.float64]:
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
     """Columns by which an uploaded trace can be divided, with their values."""
-    data = state.uploads.sources.read(name)
-    return _columns(hashlib.sha256(data).hexdigest(), PurePath(name).name, data)
+    return _columns(_mark(state, name), name, state.uploads.sources)
 
 
 def _reader(state: AppState) -> ReadTrace:
     def read(name: str, where: Where | None) -> NDArray[np.float64]:
-        data = state.uploads.sources.read(name)
-        return _trace(hashlib.sha256(data).hexdigest(), PurePath(name).name, where, data)
+        return _trace(_mark(state, name), name, where, state.uploads.sources)
 
     return read
 
 
+def _mark(state: AppState, name: str) -> str:
+    """What distinguishes an upload from all others, without reading it: a large one is drawn from often."""
+    if name not in state.uploads.names():
+        state.uploads.sources.read(name)  # says that it is missing
+    about = (state.uploads.folder / name).stat()
+    return f"{state.uploads.folder} {about.st_mtime_ns} {about.st_size}"
+
+
 @st.cache_resource(max_entries=32, show_spinner="Reading the trace")
-def _trace(digest: str, name: str, where: Where | None, _data: bytes) -> NDArray[np.float64]:
-    return read_trace(_data, name, where)
+def _trace(mark: str, name: str, where: Where | None, _sources: Sources) -> NDArray[np.float64]:
+    return read_trace(_sources.read(name), PurePath(name).name, where)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _columns(digest: str, name: str, _data: bytes) -> dict[str, tuple[str, ...]]:
-    return trace_columns(_data, name)
+def _columns(mark: str, name: str, _sources: Sources) -> dict[str, tuple[str, ...]]:
+    return trace_columns(_sources.read(name), PurePath(name).name)
 
 
 def _key(state: AppState, index: int) -> str:
     """All that the arrivals of a row depend on."""
     rows = state.scenario.workload
     name = rows[index].arrivals.trace
-    content = hashlib.sha256(state.uploads.sources.read(name)).hexdigest() if name else ""
+    content = _mark(state, name) if name else ""
     same = [r.arrivals.model_dump(mode="json") for r in rows if r.arrivals.trace == name or r is rows[index]]
     return json.dumps([content, same, rows[index].label])
 

@@ -48,8 +48,8 @@ def trace_fields(state: AppState, index: int) -> None:
     except NonaError:
         return  # said below the fields of the row
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
-        speeds = {f"as recorded, {rate:.4g}/s": False, "stretched to the rate": True}
-        hint = "As recorded: the trace's own rate applies, not the row's."
+        speeds = {f"its own, {rate:.4g}/s": False, "stretched to the rate": True}
+        hint = "Its own: the rate of the trace applies, not the row's."
         choice(state, "Speed of the trace", (*path, "scale_to_rate"), speeds, hint)
         quantity(
             state, "Start in the trace", (*path, "start"), f"From its first row; it covers {recorded:,.4g} s."
@@ -98,6 +98,9 @@ def _take_part(state: AppState, index: int, part: str, columns: dict[str, tuple[
 def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
     spec = state.scenario.workload[index].arrivals
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
+        if not spec.scale_to_rate:
+            hint = "2: twice as many arrivals a second. Rows of one trace stay in step at equal speeds."
+            number(state, "Times as fast", (*path, "speed"), 0.001, 1e6, 0.1, hint, "%.3g")
         if spec.share:
             hint = "Of the trace's arrivals, at random; rows with shares of one trace take none twice."
             number(state, "Share", (*path, "share"), 0.001, 1.0, 0.1, hint, "%.3f")
@@ -106,7 +109,7 @@ def _share(state: AppState, index: int, path: Path, columns: dict[str, tuple[str
             choice(state, "Column", (*path, "column"), names, "The column that divides the trace.")
             hint = "The row replays the arrivals that have it there."
             label = state.scenario.labels[index]
-            values = {f"the row's name, {label}": None, **{v: v for v in columns.get(spec.column, ())}}
+            values = {f"{label}, the row's name": None, **{v: v for v in columns.get(spec.column, ())}}
             choice(state, "Value", (*path, "value"), values, hint)
 
 

@@ -23,7 +23,7 @@ PROCESSES = {
     "Deterministic": "deterministic",
     "Markov-modulated (bursts)": "mmpp",
 }
-OF_A_TRACE = ("trace", "scale_to_rate", "start", "length", "share", "column", "value")
+OF_A_TRACE = ("trace", "scale_to_rate", "speed", "start", "length", "share", "column", "value")
 _SHOW = {"never": st.error, "split": st.warning}
 _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
