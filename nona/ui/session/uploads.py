@@ -55,8 +55,8 @@ class Uploads:
         (self.folder / plain).write_bytes(data)
         return plain
 
-    def remove(self, name: str) -> None:
-        """Forget the file ``name``, if there is one."""
+    def drop(self, name: str) -> None:
+        """Forget the file ``name``, if it is there."""
         (self.folder / safe_name(name)).unlink(missing_ok=True)
 
     def names(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ FIELDS = {
         "Of the device memory: limits kernels that move much data and compute little.",
     ),
 }
+DECIDING = 7  # columns of the table of devices that are figures
 
 
 def device_list(state: AppState) -> None:
@@ -49,7 +50,9 @@ def device_list(state: AppState) -> None:
 
 def device_table(state: AppState) -> None:
     """All devices: figures, and whether they were checked or recollected."""
-    table(device_frame(state), "devices", "All known devices with their figures and sources")
+    frame = device_frame(state)
+    alt = "All known devices with their figures and sources"
+    table(frame, "devices", alt, deciding=list(frame.columns)[:DECIDING])
 
 
 def device_frame(state: AppState) -> pd.DataFrame:

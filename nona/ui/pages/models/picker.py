@@ -12,6 +12,7 @@ from nona.graph.symbols import MissingDimensions
 from nona.ui.loaded.loading import Loaded, load_graph, load_model, model_names
 from nona.ui.pages.models.samples import DEVICE, entries, waiting
 from nona.ui.session.state import AppState
+from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.picklist.picklist import Picked, pick_list, picked
 
@@ -23,12 +24,14 @@ LONGEST = 30  # letters of a name on the button
 class Choosing:
     """The last pick that was taken; an upload that is not read yet, and the model before it.
 
-    ``again`` opens the list once more, for the reason why a file was not taken.
+    ``replaced`` is what a file of the upload's name held; ``again`` opens the list once more, for the
+    reason why a file was not taken.
     """
 
     taken: Picked | None = None
     unread: str = ""
     before: str = ""
+    replaced: bytes | None = None
     again: bool = False
 
 
@@ -104,12 +107,14 @@ def _take_file(state: AppState) -> None:
         return
     held = state.choices.of(Choosing)
     state.choices.complaints.pop(ERROR, None)
+    name = safe_name(upload.name)
+    replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
     try:
-        name = state.uploads.add(upload.name, upload.getvalue())
+        state.uploads.add(name, upload.getvalue())
     except NonaError as error:
         state.choices.complaints[ERROR] = str(error)
         return
-    state.choices.keep(replace(held, unread=name, before=state.model))
+    state.choices.keep(replace(held, unread=name, before=state.model, replaced=replaced))
     state.model = name
     st.session_state[OPEN] = False
 
@@ -139,11 +144,13 @@ def _read_upload(state: AppState) -> None:
         pass  # it can be read once the sizes are known
     except NonaError as error:
         state.choices.complaints[ERROR] = str(error)
-        state.uploads.remove(held.unread)
+        state.uploads.drop(held.unread)
+        if held.replaced is not None:
+            state.uploads.add(held.unread, held.replaced)
         state.model = held.before
-        state.choices.keep(replace(held, unread="", again=True))
+        state.choices.keep(replace(held, unread="", replaced=None, again=True))
         st.rerun()
-    state.choices.keep(replace(held, unread=""))
+    state.choices.keep(replace(held, unread="", replaced=None))
 
 
 def _ask(state: AppState, question: MissingDimensions) -> None:
