@@ -66,3 +66,50 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(app_
         wait_idle(page)
         assert_fits(page)
     shot(page, "baseline-narrow")
+
+
+def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, "Cluster")
+    racks = page.locator(".clustermap .unit")
+    assert racks.count() == 1
+    assert "Server 7" in racks.inner_text()
+    page.get_by_role("radio", name="Cards and racks").click()
+    wait_idle(page)
+    fill_number(page, "Servers per rack", "2")
+    fill_number(page, "GPUs each", "4")
+    page.locator(".clustermap .server").first.wait_for()  # beyond 24 executors colours stand for numbers
+    assert racks.count() == 4
+    assert page.locator(".clustermap .server").count() == 8
+    assert page.locator(".clustermap .gpu i").count() == 32
+    assert "0 % background" in racks.first.inner_text()
+    assert_fits(page)
+    shot(page, "cluster-drawing")
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "500")
+    run_to_the_end(page)
+    page.get_by_role("tab", name="Cluster", exact=True).click()
+    racks.first.wait_for()
+    wait_idle(page)
+    told = racks.first.locator(".head").inner_text()
+    share = r"[\d.]+ %"
+    assert re.search(rf"{share} busy \({share} to {share}\)", told), told
+    told = page.locator(".clustermap .server").first.get_attribute("title") or ""
+    assert re.match(rf"Server 0: (GPU {share}, ){{3}}GPU {share} busy; card {share} out", told), told
+    racks.first.focus()
+    assert "uplink" in (racks.first.get_attribute("aria-label") or "")
+    page.get_by_text("Every executor as a table").click()
+    page.get_by_test_id("stDataFrame").first.wait_for()
+    assert_fits(page)
+    shot(page, "cluster-after")
+    fill_number(page, "Jobs measured per run", "2000000")
+    page.get_by_role("button", name="Run the simulation").click()
+    live = page.locator(".st-key-live-cluster")
+    live.locator(".unit").first.wait_for(timeout=60_000)
+    assert live.locator(".gpu i").count() == 32
+    assert "busy" in (live.locator(".unit").first.get_attribute("aria-label") or "")
+    shot(page, "cluster-live")
+    page.get_by_role("button", name="Cancel simulation").click()
+    page.get_by_text("The simulation was cancelled").wait_for()
+    live.wait_for(state="detached")

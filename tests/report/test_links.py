@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from nona.hardware.cluster import Network, Racks
-from nona.report.simulations.links import busiest_links, link_stages, link_table, links_figure, stages_figure
+from nona.report.simulations.links import (
+    busiest_links,
+    each_link,
+    link_stages,
+    link_table,
+    links_figure,
+    stages_figure,
+)
 from nona.topology import make_topology
 
 
@@ -37,7 +44,7 @@ def test_the_table_says_it_in_words() -> None:
     assert row == {
         "link": "server out",
         "number": "1,200",
-        "capacity of each": "10 Gbit/s",
+        "each": "10 Gbit/s",
         "together": "12 Tbit/s",
     }
 
@@ -62,3 +69,12 @@ def test_of_many_links_the_busiest_dozen_is_shown() -> None:
     names = tuple(f"l{i}" for i in range(100))
     found = busiest_links([run(list(range(100)), names, 100)])
     assert [r.link for r in found] == [f"l{i}" for i in range(99, 87, -1)]
+
+
+def test_every_link_is_told_in_the_order_of_the_topology() -> None:
+    names = ("core", "server 0 out", "server 1 out")
+    found = each_link([run([1, 4, 2], names, 10), run([2, 12, 4], names, 20)])
+    assert [x.link for x in found] == list(names)
+    assert [x.utilization for x in found] == pytest.approx([0.1, 0.5, 0.2])
+    many = tuple(f"server {i} out" for i in range(3000))
+    assert each_link([run([1.0] * 3000, many, 10)]) == []

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from nona.report.simulations.live.series import BINS, LiveSeries, Stretches, bin_edge_s
 from nona.results.simulation.live import LiveLine
+from nona.simulation.records.collected import UNKNOWN, Busy
 from nona.simulation.run import Progress
 
 
 def progress(arrival: list[float], jct: list[float], query: list[int] | None = None, busy=(0.5, 0.25)):
     at = np.array(arrival)
     classes = np.array(query or [0] * len(at), dtype=np.int64)
-    return Progress(0.5, classes, at, at + np.array(jct), busy)
+    loads = Busy(np.array([busy[0] - 0.1, busy[0] + 0.1]), np.array([busy[1], 0.0])) if busy else UNKNOWN
+    return Progress(0.5, classes, at, at + np.array(jct), loads)
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
@@ -85,8 +87,19 @@ def test_the_line_is_that_of_the_first_replication_and_loads_are_averaged() -> N
 
 def test_without_an_slo_or_a_load_there_is_none() -> None:
     live = LiveSeries([None])
-    live.add("a", 0, progress([1.0], [0.1], busy=(float("nan"), float("nan"))))
+    live.add("a", 0, progress([1.0], [0.1], busy=None))
     live.add("b", 0, progress([], []))
     assert list(live.snapshot()) == ["a"]
     assert live.snapshot()["a"].hit_rate is None
     assert live.snapshot()["a"].busy is None
+    assert live.loads(("link",)) == {}
+
+
+def test_each_executor_and_link_has_its_load_averaged_over_replications() -> None:
+    live = LiveSeries([1.0])
+    live.add("a", 0, progress([5.0], [0.25], busy=(0.2, 0.1)))
+    live.add("a", 1, progress([5.0], [2.0], busy=(0.4, 0.3)))
+    found = live.loads(("core", "server 0 out"))["a"]
+    assert found.executors == pytest.approx((0.2, 0.4))
+    assert [(x.link, x.utilization) for x in found.each_link] == [("core", 0.2), ("server 0 out", 0.0)]
+    assert found.link == pytest.approx(0.2)

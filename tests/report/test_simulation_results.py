@@ -25,6 +25,7 @@ from nona.results.simulation.answer import QuickAnswer
 from nona.results.simulation.live import LiveRun
 from nona.results.simulation.story import Story
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.simulation.records.collected import Busy
 from nona.simulation.run import Progress
 from nona.sources.samples import scenario_path
 from nona.study.network_story import network_story
@@ -45,7 +46,8 @@ def run() -> SimulatedRun:
     prepared = study.prepare(scenario_from_mapping(data))
     result = study.simulate(prepared, engine="simpy", timeline_jobs=TIMELINE_JOBS)
     live = LiveSeries([0.04, None])
-    live.add("local", 0, Progress(0.5, np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), (0.5, 0.25)))
+    loads = Busy(np.array([0.5]), np.array([0.25]))
+    live.add("local", 0, Progress(0.5, np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), loads))
     return SimulatedRun(
         **dict(simulation_outcome(prepared, result, "now")),
         live=LiveRun(slo=(("a", 0.04),), schedulers=("local",), of=4, series=live.snapshot(), jobs=2),

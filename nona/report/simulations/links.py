@@ -57,7 +57,7 @@ def link_table(stages: Sequence[LinkStage]) -> list[dict[str, str]]:
         {
             "link": r.stage,
             "number": f"{r.links:,}",
-            "capacity of each": format_bandwidth(r.each),
+            "each": format_bandwidth(r.each),
             "together": format_bandwidth(r.together),
         }
         for r in stages

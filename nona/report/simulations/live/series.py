@@ -56,7 +56,7 @@ class Stretches:
         if math.isnan(self.begin_s):
             self.begin_s = float(at_s.min())
             self.width_s = max(float(at_s.max()) - self.begin_s, 1e-9) / self.most
-        while float(at_s.max()) - self.begin_s >= self.most * self.width_s:
+        while (float(at_s.max()) - self.begin_s) / self.width_s >= self.most:  # rounded as places are
             self._widen()
         place = ((at_s - self.begin_s) / self.width_s).astype(np.int64).clip(0, self.most - 1)
         self._counts += np.bincount(place, minlength=self.most)

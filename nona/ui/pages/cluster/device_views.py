@@ -20,6 +20,7 @@ FIELDS = {
     "memory": "Device memory, which must hold the weights.",
     "bandwidth": "Of the device memory: limits kernels that move much data and compute little.",
 }
+DECIDING = 7  # columns of the table of devices that are figures
 
 
 BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
@@ -50,7 +51,9 @@ def device_list(state: AppState) -> None:
 
 def device_table(state: AppState) -> None:
     """All devices: figures, and whether they were checked or recollected."""
-    table(device_frame(state), "devices", "All known devices with their figures and sources")
+    frame = device_frame(state)
+    alt = "All known devices with their figures and sources"
+    table(frame, "devices", alt, deciding=list(frame.columns)[:DECIDING])
 
 
 def device_frame(state: AppState) -> pd.DataFrame:

@@ -51,7 +51,7 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
 def _rest(made: ClusterMap) -> str:
     spreads = [unit.spread for unit in made.units[MOST_UNITS:]]
     low, high = min(s[1] for s in spreads), max(s[2] for s in spreads)
-    return f"their executors are {share_text(low)} to {share_text(high)} busy"
+    return f"their executors are {_share(low)} to {_share(high)} busy"
 
 
 def _scale() -> Node:
@@ -61,7 +61,7 @@ def _scale() -> Node:
 
 
 def _core(made: ClusterMap, word: str) -> Node:
-    told = f"{share_text(made.share)} {word}"
+    told = f"{_share(made.share)} {word}"
     return el(
         "div",
         "core",
@@ -101,9 +101,9 @@ def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
 def _told(unit: Unit, measured: bool) -> str:
     mean, low, high = unit.spread
     if not measured:
-        return f"{share_text(mean)} background"
-    between = f" ({share_text(low)} to {share_text(high)})" if high - low >= 0.01 else ""
-    return f"{share_text(mean)} busy{between}"
+        return f"{_share(mean)} background"
+    between = f" ({_share(low)} to {_share(high)})" if _share(low) != _share(high) else ""
+    return f"{_share(mean)} busy{between}"
 
 
 def _wire(unit: Unit, measured: bool) -> Node:
@@ -115,20 +115,20 @@ def _wire(unit: Unit, measured: bool) -> Node:
         "div",
         "wire",
         el("i", "", __c=shade(max(up, down)) if measured else "var(--line)"),
-        el("span", "", f"↑ {share_text(up)}  ↓ {share_text(down)}") if measured else None,
-        title=f"Uplink: {share_text(up)} busy towards the core, {share_text(down)} from it",
+        el("span", "", f"↑ {_share(up)}  ↓ {_share(down)}") if measured else None,
+        title=f"Uplink: {_share(up)} busy towards the core, {_share(down)} from it",
     )
 
 
 def _uplink_words(unit: Unit) -> str:
-    return "" if unit.uplink is None else f"; uplink {share_text(max(unit.uplink))} busy"
+    return "" if unit.uplink is None else f"; uplink {_share(max(unit.uplink))} busy"
 
 
 def _detailed(server: Server, measured: bool) -> Node:
     rows = [_executor(cell, measured) for gpu in server.gpus for cell in gpu]
     card = None
     if server.card is not None and measured:
-        card = el("span", "card", f"↑ {share_text(server.card[0])} ↓ {share_text(server.card[1])}")
+        card = el("span", "card", f"↑ {_share(server.card[0])} ↓ {_share(server.card[1])}")
     name = el("div", "name", f"Server {server.number}", card)
     return el("div", "box", name, *rows, title=_about(server))
 
@@ -142,7 +142,7 @@ def _executor(cell: Cell, measured: bool) -> Node:
         "executor",
         el("span", "", cell.name),
         el("div", "meter", el("i", ""), __w=f"{100 * share:.1f}%", __mc=tone),
-        el("b", "number", share_text(cell.share)) if measured else None,
+        el("b", "number", _share(cell.share)) if measured else None,
     )
 
 
@@ -168,9 +168,18 @@ def _dot(server: Server, measured: bool) -> Node:
 
 def _about(server: Server) -> str:
     """What the pointer gets told of a server."""
-    cells = [f"{c.name} {share_text(c.share)}" for gpu in server.gpus for c in gpu]
+    cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
     listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
     card = ""
     if server.card is not None:
-        card = f"; card {share_text(server.card[0])} out, {share_text(server.card[1])} in"
+        card = f"; card {_share(server.card[0])} out, {_share(server.card[1])} in"
     return f"Server {server.number}: {listed} busy{card}"
+
+
+def _share(share: float) -> str:
+    """A share in per cent; small ones with a digit more, so that a little load is not none.
+
+    >>> _share(0.0), _share(0.004), _share(0.52)
+    ('0 %', '0.4 %', '52 %')
+    """
+    return share_text(share, digits=1 if 0 < share < 0.0995 else 0)

@@ -29,6 +29,7 @@ from nona.ui.widgets.migview.migview import mig_view, stranded_cells
 from nona.ui.widgets.tables import table
 
 MOST_MODELS = 3
+ON_DEMAND = ("memory slices", "SMs", "geometry")  # columns of the table of instances
 _PERCENT = "%.0f %%"
 _PART = st.column_config.NumberColumn(format=_PERCENT, help="Of the whole device.")
 _SPEED = "Of the whole device, by the cost model: "
@@ -114,6 +115,7 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
         frame,
         f"instances-{group}",
         "Instances of the layout with memory, compute and speed",
+        deciding=[c for c in frame.columns if c not in ON_DEMAND],
         column_config=formats,
     )
     st.caption(
