@@ -19,7 +19,8 @@ from nona.ui.widgets.terms import term
 state = current()
 st.caption(
     f"Finds for every {term('sub-graph')} the probability of each {term('configuration')} that minimises "
-    f"the mean completion time ({term('JCT')}) over the whole mix, waits at the link and at the servers included."
+    f"the mean completion time ({term('JCT')}) over the whole mix, waits at the link and at the "
+    "servers included."
 )
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)

@@ -68,8 +68,8 @@ def _mean_tiles(data: PlacementOutcome) -> None:
             "Predicted mean JCT",
             time_text(report.objective_s),
             measure_text(report),
-            f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. ± is "
-            "one standard error.",
+            f"The {term('response')}: mean over the whole mix, waits included; predicted, not simulated. "
+            "± is one standard error.",
         )
         _tile(
             "Gap to the certified bound",
