@@ -68,7 +68,8 @@ class Surround {
   key(event) {
     if (!this.data.demo || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const step = { ArrowRight: "next", ArrowLeft: "back", Escape: "leave" }[event.key];
-    if (!step || event.composedPath()[0].closest?.(OWN_KEYS)) return;
+    const open = document.querySelector("[data-testid=stPopoverBody], [role=dialog]"); // has Escape to itself
+    if (!step || open || event.composedPath()[0].closest?.(OWN_KEYS)) return;
     event.preventDefault();
     this.tell("key", step);
   }
