@@ -16,13 +16,13 @@ page = st.navigation(page_list())
 follow(state)
 tour = tour_of(state)
 side_bar(state)
-surround(state, tour is not None, lambda key: press(state, key))
 page_head(state, page.title)
 if tour is not None:
     demo_bar(state, tour)
-body, foot = st.container(), st.container(key="page-terms")
+body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
 with foot:
     page_terms(page.title)
+    surround(state, tour is not None, lambda key: press(state, key))
 with body:
     page.run()
 state.drawn = state.revision

@@ -27,8 +27,12 @@ def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) 
         if title == "Simulation":
             fill_number(page, "Jobs measured per run", "300")
             run_to_the_end(page)
+            page.get_by_role("button", name="What these schedulers are").first.click()
+            page.get_by_test_id("stPopoverBody").get_by_text("Network view").first.wait_for()
+            wait_idle(page)
         found = texts_of(page)
         assert len(found) > 30
+        page.keyboard.press("Escape")
         faint += [f"{title}: {t.text!r} {t.ratio:.2f} {t.kind} {t.colours}" for t in found if not t.enough]
     assert faint == []
 
@@ -131,6 +135,25 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
     page.keyboard.press("Shift+Tab")
     outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
+
+
+def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
+    page = app_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for name in ("Share", "Open YAML"):
+        button = page.get_by_test_id("stSidebar").get_by_role("button", name=name)
+        button.click()
+        body = page.get_by_test_id("stPopoverBody")
+        body.wait_for()
+        wait_idle(page)
+        page.wait_for_timeout(500)
+        box, opener = body.bounding_box(), button.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 800
+        assert box["height"] > 120
+        assert abs(opener["y"] - box["y"] - box["height"]) < 12, "it stands right above its button"
+        page.keyboard.press("Escape")
+        body.wait_for(state="detached")
 
 
 @narrow

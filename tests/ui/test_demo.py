@@ -57,7 +57,8 @@ def test_every_step_opens_its_page(number: int) -> None:
         assert not state_of(at).choices.complaints.get("demo-error")
         if step.run:
             assert step.run in state_of(at).jobs
-        press(at, "next")
+        if can(tour(at), "next"):
+            press(at, "next")
     press(at, "leave")
     assert state_of(at).choices.find(Tour) is None
 
@@ -69,7 +70,7 @@ def test_what_was_simulated_is_shown_again_and_compared(open_page: Open) -> None
         press(at, "next")
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
-    assert at.title[0].value == "Simulation"
+    assert go(at, "7_simulation").subheader
     finish(press(at, "next"), "simulate")
     assert state_of(at).results["simulate"].fingerprint != first.fingerprint
     baseline = state_of(at).runs.baseline

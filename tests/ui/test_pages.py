@@ -31,7 +31,9 @@ def test_overview_opens_a_demo_and_its_pipeline(open_page: Open) -> None:
     at = open_demo(open_page, "slides_example")
     wanted = load_scenario(scenario_path("slides_example"))
     assert state_of(at).scenario == wanted
-    pipeline = json.loads(at.get("bidi_component")[-1].proto.json)["stages"]
+    pipeline = next(
+        d["stages"] for c in at.get("bidi_component") if "stages" in (d := json.loads(c.proto.json))
+    )
     shown = {stage["title"]: stage["value"] for stage in pipeline}
     assert shown["Workload"] == f"{sum(r.rate for r in wanted.workload):.4g} queries/s"
     assert shown["Placement"] == "not solved yet"

@@ -56,4 +56,5 @@ def page_terms(page: str) -> None:
     """The terms of a page in one line, where it has any."""
     names = ON_PAGES.get(page, ())
     if names:
-        st.caption("Terms on this page: " + " · ".join(term(name) for name in names))
+        with st.container(key="page-terms"):
+            st.caption("Terms on this page: " + " · ".join(term(name) for name in names))

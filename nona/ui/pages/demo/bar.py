@@ -45,10 +45,10 @@ def _buttons(state: AppState, tour: Tour) -> None:
         for number, story in enumerate(STORIES):
             st.button(story.question, on_click=begin, args=(state, number), key=f"demo-story-{number}")
     st.button(
-        "Leave the demo",
+        "Leave",
         icon=":material/close:",
         on_click=press,
         args=(state, "leave"),
-        help="Key Escape. Your own scenario and results come back.",
+        help="Leaves the demo (key Escape). Your own scenario and results come back.",
         key="demo-leave",
     )

@@ -46,6 +46,8 @@ class Surround {
     this.frame = requestAnimationFrame(() => {
       keepFocus();
       this.showOpenTabs();
+      takeScheme();
+      for (const wait of [0, 100, 300]) setTimeout(makeRoom, wait); // it is moved a few times as it opens
     });
   }
 
@@ -66,7 +68,8 @@ class Surround {
   key(event) {
     if (!this.data.demo || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const step = { ArrowRight: "next", ArrowLeft: "back", Escape: "leave" }[event.key];
-    if (!step || event.composedPath()[0].closest?.(OWN_KEYS)) return;
+    const open = document.querySelector("[data-testid=stPopoverBody], [role=dialog]"); // has Escape to itself
+    if (!step || open || event.composedPath()[0].closest?.(OWN_KEYS)) return;
     event.preventDefault();
     this.tell("key", step);
   }
@@ -91,6 +94,33 @@ function scrollBox(list) {
   for (let e = list; e && e !== document.body; e = e.parentElement)
     if (e.scrollWidth > e.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(e).overflowX)) return e;
   return list;
+}
+
+// Popovers, toasts and hints lie beside the app, where its scheme does not reach.
+function takeScheme() {
+  const app = document.querySelector(".stApp");
+  const scheme = app && getComputedStyle(app).colorScheme;
+  if (scheme && document.documentElement.style.colorScheme !== scheme)
+    document.documentElement.style.colorScheme = scheme;
+}
+
+// A popover always opens below its button, also where only a sliver of it would be seen: then it opens above.
+function makeRoom() {
+  const body = document.querySelector("[data-testid=stPopoverBody]");
+  const button = document
+    .querySelector("[data-testid=stPopoverButton][aria-expanded=true]")
+    ?.getBoundingClientRect();
+  if (!body || !button) return;
+  const wanted = Math.min(body.scrollHeight + 2, 0.7 * innerHeight);
+  const below = innerHeight - button.bottom - 12;
+  const above = button.top - 12;
+  if (below >= wanted || above <= below) return;
+  const height = Math.min(wanted, above);
+  body.style.setProperty("max-height", `${height}px`, "important");
+  const top = body.getBoundingClientRect().top - Number.parseFloat(body.style.getPropertyValue("--up") || 0);
+  const up = button.top - 4 - Math.min(height, body.scrollHeight + 2) - top;
+  body.style.setProperty("--up", `${up}`);
+  body.style.translate = `0 ${up}px`;
 }
 
 function closeSideBar() {
