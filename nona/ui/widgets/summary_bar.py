@@ -28,24 +28,25 @@ def summary_bar(key: str, parts: Sequence[str], job_id: str | None) -> Any:
         session[folded] = not session[folded]
 
     hidden = bool(session[folded])
-    st.html(_style(key, hidden))
-    with st.container(border=True, gap="small", key=key):
+    with st.container(gap="xsmall", key=key):
+        st.html(_style(key, hidden))
         st.button(
             " · ".join(plain(p) for p in parts if p),
             icon=_FOLDED if hidden else _OPEN,
-            type="tertiary",
             help="Show the settings." if hidden else "Fold the settings into this line.",
             on_click=turn,
             width="stretch",
             key=f"{key}-line",
         )
-        return st.container(key=f"{key}-fields")
+        return st.container(border=True, key=f"{key}-fields")
 
 
 def _style(key: str, hidden: bool) -> str:
     """The line starts at the left; folded fields are drawn, but neither seen nor reached by keyboard."""
-    line = f".st-key-{key}-line button {{ justify-content: flex-start; text-align: left }}"
-    fields = f".st-key-{key}-fields {{ display: none !important }}" if hidden else ""
+    button = f".st-key-{key}-line button"
+    line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
+    fields = f":is(.st-key-{key}-fields, div:has(> .st-key-{key}-fields):not(.st-key-{key}))"
+    fields = f"{fields} {{ display: none !important }}" if hidden else ""
     return f"<style>{line} {fields}</style>"
 
 
