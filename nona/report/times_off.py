@@ -91,13 +91,17 @@ def times_error(
 def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     """The range of a mean if all task times are off by one factor, as ``error`` says; ``None`` without one.
 
-    Formula: with the factor f, T(f) = T + (f − 1)·C + (g − 1)·W, where C is the computing part of the mean
-    T and W its waits for executors. A wait grows with the service time and with the load ρ(f) = b + f·(ρ −
-    b), b being background: g = f · [ρ(f) / (1 − ρ(f))] / [ρ / (1 − ρ)], as in M/G/1 (Pollaczek–Khinchine)
-    with an unchanged coefficient of variation. Assumed: the placement, the routing and the waits for links
-    stay as they are, for rates and bytes do; one ρ, the mean over executors, stands for all. For schedulers
-    that observe queues g is too large at high load, which errs on the side of caution. Where ρ(f) reaches 1
-    there is no steady state: ``high_s`` is ``None``.
+    Formula: with the factor f, T(f) = T + (f − 1)·C + (g − 1)·Q + (h − 1)·(W − Q), where C is the computing
+    part of the mean T and W its waits for executors. With the load ρ(f) = b + f·(ρ − b), b being background:
+    Q = min(W, C·ρ / (1 − ρ)) is what one queue would make of that load, g = f · [ρ(f) / (1 − ρ(f))] / [ρ /
+    (1 − ρ)] how it grows (M/M/1; Pollaczek–Khinchine with an unchanged coefficient of variation). The rest of
+    the waits, for tasks of the same job on the same executor and because of bursts, grows like a response,
+    h = f · (1 − ρ) / (1 − ρ(f)), which is f on an idle cluster.
+
+    Assumed: the placement, the routing and the waits for links stay as they are, for rates and bytes do; one
+    ρ, the mean over executors, stands for all. For schedulers that observe queues the growth is too large at
+    high load, which errs on the side of caution. Where ρ(f) reaches 1 there is no steady state: ``high_s`` is
+    ``None``.
 
     >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
     >>> found = mean_if_off(known, TimesError(0.5, 1.5))
@@ -114,13 +118,17 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
 
 def _moved(parts: MeanParts, factor: float) -> float | None:
     load = parts.background + factor * max(parts.load - parts.background, 0.0)
-    if load >= 1:
+    if load >= 1 or parts.load >= 1:
         return None
-    wait = 0.0
-    if parts.server_wait_s > 0 and 0 < parts.load < 1:
-        grown = factor * (load / (1 - load)) / (parts.load / (1 - parts.load))
-        wait = (grown - 1) * parts.server_wait_s
-    return parts.mean_s + (factor - 1) * parts.compute_s + wait
+    response = factor * (1 - parts.load) / (1 - load)
+    queued = min(parts.server_wait_s, parts.compute_s * parts.load / (1 - parts.load))
+    queue = response * load / parts.load if parts.load > 0 else factor
+    return (
+        parts.mean_s
+        + (factor - 1) * parts.compute_s
+        + (queue - 1) * queued
+        + (response - 1) * (parts.server_wait_s - queued)
+    )
 
 
 def means_if_off(

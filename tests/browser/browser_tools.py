@@ -92,10 +92,8 @@ def shot(page: Any, name: str) -> None:
 
 def unfold_settings(page: Any) -> None:
     """Open the line into which a page's settings fold once something was run."""
-    bar = page.locator("[class*=st-key-][class*=-controls] details:not([open]) > summary")
-    if bar.count():
-        bar.first.click()
-        wait_idle(page)
+    page.locator("[class*=-controls-line] button").first.click()
+    wait_idle(page)
 
 
 def fill_number(page: Any, label: str, value: str) -> None:

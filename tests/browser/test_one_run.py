@@ -78,6 +78,6 @@ def test_five_runs_in_a_row_and_a_reload_show_one_run_each(app_page: Any) -> Non
     assert top["y"] < 400, top  # in the upper half of the window
     hidden = page.get_by_role("spinbutton", name="Replications", exact=True)
     assert not hidden.is_visible()  # the settings are one line, which a click opens
-    page.locator(".st-key-simulation-controls summary").click()
+    page.locator(".st-key-simulation-controls-line button").first.click()
     hidden.wait_for()
     shot(page, "simulation-after-runs")

@@ -69,3 +69,12 @@ def test_both_ends_are_in_one_unit() -> None:
     assert off_text(OffRange(low_s=0.00098, high_s=0.00142)).startswith("0.98 to 1.4 ms if")
     assert off_text(OffRange(low_s=0.12, high_s=0.36)).startswith("120 to 360 ms if")
     assert off_text(OffRange(low_s=0.7, high_s=2.3)).startswith("0.7 to 2.3 s if")
+
+
+def test_waits_within_a_job_scale_with_its_times() -> None:
+    """On an idle cluster nobody else is waited for: what waits are there are for tasks of the same job."""
+    found = mean_if_off(
+        MeanParts(mean_s=3.5, compute_s=2.5, server_wait_s=1.0, load=1e-6), TimesError(0.5, 2)
+    )
+    assert found is not None
+    assert (found.low_s, found.high_s) == (pytest.approx(1.75, rel=1e-4), pytest.approx(7.0, rel=1e-4))

@@ -11,10 +11,12 @@ from app_driver import Open, finish, metrics
 from nona.report.simulations.compared.baseline import changes
 from nona.report.simulations.headline import headline
 from nona.results.simulation.live import LiveRun
-from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.simulated import SimulatedRun
+from nona.ui.pages.simulation.runs_views import show_run, shown_run
 from nona.ui.session.runs import Runs
+from nona.ui.widgets.fields import _commit
 from nona.ui.widgets.livechart.livechart import chart_data
 
 PAGE = "7_simulation"
@@ -171,3 +173,48 @@ def test_live_charts_are_told_how_schedulers_look_before_the_first_job() -> None
     assert data.styles["nona"].colour.startswith("#")
     assert set(data.styles) == {"nona", "<b>"}
     assert len(data.titles) == len(data.alts) == 4
+
+
+def test_a_late_message_of_a_field_that_is_gone_changes_nothing(open_page: Open) -> None:
+    """While work runs each poll sends what the browser still shows, also fields that were just replaced."""
+    at = open_page(PAGE)
+    small(at, schedulers=["local"])
+    state = state_of(at)
+    for seed in (1, 2, 3):
+        state.edit(("seed",), seed)
+        at.run()
+        run(at)
+    shown = state.results["simulate"]
+    show_run(state, 1, instead_of=2)  # the box that stood beside run 2, heard after run 3 came in
+    assert state.results["simulate"] is shown
+    show_run(state, 1, instead_of=3)
+    assert shown_run(state).number == 1
+    old = state.revision
+    state.undo()
+    at.run()
+    seed = state.scenario.seed
+    _commit(state, ("seed",), f"field:{old}:seed")  # what was typed before Undo does not come back
+    assert state.scenario.seed == seed
+
+
+def test_every_part_of_the_page_bears_the_mark_of_its_run(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at, schedulers=["local"])
+    run(at)
+    state_of(at).edit(("seed",), 5)
+    at.run()
+    data = run(at)
+    mark = f"Run 2 · fingerprint {data.about.hash}"
+    assert data.about.hash == scenario_hash(state_of(at).scenario)
+    assert mark in said(at.caption)
+    assert live_data(at)["note"] == f"{mark}."
+    assert f"Run 2 · seed 1 → 5 · fingerprint {data.about.hash}" in said(at.caption)
+
+
+def test_the_table_shows_what_decides_and_the_rest_on_request(open_page: Open) -> None:
+    at = open_page(PAGE)
+    small(at)
+    run(at)
+    assert list(at.dataframe[0].value) == ["scheduler", "mean JCT", "SLO hits", "p95", "executors", "link"]
+    at.toggle(key="all-columns-results").set_value(True).run()
+    assert {"state", "predicted", "p99", "in flight"} <= set(at.dataframe[0].value)

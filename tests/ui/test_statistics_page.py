@@ -38,6 +38,7 @@ def test_differences_warmup_and_precision_on_the_page(open_page: Open) -> None:
     assert "by MSER\\-5" in notes
     assert f"after {report.precision.replications} replications" in notes
     assert "p99 needs 1,000" in notes
+    at.toggle(key="all-columns-results").set_value(True).run()
     results = next(d.value for d in at.dataframe if "mean JCT" in d.value)
     assert list(results["p99"]) == ["–", "–"]
     open_tab(at, "Over time")

@@ -12,9 +12,10 @@ import streamlit as st
 def hero(key: str, label: str, value: str, hint: str = "") -> Iterator[None]:
     """Show ``value`` under ``label``; what is drawn inside stands beside it. Without a value: that alone."""
     style = f".st-key-{key} [data-testid=stMetricValue] {{ font-size: 2.5rem; line-height: 1.1 }}"
+    if value:
+        st.html(f"<style>{style}</style>")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=key):
         if value:
-            st.html(f"<style>{style}</style>", width="content")
             st.metric(label, value, width="content", help=hint or None)
         with st.container(gap="xxsmall", width=WIDTH if value else "stretch"):
             yield

@@ -9,19 +9,45 @@ import streamlit as st
 
 from nona.ui.widgets.fields import plain
 
+_OPEN, _FOLDED = ":material/expand_less:", ":material/expand_more:"
+
 
 def summary_bar(key: str, parts: Sequence[str], job_id: str | None) -> Any:
-    """A container for settings, with ``parts`` as its one line; it folds whenever another job was started.
+    """A container for settings under a button with ``parts`` as its one line; a new job folds it.
 
     ``job_id`` is that of the latest job that uses the settings, ``None`` before the first: until then the
-    settings stand open. What the person opens or folds afterwards stays so until the next start.
+    settings stand open. What the person opens or folds afterwards stays so until the next start. The
+    button is known by its key and the fields stay where they are, so that neither loses the focus when
+    the line changes with what is typed.
     """
-    session, last = st.session_state, f"{key}-folded-for"
-    if job_id != session.get(last):
-        session[last], session[key] = job_id, False
-    session[key] = bool(session.get(key, job_id is None))  # set anew, for the line is part of its identity
-    line = " · ".join(plain(p) for p in parts if p)
-    return st.expander(line, icon=":material/tune:", key=key, on_change="rerun")
+    session, last, folded = st.session_state, f"{key}-folded-for", f"{key}-folded"
+    if folded not in session or job_id != session.get(last):
+        session[last], session[folded] = job_id, job_id is not None
+
+    def turn() -> None:
+        session[folded] = not session[folded]
+
+    hidden = bool(session[folded])
+    with st.container(gap="xsmall", key=key):
+        st.html(_style(key, hidden))
+        st.button(
+            " · ".join(plain(p) for p in parts if p),
+            icon=_FOLDED if hidden else _OPEN,
+            help="Show the settings." if hidden else "Fold the settings into this line.",
+            on_click=turn,
+            width="stretch",
+            key=f"{key}-line",
+        )
+        return st.container(border=True, key=f"{key}-fields")
+
+
+def _style(key: str, hidden: bool) -> str:
+    """The line starts at the left; folded fields are drawn, but neither seen nor reached by keyboard."""
+    button = f".st-key-{key}-line button"
+    line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
+    fields = f":is(.st-key-{key}-fields, div:has(> .st-key-{key}-fields):not(.st-key-{key}))"
+    fields = f"{fields} {{ display: none !important }}" if hidden else ""
+    return f"<style>{line} {fields}</style>"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

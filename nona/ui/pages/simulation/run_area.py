@@ -22,7 +22,7 @@ POLL_S = 0.12
 
 def run_buttons(state: AppState) -> bool:
     """The buttons; whether a simulation runs."""
-    with st.container():
+    with st.container(width="content"):
         return job_buttons(state, KIND, "Run the simulation")
 
 

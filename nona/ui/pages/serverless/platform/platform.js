@@ -63,7 +63,7 @@ class Platform {
     const halves = html("div", "halves", root);
     this.policies = this.panel(halves, "Policies so far", false);
     const head = html("div", "policy head", this.policies);
-    for (const text of ["", "SLOs kept, over the run", "SLOs kept", "$ per 1,000 calls"])
+    for (const text of ["", "over the run", "SLOs kept", "$ per 1,000 calls"])
       html("span", text && "number", head, text);
     head.children[1].style.textAlign = "left";
     this.rows = data.policies.map((p) => this.row(p));
