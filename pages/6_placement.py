@@ -3,6 +3,7 @@
 import streamlit as st
 
 from nona.results.placement.outcome import SolvedPlacement
+from nona.ui.pages.placement.capacity_views import capacity_section
 from nona.ui.pages.placement.objective_views import objective_choice
 from nona.ui.pages.placement.predicted_views import response_section
 from nona.ui.pages.placement.search_views import early_note, live_search, search_section
@@ -30,9 +31,11 @@ if data is None:
     if job is None or not job.running:
         st.info(
             "No placement yet. Solving takes seconds and shows the best so far; the result says which "
-            "parts of a query run where, and how much better any other could be.",
+            "parts of a query run where, and how much better any other could be. How many servers the SLOs "
+            "need can be asked below without it.",
             icon=":material/hub:",
         )
+    capacity_section(state)
     equivalent(state, "place", "--json", key="place")
     st.stop()
 

@@ -106,7 +106,13 @@ def test_what_my_model_could_gain(app_page: Any) -> None:
 def test_what_my_cluster_needs_and_how_sure_that_is(app_page: Any) -> None:
     page = app_page
     page.get_by_role("button", name="Plan a cluster").click()
-    title_is(page, "Simulation")
+    title_is(page, "Placement")
+    asked = page.locator(".st-key-capacity-inputs")
+    for text in ("8 × a100-40gb; link 100 Gbit/s", "resnet18 300/s within 40 ms"):
+        asked.get_by_text(text).wait_for()
+    assert asked.bounding_box()["y"] < page.viewport_size["height"]
+    shot(page, f"question-3-{window(page)}-asked")
+    open_page(page, "Simulation")
     fill_number(page, "Jobs measured per run", "1000")
     run_to_the_end(page)
     shot(page, f"question-3-{window(page)}-first")

@@ -44,7 +44,14 @@ def capacity() -> Document:
     found = ServerCount(servers=2, miss=0.01, error=1e-3, simulated_hit_rate=kept)
     fewer = ServerCount(servers=1, miss=float("inf"), error=0.0)
     device = DeviceCapacity(
-        gpu="t4", servers=2, predicted=found, one_fewer=fewer, cost=None, tried=(fewer, found)
+        gpu="t4",
+        scheduler="nona",
+        method="prediction",
+        servers=2,
+        predicted=found,
+        one_fewer=fewer,
+        cost=None,
+        tried=(fewer, found),
     )
     assert fewer.miss is None
     return capacity_report([device], device, 0.98, 0, 4096)

@@ -33,7 +33,9 @@ def capacity_figure(report: CapacityReport) -> go.Figure:
         log_axis(made, [float(min(counts)), float(most)], "servers")
         made.update_xaxes(range=[math.log10(0.8 * min(counts)), math.log10(most)])
     else:
-        made.update_xaxes(title="servers", rangemode="tozero")
+        made.update_xaxes(title="servers", rangemode="tozero", tickformat="d")
+        if most <= WIDE:
+            made.update_xaxes(dtick=1)
     log_axis(made, [100 * floor, 100.0], "SLOs missed, %", of="y")
     made.add_hline(
         y=100 * target,

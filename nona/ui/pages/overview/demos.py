@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.report.placements.certificate_text import gap_text
+from nona.report.placements.certificate_text import gap_text, mean_of
+from nona.report.placements.compared import hits_text, is_slo
 from nona.report.text import time_text
 from nona.results.placement.outcome import SolvedPlacement
 from nona.scenario.file import load_scenario
@@ -48,13 +49,13 @@ QUESTIONS = (
     ),
     Question(
         "What does my cluster need?",
-        "Change servers, GPUs, MIG slices or the link; pin the previous result and see the difference "
-        "with its interval.",
+        "How many servers keep the SLOs, scheduler by scheduler; then change servers, GPUs, MIG slices or "
+        "the link, and see the difference with its interval.",
         "Plan a cluster",
         ":material/dns:",
-        "pages/7_simulation.py",
+        "pages/6_placement.py",
         "vision_language_8_servers",
-        (("simulation-view", "Run"),),
+        (("placement-tabs", "How many servers"), ("simulation-view", "Run")),
     ),
     Question(
         "Which scheduler, up to what load?",
@@ -172,7 +173,9 @@ def _placement(state: AppState) -> Stage:
     data = state.held("place", SolvedPlacement)
     value, detail = "not solved yet", "solve it on its page"
     if data is not None:
-        value = f"predicted mean JCT {time_text(data.nona.objective_s)}"
+        value = f"predicted mean JCT {time_text(mean_of(data.nona))}"
+        if is_slo(data.nona):
+            value = f"predicted SLO hits {hits_text(data.nona).removesuffix(', by sampled jobs')}"
         detail = f"gap to the certified bound: {gap_text(data.nona)}"
         if data.ended_early_s is not None:
             detail = f"cancelled early; {detail}"

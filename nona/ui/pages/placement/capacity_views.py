@@ -25,7 +25,9 @@ from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import duration, job_panel
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.summary_bar import listed
 from nona.ui.widgets.tables import table
+from nona.units import format_bandwidth, format_time
 
 KIND = "capacity"
 HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
@@ -62,6 +64,7 @@ def capacity_section(state: AppState) -> None:
     if all(row.slo is None for row in state.scenario.workload):
         st.caption("No query has an SLO; give one on the Workload page.")
         return
+    _inputs(state)
     asked = _controls(state)
     fingerprint = f"{state.fingerprint(KIND)} {asked.options()}"
     job_panel(
@@ -84,14 +87,35 @@ def capacity_section(state: AppState) -> None:
     equivalent(state, "capacity", *asked.words(), key=KIND)
 
 
+def _inputs(state: AppState) -> None:
+    """The cluster, the workload and its SLOs that the question is about, each with the way to change it."""
+    cluster = state.scenario.cluster
+    groups = ", ".join(f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers)
+    rows = [
+        f"{label} {row.rate:.4g}/s within {format_time(row.slo)}"
+        if row.slo is not None
+        else f"{label} {row.rate:.4g}/s, no SLO"
+        for label, row in zip(state.scenario.labels, state.scenario.workload, strict=True)
+    ]
+    link = format_bandwidth(cluster.network.capacity)
+    with st.container(border=True, gap="xsmall", key="capacity-inputs"):
+        _input("Cluster", ":material/dns:", f"{groups}; link {link}", "pages/4_cluster.py")
+        _input("Workload", ":material/stacked_line_chart:", listed(rows, 6), "pages/5_workload.py")
+
+
+def _input(name: str, icon: str, text: str, page: str) -> None:
+    left, right = st.columns([1, 4], vertical_alignment="center")
+    left.page_link(page, label=name, icon=icon, help=f"Change the {name.lower()}.")
+    right.markdown(plain(text))
+
+
 def _controls(state: AppState) -> Question:
     groups = state.scenario.cluster.servers
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
-    hit = left.segmented_control(
+    left, right = st.columns(2)
+    hit = left.selectbox(
         "SLOs to keep",
         list(HITS),
-        default="99 %",
-        required=True,
+        list(HITS).index("99 %"),
         key="capacity-hit",
         help="The share of jobs with an SLO that must be in time; classes are weighted by their rates.",
     )
