@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures.compare import log_axis, spread_wide
 from nona.report.figures.scheduler_styles import OVERLOADED_DASH, scheduler_style
-from nona.report.figures.style import PALETTE, figure, text
+from nona.report.figures.style import PALETTE, figure, rule, text
 from nona.results.simulation.report import Schedulers
 from nona.results.simulation.series import Distributions, OverTime, ResourceLoad, Slos
 
