@@ -172,7 +172,7 @@ def _mark(
         mode="markers",
         cliponaxis=False,
         marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-        error_x=whiskers(value, span, colour),
+        error_x=whiskers(value, span, colour) if span[1] > span[0] else None,
         hovertemplate=f"{hover}<extra></extra>",
     )
 
