@@ -1,9 +1,9 @@
 """How long the app takes to answer a changed slider, as the browser sees it.
 
-The app runs in a server of its own, in Chromium the five-model scenario is opened, the what-if panel
+The app runs in a server of its own, in Chromium the five-model scenario is opened, the what-if view
 answers all its schedulers, and the slider of the link's background is moved ten times, each time to a
-new value. A change counts
-from the key press until the first table for the new number is drawn: a full table of all schedulers.
+new value. A change counts from the key press until the first table for the new number is drawn: a full
+table of all schedulers.
 
 Run it with ``python -m benchmarks.slider_latency``; it needs Playwright and Chromium.
 """

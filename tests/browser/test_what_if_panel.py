@@ -49,6 +49,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page
     ask_by(page, "What if")
     page.wait_for_function(ANSWERED, arg="", timeout=90_000)
     fingerprint = page.get_by_test_id("stSidebar").locator("code").inner_text()
+    wait_idle(page)  # the page is drawn once more when the answer is complete
     old = page.evaluate(CELLS)
     page.evaluate(MARK)
     press(page, "Link background", "ArrowRight", 7)

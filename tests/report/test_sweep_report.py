@@ -21,7 +21,7 @@ from nona.report.sweeps.stability import stability_finding, stability_text, unst
 from nona.report.sweeps.targets import change_text, crossings, holds_text, target_finding
 from nona.report.sweeps.text import headline, sweep_text, value_rows
 from nona.report.sweeps.values import parse_value, parse_values, spaced, value_text
-from nona.results.estimate import Estimate
+from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.sweep import (
     FormulaPoint,
     GridRow,
@@ -303,10 +303,19 @@ def test_a_map_of_two_numbers_has_the_winner_of_each_cell() -> None:
 def test_the_map_of_one_scheduler_has_its_values_and_the_target_as_a_line() -> None:
     made = grid_figure(two(), "SLO hits", "slow")
     assert [round(v) if v is not None else None for v in made.data[0].z[0]] == [99, 99, None]
-    (line,) = [t for t in made.data if t.type == "contour"]
-    assert (line.contours.start, line.name) == (99.0, "99 % of the SLOs")
-    assert [list(row)[-1] for row in line.z] == [0.0, None, 0.0]
-    assert not [t for t in grid_figure(two(), "SLO hits", "nona").data if t.type == "contour"]
+    line = made.data[-1]
+    assert line.name == "99 % of the SLOs"
+    assert list(line.x) == [1.5, 1.5, None] * 2  # between the second value and the third
+    assert len(grid_figure(two(), "SLO hits", "nona").data) == 1  # all cells keep it
+
+
+def test_what_was_not_even_simulated_keeps_no_target() -> None:
+    """A scheduler without a placement has no SLO hits; beyond it is unstable all the same."""
+    told = kept(1.0, 1.0, None)
+    lost = told.schedulers["nona"].points[-1].model_copy(update={"slo_hit_rate": UNKNOWN})
+    points = (*told.schedulers["nona"].points[:-1], lost)
+    curve_ = told.schedulers["nona"].model_copy(update={"points": points})
+    assert holds_text(curve_, told) == "until ±0 %"  # the next value is unstable
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -47,7 +47,7 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
     ``axis`` titles the values; ``zero`` draws a line at 0 and keeps it in view, as differences need it;
     intervals are cut off at ``most`` (of a rate in per cent: 100) and, without ``zero``, at 0.
     """
-    made = figure(52 + ROW * len(dots), legend=False)
+    made = figure(70 + ROW * len(dots), legend=False)
     values = [d.value for d in dots] + [d.before.value for d in dots if d.before is not None]
     log = not zero and most is None and spread_wide(values)
     for dot in dots:
@@ -89,7 +89,7 @@ def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
 def rows(made: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
     """Make the y axis one row per name, the first on top, each with its label in small print below."""
     shown = [text(n, 24) for n in names]
-    made.update_layout(margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    made.update_layout(margin={"r": 12})
     both = [
         f"{n}<br><span style='font-size:11px'>{text(label, 40).replace('-', '−')}</span>" if label else n
         for n, label in zip(shown, labels, strict=True)
@@ -172,7 +172,7 @@ def _mark(
         mode="markers",
         cliponaxis=False,
         marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2, "color": colour}},
-        error_x=whiskers(value, span, colour),
+        error_x=whiskers(value, span, colour) if span[1] > span[0] else None,
         hovertemplate=f"{hover}<extra></extra>",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable
 
 import plotly.graph_objects as go
@@ -20,6 +21,9 @@ PALETTE = (
     "#12a5bd",
     "#8390a6",
 )
+# One type face, size and note for all charts; the live charts' style says the same in its own words.
+FONT, HOVER = "Inter, 'Source Sans', sans-serif", "#2b3150"
+TOOLS_PX = 28  # the strip above a chart in which its tool bar appears
 TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
 
@@ -54,32 +58,66 @@ def number_text(value: float) -> str:
 
 
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
-    """An empty figure in the common style."""
+    """An empty figure in the common style; ``height`` in pixels, tool bar and legend included."""
     made = go.Figure()
     made.update_layout(
         height=height,
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        font={"family": FONT, "size": TEXT_PX},
+        margin={"l": 8, "r": 8, "t": TOOLS_PX, "b": 8},
         showlegend=legend,
-        legend={"orientation": "h", "traceorder": "normal", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend={
+            "orientation": "h",
+            "traceorder": "normal",
+            "yref": "container",  # below the tool bar, which has the strip above to itself
+            "y": 1 - TOOLS_PX / height,
+            "yanchor": "top",
+            "x": 0,
+            "font": {"size": TEXT_PX},
+        },
+        hoverlabel={
+            "bgcolor": HOVER,
+            "bordercolor": HOVER,
+            "align": "left",
+            "font": {"family": FONT, "size": TEXT_PX, "color": "#ffffff"},
+        },
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
         uirevision="keep",
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": PALETTE[0]},
     )
-    made.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
-    made.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,.22)", zeroline=False)
+    axis = {
+        "automargin": True,
+        "gridcolor": "rgba(128,128,128,.22)",
+        "zeroline": False,
+        "tickfont": {"size": SMALL_PX},
+    }
+    made.update_xaxes(axis)
+    made.update_yaxes(axis)
     return made
 
 
 def rule(made: go.Figure, at: float, word: str, of: str = "y") -> None:
-    """A dashed line across the chart at a value that counts (an SLO, a target), with its word."""
+    """A dashed line across the chart at a value that counts (an SLO, a target), with its word.
+
+    Draw it after the axis has its type: on a logarithmic one notes stand at the logarithm.
+    """
+    axis = made.layout.yaxis if of == "y" else made.layout.xaxis
+    place = math.log10(at) if axis.type == "log" else at
     line = {"color": QUIET, "dash": "dash", "width": 1.5}
-    add = made.add_hline if of == "y" else made.add_vline
-    add(
-        **{of: at},
-        line=line,
-        annotation_text=text(word),
-        annotation_position="top left" if of == "y" else "top right",
-        annotation_font_size=SMALL_PX,
-    )
+    note = {"text": text(word), "showarrow": False, "font": {"size": SMALL_PX}}
+    if of == "y":
+        made.add_hline(y=at, line=line)
+    else:
+        made.add_vline(x=at, line=line)
+    if word and of == "y":
+        made.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
+    elif word:
+        made.add_annotation(y=0, yref="y domain", yanchor="bottom", x=place, xanchor="left", **note)
+
+
+def finished(made: go.Figure) -> go.Figure:
+    """The figure with the titles of its axes as small as their numbers, whatever they were set to."""
+    made.update_xaxes(title_font={"size": SMALL_PX})
+    made.update_yaxes(title_font={"size": SMALL_PX})
+    return made

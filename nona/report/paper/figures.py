@@ -23,7 +23,7 @@ def growth_figure(data: PaperStudy) -> go.Figure:
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 2},
             marker={"symbol": style.symbol, "size": 8, "color": style.colour},
-            hovertemplate="%{x:,} jobs: %{y:.3g} ×<extra>" + text(row.scheduler) + "</extra>",
+            hovertemplate=text(row.scheduler) + ": %{y:.3g} × at %{x:,} jobs<extra></extra>",
         )
     made.update_xaxes(type="log", title="jobs in the run (log)", dtick=1)
     made.update_yaxes(type="log", title="mean JCT relative to nona (log)", dtick=1)

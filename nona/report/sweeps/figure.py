@@ -19,7 +19,7 @@ from nona.results.estimate import Estimate
 from nona.results.sweep import FormulaPoint, SweepReport, SweptCurve, SweptPoint
 from nona.units import format_time
 
-HEIGHT, TOP = 470, 48
+HEIGHT, AROUND = 470, 130  # all of it, and what legend and axis take
 FORMULA_DASH = "3px,3px"
 HITS = "SLO hits"
 
@@ -44,7 +44,6 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
     drawn = views(report)[view]
     factor, unit = axis_scale(report.unit)
     made = figure(HEIGHT)
-    made.update_layout(margin={"t": TOP})
     for name, curve in report.schedulers.items():
         _add_curve(made, name, curve, drawn, report)
         if drawn.formula is not None and curve.formula:
@@ -62,7 +61,7 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
         add_target(made, report)
     else:
         made.update_yaxes(range=[0, 103])
-    add_labels(made, ends, report, drawn.log, HEIGHT - TOP - 60)
+    add_labels(made, ends, report, drawn.log, HEIGHT - AROUND)
     _add_marks(made, report, view)
     if cursor is not None:
         made.add_vline(x=factor * cursor, line={"color": QUIET, "width": 1})

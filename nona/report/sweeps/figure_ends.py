@@ -29,7 +29,7 @@ def add_crosses(made: go.Figure, ends: Sequence[CurveEnd]) -> None:
             showlegend=False,
             mode="markers",
             marker={"symbol": UNSTABLE_SYMBOL, "size": 11, "color": style.colour},
-            hovertemplate=f"{text(end.label)}<extra>{text(end.name)}</extra>",
+            hovertemplate=f"{text(end.name)}: {text(end.label)}<extra></extra>",
         )
 
 

@@ -1,4 +1,4 @@
-"""Figure of a sweep of two numbers: a heat map, with the SLO target as a contour line."""
+"""Figure of a sweep of two numbers: a heat map, with a line where the SLO target is passed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures.compare import log_ticks
 from nona.report.figures.scheduler_styles import scheduler_style
-from nona.report.figures.style import PALETTE, figure, number_text, text
+from nona.report.figures.style import figure, number_text, text
 from nona.report.sweeps.grid import Cells, Measure, cells, first_text
 from nona.report.sweeps.targets import target_text
 from nona.report.sweeps.values import value_text
@@ -159,22 +159,47 @@ def _add_heat(
 
 
 def _add_target(made: go.Figure, found: Cells, grid: SweepGrid) -> None:
-    """Where the SLO hits pass the target; nothing where no query has an SLO."""
-    target = 100 * grid.rows[0].sweep.target
-    hits: list[Row] = [
-        [100 * c.hits if (c := found.get(pair)) and c.hits is not None else None for pair in row]
+    """The border between the cells that keep the target and those that miss it.
+
+    Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
+    """
+    target = grid.rows[0].sweep.target
+    kept = [
+        [None if (c := found.get(pair)) is None or c.hits is None else c.hits >= target for pair in row]
         for row in _table(found, grid)
     ]
-    known = [v for row in hits for v in row if v is not None]
-    if not known or not min(known) < target <= max(known):
+    x, y = border(kept)
+    if not x:
         return
-    made.add_contour(
-        z=hits,
-        autocontour=False,
-        contours={"start": target, "end": target, "size": 1, "coloring": "none", "showlabels": False},
-        line={"width": 3, "color": PALETTE[7]},
-        name=f"{target_text(target / 100)} of the SLOs",
-        showlegend=True,
-        showscale=False,
-        hoverinfo="skip",
-    )
+    for colour, width, shown in (("#ffffff", 6, False), ("#14172b", 3, True)):
+        made.add_scatter(
+            x=x,
+            y=y,
+            name=f"{target_text(target)} of the SLOs",
+            legendgroup="target",
+            showlegend=shown,
+            mode="lines",
+            line={"color": colour, "width": width},
+            hoverinfo="skip",
+        )
+
+
+def border(flags: Sequence[Sequence[bool | None]]) -> tuple[Row, Row]:
+    """The sides between neighbouring cells whose flags differ, as lines with gaps; cells are 1 wide.
+
+    >>> border([[True, False]])
+    ([0.5, 0.5, None], [-0.5, 0.5, None])
+    """
+    x: Row = []
+    y: Row = []
+    for j, row in enumerate(flags):
+        for i, flag in enumerate(row):
+            right = row[i + 1] if i + 1 < len(row) else None
+            above = flags[j + 1][i] if j + 1 < len(flags) else None
+            if None not in (flag, right) and flag != right:
+                x += [i + 0.5, i + 0.5, None]
+                y += [j - 0.5, j + 0.5, None]
+            if None not in (flag, above) and flag != above:
+                x += [i - 0.5, i + 0.5, None]
+                y += [j + 0.5, j + 0.5, None]
+    return x, y

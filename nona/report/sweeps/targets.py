@@ -35,7 +35,8 @@ def crossings(curve: SweptCurve, target: float) -> list[Crossing]:
 
 
 def _kept(steady: bool, hits: float | None) -> float | None:
-    return hits if steady or hits is None else 0.0
+    """The share of SLOs kept: none without a steady state, also where it was not even simulated."""
+    return hits if steady else 0.0
 
 
 def has_target(report: SweepReport) -> bool:
@@ -45,12 +46,11 @@ def has_target(report: SweepReport) -> bool:
 
 def holds_text(curve: SweptCurve, report: SweepReport) -> str:
     """The range in which a scheduler keeps the target: ``until +18 %``, ``from 7 on``, ``throughout``."""
-    known = [p for p in curve.points if p.slo_hit_rate.mean is not None]
-    if not known:
+    if not has_target(report) or not curve.points:
         return ""
     found = crossings(curve, report.target)
     if not found:
-        first = _kept(known[0].steady, known[0].slo_hit_rate.mean) or 0.0
+        first = _kept(curve.points[0].steady, curve.points[0].slo_hit_rate.mean) or 0.0
         return "throughout" if first >= report.target else "nowhere"
     words = []
     for c in found:

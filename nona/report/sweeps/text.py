@@ -42,10 +42,13 @@ def place_text(label: str, unit: Unit, value: float) -> str:
 
     >>> place_text("Link background", "fraction", 0.6), place_text("Servers", "count", 12.0)
     ('At 60 % link background', 'With 12 servers')
+    >>> place_text("Servers", "count", 1.0)
+    'With 1 server'
     """
     shown = value_text(value, unit)
     if unit == "count":
-        return f"With {shown} {label[0].lower()}{label[1:]}"
+        noun = label.replace("Servers", "Server") if value == 1 else label
+        return f"With {shown} {noun[0].lower()}{noun[1:]}"
     if "." in label:  # a key that has no name for people
         return f"At {label} = {shown}"
     return f"At {shown} {label[0].lower()}{label[1:]}"

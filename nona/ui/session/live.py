@@ -117,8 +117,9 @@ class Live:
             self.asked, self.parts, self.seen = "", (), ()
 
     def _keep(self, told: Sequence[QuickAnswer], complete: bool) -> None:
-        self.answers.pop(self.asked, None)
-        self.answers[self.asked] = Shown(self.asked, merged(told, self.names), complete)
+        former, found = self.answers.pop(self.asked, None), merged(told, self.names)
+        worse = former is not None and former.data.replications > found.replications  # asked a second time
+        self.answers[self.asked] = former if former and worse else Shown(self.asked, found, complete)
         for old in list(self.answers)[:-MOST_KEPT]:
             del self.answers[old]
 

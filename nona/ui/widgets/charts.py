@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from nona.report.figures.style import finished
 from nona.ui.widgets.fields import plain
 
 CONFIG: Mapping[str, Any] = MappingProxyType(
@@ -18,7 +19,7 @@ CONFIG: Mapping[str, Any] = MappingProxyType(
 
 def picture(figure: go.Figure, key: str, alt: str) -> None:
     """Show ``figure`` alone; ``alt`` says in words what is drawn."""
-    st.plotly_chart(figure, key=key, alt=alt, config=dict(CONFIG))
+    st.plotly_chart(finished(figure), key=key, alt=alt, config=dict(CONFIG))
 
 
 def chart(figure: go.Figure, title: str, key: str, alt: str) -> None:

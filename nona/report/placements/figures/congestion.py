@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from nona.report.figures.compare import log_axis
 from nona.report.figures.scheduler_styles import UNSTABLE_SYMBOL, scheduler_style
-from nona.report.figures.style import QUIET, figure, text
+from nona.report.figures.style import QUIET, SMALL_PX, figure, text
 from nona.results.placement.congestion import CongestionCurve, CongestionPoint
 
 MEANS_S: Mapping[str, Callable[[CongestionPoint], float | None]] = {
@@ -23,7 +24,6 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
     A line ends with a cross where the placement has no steady state any more.
     """
     made = figure(340)
-    made.update_layout(margin={"l": 8, "r": 12, "t": 64, "b": 8})
     for name, mean_s in MEANS_S.items():
         found = [(p.background, s) for p in curve.points if (s := mean_s(p)) is not None]
         style = scheduler_style(name)
@@ -34,7 +34,7 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 2.5},
             marker={"symbol": style.symbol, "size": 7},
-            hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} %<extra></extra>",
+            hovertemplate=f"{name}: %{{y:.4g}} ms at %{{x:.0f}} % background<extra></extra>",
         )
         if found and len(found) < len(curve.points):
             made.add_scatter(
@@ -51,8 +51,13 @@ def congestion_figure(curve: CongestionCurve, slos_s: Mapping[str, float]) -> go
         _mark(made, 100 * curve.stops, "splitting stops paying", "dash", "bottom left")
     _slos(made, curve, slos_s)
     made.update_xaxes(title="background load of the link, %", ticksuffix=" %", range=[_low(curve), 100])
-    made.update_yaxes(title="mean JCT by formula, ms, log", type="log", nticks=6)
+    log_axis(made, _drawn_ms(made), "mean JCT by formula, ms", "y")
     return made
+
+
+def _drawn_ms(made: go.Figure) -> list[float | None]:
+    """Every height on the chart, for the axis."""
+    return [y for trace in made.data for y in trace.y]
 
 
 def _low(curve: CongestionCurve) -> float:
@@ -63,7 +68,7 @@ def _mark(made: go.Figure, x: float, label: str, dash: str, position: str) -> No
     made.add_vline(
         x=x,
         line={"color": QUIET, "dash": dash, "width": 1.5},
-        annotation={"text": label, "font": {"size": 12}},
+        annotation={"text": label, "font": {"size": SMALL_PX}},
         annotation_position=position,
     )
 

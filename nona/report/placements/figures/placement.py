@@ -54,7 +54,6 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
     """The predicted mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
     made = figure(130 + 46 * len(names))
-    made.update_layout(margin={"l": 8, "r": 8, "t": 64, "b": 8})
     for key, label, colour in SHARES:
         if key == "joins" and not any(m.joins_s > SEEN * m.compute_s for m in models.values()):
             continue
@@ -64,7 +63,7 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
             name=label,
             orientation="h",
             marker_color=colour,
-            hovertemplate=f"{label}: %{{x:.4g}} ms<extra>%{{y}}</extra>",
+            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
         )
     made.update_layout(barmode="stack")
     made.update_xaxes(title="predicted mean JCT, ms")

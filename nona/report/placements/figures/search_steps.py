@@ -14,7 +14,6 @@ from nona.results.placement.search import SearchStep
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
     """Mean JCT of the best placement so far as a step line, and the certified bound below it."""
     made = figure(240)
-    made.update_layout(margin={"l": 8, "r": 12, "t": 36, "b": 8})
     made.add_scatter(
         x=[s.elapsed_s for s in steps],
         y=[_ms(s.objective_s) for s in steps],

@@ -41,9 +41,8 @@ def nodes_figure(report: NodesReport) -> go.Figure:
                 "thickness": 1.5,
             },
             customdata=[t.usd_hour for t in tried],
-            hovertemplate="%{x} nodes, $%{customdata:.2f} an hour: %{y:.2f} % kept<extra>"
-            + text(name)
-            + "</extra>",
+            hovertemplate=text(name)
+            + ": %{y:.2f} % kept with %{x} nodes, $%{customdata:.2f} an hour<extra></extra>",
         )
     made.add_hline(
         y=100 * report.target,

@@ -175,7 +175,7 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
         line={"color": style.colour, "width": 2},
         marker={"color": style.colour, "symbol": "line-ns-open", "size": 12},
         customdata=[what for what, _ in known],
-        hovertemplate="%{customdata}: %{x:.3g} ms<extra>" + shown + "</extra>",
+        hovertemplate=shown + ", %{customdata}: %{x:.3g} ms<extra></extra>",
     )
     if mean_s > 0:
         made.add_scatter(
@@ -183,5 +183,5 @@ def _search_row(made: go.Figure, label: str, row: Spread, mean_s: float) -> None
             y=[shown],
             mode="markers",
             marker={"color": style.colour, "symbol": "triangle-up", "size": 12},
-            hovertemplate="mean: %{x:.3g} ms<extra>" + shown + "</extra>",
+            hovertemplate=shown + ", mean: %{x:.3g} ms<extra></extra>",
         )

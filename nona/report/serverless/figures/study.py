@@ -36,7 +36,7 @@ def settings_figure(data: ServerlessStudy) -> go.Figure:
             },
             text=[f"{t:.2f}×" for t in times],
             textposition="inside",
-            hovertemplate="%{x}: %{y:.1f} % kept, cost %{text} esg's<extra>" + text(policy) + "</extra>",
+            hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept, cost %{text} esg's<extra></extra>",
         )
     made.update_layout(barmode="group")
     made.update_yaxes(title="SLOs kept, %", range=[0, 104])
@@ -136,7 +136,7 @@ def sensitivity_figure(data: ServerlessStudy, setting: str, key: Key = "hits") -
             name=text(policy),
             mode="markers",
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-            hovertemplate="%{y}: %{x:.3g}<extra>" + text(policy) + "</extra>",
+            hovertemplate=text(policy) + ", %{y}: %{x:.3g}<extra></extra>",
         )
     made.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
     made.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
@@ -153,7 +153,7 @@ def sharing_figure(data: ServerlessStudy) -> go.Figure:
             y=[_percent(row[policy].slo_hit_rate) for row in modes.values()],
             name=text(policy),
             marker_color=scheduler_style(policy).colour,
-            hovertemplate="%{x}: %{y:.1f} % kept<extra>" + text(policy) + "</extra>",
+            hovertemplate=text(policy) + ", %{x}: %{y:.1f} % kept<extra></extra>",
         )
     made.update_layout(barmode="group")
     made.update_yaxes(title="SLOs kept, %", range=[0, 104])

@@ -31,7 +31,7 @@ def queues_figure(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> go
             name=text(name, 44),
             mode="lines",
             line={"color": colour[name], "width": 1.5, "shape": "hv"},
-            hovertemplate="%{x:.4g} s: %{y} jobs<extra>" + text(name) + "</extra>",
+            hovertemplate=text(name) + ": %{y} jobs at %{x:.4g} s<extra></extra>",
         )
     made.update_xaxes(title="seconds")
     made.update_yaxes(title="jobs in the queue", rangemode="tozero")
@@ -61,7 +61,7 @@ def use_figure(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> go.Fi
             name=name,
             mode="lines",
             line={"color": colour, "dash": dash, "width": 2},
-            hovertemplate="%{x:.4g} s: %{y:.3g} %<extra>" + name + "</extra>",
+            hovertemplate=name + ": %{y:.3g} % at %{x:.4g} s<extra></extra>",
         )
     made.update_xaxes(title="seconds")
     made.update_yaxes(title="share, %", rangemode="tozero")

@@ -31,7 +31,6 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     made.update_layout(
         barmode="overlay", bargap=0.25, dragmode="pan", uniformtext={"minsize": 9, "mode": "hide"}
     )
-    made.update_layout(legend={"font": {"size": 11}})
     made.update_xaxes(
         title="ms after each job's first task was ready" if apart else "ms after the first task was ready"
     )

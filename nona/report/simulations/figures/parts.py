@@ -18,7 +18,6 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
     An overloaded scheduler has no bar and says so.
     """
     made = figure(140 + 34 * len(schedulers))
-    made.update_layout(margin={"l": 8, "r": 8, "t": 40, "b": 8})
     of = [(s if model == "all" else s.models[model]).parts_s.by_name() for s in schedulers.values()]
     names = [text(n) + (" (overloaded)" if s.overloaded else "") for n, s in schedulers.items()]
     for key, label, colour in LABELS:
@@ -29,7 +28,7 @@ def parts_figure(schedulers: Schedulers, model: str = "all") -> go.Figure:
             name=label,
             orientation="h",
             marker_color=colour,
-            hovertemplate=f"{label}: %{{x:.4g}} ms<extra>%{{y}}</extra>",
+            hovertemplate=f"%{{y}}: {label} %{{x:.4g}} ms<extra></extra>",
         )
     made.update_layout(barmode="stack")
     made.update_xaxes(title="mean JCT, ms", rangemode="tozero")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
 from nona.report.figures.compare import log_axis, spread_wide
 from nona.report.figures.scheduler_styles import OVERLOADED_DASH, scheduler_style
-from nona.report.figures.style import PALETTE, QUIET, figure, text
+from nona.report.figures.style import PALETTE, figure, rule, text
 from nona.results.simulation.report import Schedulers
 from nona.results.simulation.series import Distributions, OverTime, ResourceLoad, Slos
 
@@ -45,17 +44,13 @@ def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[st
         ends += [x[len(x) // 10], x[-1]] if x else []
         _line(made, name, x, [100 * v for v in curve.y], "%{y:.1f} % within %{x:.4g} ms", states, shape="hv")
     slos = [s for name, s in slo_s.items() if s is not None and model in (name, "all")]
-    for slo in sorted(set(slos)):
-        made.add_vline(x=slo * 1e3, line={"color": QUIET, "dash": "dash", "width": 1.5})
-    if slos:  # one word for all of them: they may stand side by side
-        word = "SLO" if len(set(slos)) == 1 else "SLOs"
-        at = max(slos) * 1e3
-        wide_at = math.log10(at) if spread_wide(ends) else at
-        made.add_annotation(x=wide_at, y=2, text=word, showarrow=False, xanchor="left", yanchor="bottom")
     if spread_wide(ends):
         log_axis(made, ends, "JCT, ms")
     else:
         made.update_xaxes(type="linear", title="JCT, ms", rangemode="tozero")
+    word = "SLO" if len(set(slos)) == 1 else "SLOs"
+    for slo in sorted(set(slos)):  # one word for all of them: they may stand side by side
+        rule(made, slo * 1e3, word if slo == max(slos) else "", "x")
     made.update_yaxes(title="jobs completed, %", range=[0, 101])
     return made
 
@@ -82,7 +77,7 @@ def _line(
             "shape": shape,
             "dash": OVERLOADED_DASH if overloaded else style.dash,
         },
-        hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
+        hovertemplate=f"%{{fullData.name}}: {hover}<extra></extra>",
     )
 
 
@@ -101,7 +96,7 @@ def utilisation_figure(schedulers: Schedulers) -> go.Figure:
             orientation="h",
             name=label,
             marker_color=colour,
-            hovertemplate=f"{label}: %{{x:.1f}} %<extra>%{{y}}</extra>",
+            hovertemplate=f"%{{y}}: {label} %{{x:.1f}} %<extra></extra>",
         )
     made.update_layout(barmode="group", bargap=0.3)
     made.update_xaxes(title="utilisation, %", range=[0, 101])

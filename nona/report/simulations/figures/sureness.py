@@ -38,7 +38,6 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
             hovertemplate="idle bound: %{x:.4g} ms<extra></extra>",
         )
     name_rows(made, [r.scheduler for r in rows], [_label(r) for r in rows])
-    made.update_layout(margin={"t": 40})
     if spread_wide(values):
         log_axis(made, values, "mean JCT, ms")
     else:

@@ -25,7 +25,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             legendgroup=name,
             mode="lines",
             line=line,
-            hovertemplate="job %{x:.0f}: %{y:.4g} ms<extra>%{fullData.name}</extra>",
+            hovertemplate="%{fullData.name}: %{y:.4g} ms at job %{x:.0f}<extra></extra>",
         )
         made.add_scatter(
             x=curve.statistic_at,
@@ -36,7 +36,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
             mode="lines",
             line=line,
             yaxis="y2",
-            hovertemplate="%{x:.0f} jobs cut: %{y:.4g} times the minimum<extra>%{fullData.name}</extra>",
+            hovertemplate="%{fullData.name}: %{y:.4g} times the minimum, %{x:.0f} jobs cut<extra></extra>",
         )
         if curve.statistic and not curve.too_short:
             made.add_scatter(
@@ -48,7 +48,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
                 mode="markers",
                 marker={"color": colour, "size": 9},
                 yaxis="y2",
-                hovertemplate="minimum at %{x:.0f} jobs<extra>%{fullData.name}</extra>",
+                hovertemplate="%{fullData.name}: minimum at %{x:.0f} jobs<extra></extra>",
             )
     at = series.jobs
     made.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line={"color": QUIET, "dash": "dash"})

@@ -49,7 +49,6 @@ RESULTS = columns(
     "utilization_compute",
     "utilization_network",
     "jct_p95",
-    "jct_p99",
 )
 
 

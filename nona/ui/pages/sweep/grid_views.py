@@ -13,6 +13,7 @@ from nona.results.sweep import GridOutcome, SweepGrid
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 
+KIND = "grid"
 BEST = "the best in each cell"
 
 

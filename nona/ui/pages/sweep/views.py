@@ -24,6 +24,7 @@ from nona.scenario.file import scenario_hash
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.pages.simulation.what_if_copy import changed_text
 from nona.ui.pages.sweep.controls import sweep_controls
+from nona.ui.pages.sweep.grid_views import KIND as GRID
 from nona.ui.pages.sweep.grid_views import grid_reading, live_grid
 from nona.ui.pages.sweep.settings import (
     form_of,
@@ -43,8 +44,8 @@ from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-SWEEP, GRID = "sweep", "grid"
-OUTCOMES: Mapping[str, type[SweepOutcome] | type[GridOutcome]] = {SWEEP: SweepOutcome, GRID: GridOutcome}
+KIND = "sweep"
+OUTCOMES: Mapping[str, type[SweepOutcome] | type[GridOutcome]] = {KIND: SweepOutcome, GRID: GridOutcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def sweep_panel(state: AppState) -> None:
     )
     _of_which(state)
     sweep_controls(state)
-    kind = GRID if form_of(state).second is not None else SWEEP
+    kind = GRID if form_of(state).second is not None else KIND
     asked = _asked(state, kind)
     if asked is not None:
         held = state.results.get(kind)
