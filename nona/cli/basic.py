@@ -37,8 +37,8 @@ from nona.report.inputs.coarsening import coarsening_report
 from nona.report.inputs.models import contraction, inspection
 from nona.report.placements.response_text import response_lines
 from nona.report.placements.terminal import placement_text
-from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.differences import all_differences, check_baseline
+from nona.report.simulations.finding.advice import scheduler_advice
 from nona.report.simulations.hits_over_time import with_hits
 from nona.report.simulations.report import compared, simulation_report
 from nona.report.simulations.text import compared_text

@@ -15,7 +15,7 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from nona import __version__
-from nona.cli.commands import lists, models, scenarios, studies
+from nona.cli.commands import lists, models, planning, scenarios, studies
 from nona.cli.commands.group import SETTINGS, Commands
 from nona.errors import NonaError, ScenarioError
 
@@ -26,8 +26,8 @@ COMMANDS = (
     scenarios.bundle,
     scenarios.place,
     scenarios.simulate,
-    scenarios.sweep,
-    scenarios.capacity,
+    planning.sweep,
+    planning.capacity,
     scenarios.serverless,
     studies.study,
     lists.schedulers,

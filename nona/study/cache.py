@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from nona.placement.result.placement import Placement
-from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.schema import Scenario
+from nona.scenario.workload import WorkloadRow
 from nona.sources.lookup import Sources
 
 T = TypeVar("T")

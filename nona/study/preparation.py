@@ -25,7 +25,8 @@ from nona.hardware.device import Device
 from nona.placement.coarsening.steps import base_rule
 from nona.placement.enumeration.counts import configurations_considered
 from nona.scenario.cost import CostSpec
-from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.schema import Scenario
+from nona.scenario.workload import WorkloadRow
 from nona.simulation.workload.arrivals import effective_rate
 from nona.simulation.workload.trace_rows import Where
 from nona.simulation.workload.trace_window import row_arrivals

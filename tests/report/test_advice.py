@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation_rows import around, difference, parts, scheduler
 
-from nona.report.simulations.advice import scheduler_advice, views_text
+from nona.report.simulations.finding.advice import scheduler_advice, views_text
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import Resources, SchedulerResult
 from nona.schedulers.registry import SCHEDULERS

@@ -18,8 +18,8 @@ from nona.report.placements.certificate_text import bound_text
 from nona.report.placements.compared import comparison_finding
 from nona.report.placements.links import link_finding
 from nona.report.placements.steps_text import early_text
-from nona.report.simulations.findings import findings
-from nona.report.simulations.headline import headline
+from nona.report.simulations.finding.findings import findings
+from nona.report.simulations.finding.headline import headline
 from nona.report.text import share_text, time_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from simulation_rows import difference, report, scheduler
 
 from nona.report.simulations.compared.scenario_diff import change_text, scenario_changes
-from nona.report.simulations.findings import shortest
-from nona.report.simulations.headline import headline, live_headline
+from nona.report.simulations.finding.findings import shortest
+from nona.report.simulations.finding.headline import headline, live_headline
+from nona.report.simulations.finding.remedies import TARGET, advice, remedies
 from nona.report.simulations.live.series import LiveSeries, bin_edge_s
 from nona.report.simulations.live.text import live_alts, live_titles, quantile_s
-from nona.report.simulations.remedies import TARGET, advice, remedies
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.sureness import idle_bound_s, sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import provenance_lines, sureness_table

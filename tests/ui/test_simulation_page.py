@@ -9,7 +9,7 @@ from typing import Any
 from app_driver import Open, finish, metrics
 
 from nona.report.simulations.compared.baseline import changes
-from nona.report.simulations.headline import headline
+from nona.report.simulations.finding.headline import headline
 from nona.results.simulation.live import LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_path

@@ -9,7 +9,7 @@ import pytest
 from app_driver import Open, metrics
 
 from nona.placement.capacity.stability import executor_utilization
-from nona.scenario.schema import ArrivalsSpec
+from nona.scenario.workload import ArrivalsSpec
 from nona.study import prepare
 from nona.ui.pages.workload.facts import fastest, offered, sample_of
 from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture

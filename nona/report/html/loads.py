@@ -9,7 +9,7 @@ from nona.report.html.parts import chart, section, table
 from nona.report.html.simulation import STYLE
 from nona.report.html.svg_charts import Bar, bars, span, stacked_bars
 from nona.report.simulations.figures.parts import LABELS
-from nona.report.simulations.findings import shortest
+from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.tables.cells import text_rows
 from nona.report.simulations.tables.columns import PARTS, columns
 from nona.report.simulations.tables.rows import result_rows

@@ -19,8 +19,8 @@ from nona.report.html.simulation import (
     warmup_section,
 )
 from nona.report.inputs.given_times import hardware_notes, hardware_warnings
-from nona.report.simulations.advice import scheduler_advice
-from nona.report.simulations.findings import findings
+from nona.report.simulations.finding.advice import scheduler_advice
+from nona.report.simulations.finding.findings import findings
 from nona.report.text import share_text
 from nona.report.times_off import off_lines
 from nona.results.about import About, ModelFacts

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, paragraph, section, table
 from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
-from nona.report.simulations.findings import shortest
+from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import columns
 from nona.report.simulations.tables.rows import result_rows

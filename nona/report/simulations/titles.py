@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from nona.report.figures.compare import Dot, scaled
 from nona.report.means import mean_text
-from nona.report.simulations.findings import shortest
+from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.text import percentile_text
 from nona.report.text import share_text
 from nona.results.simulation.differences import Difference

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
-from nona.scenario.schema import ArrivalsSpec, Scenario
+from nona.scenario.schema import Scenario
+from nona.scenario.workload import ArrivalsSpec
 from nona.simulation.workload.trace_rows import Where
 from nona.system import Arrivals
 

@@ -31,7 +31,8 @@ from nona.results.serverless.outcome import (
 )
 from nona.results.serverless.report import SchedulersReport
 from nona.results.serverless.values import Tail, TailLatency
-from nona.scenario.schema import ArrivalsSpec, BackgroundSpec, Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.schema import BackgroundSpec, Scenario, ServerGroupSpec
+from nona.scenario.workload import ArrivalsSpec, WorkloadRow
 from nona.serverless.model.system import ServerlessSystem
 from nona.simulation.statistics.intervals import mean_interval
 from nona.simulation.statistics.summary import JctSummary, ModelSummary

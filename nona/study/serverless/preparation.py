@@ -13,8 +13,9 @@ from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.geometry import board
 from nona.hardware.mig import parse_layout
-from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.serverless import ServerlessSpec
+from nona.scenario.workload import WorkloadRow
 from nona.serverless.model.application import Application
 from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import Function

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from nona.report.serverless.words import hit_rate, ranked
-from nona.report.simulations.findings import shortest
+from nona.report.simulations.finding.findings import shortest
 from nona.report.text import percent_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.scenario.schema import Scenario

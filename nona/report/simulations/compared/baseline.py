@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nona.report.means import mean_of
 from nona.results.estimate import Estimate
 from nona.results.simulation.compared import Change, Changes, ReplicationMeans
-from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.schema import Scenario
+from nona.scenario.workload import WorkloadRow
 from nona.simulation.records.run import Records
 from nona.simulation.statistics.intervals import NO_INTERVAL, Interval, mean_interval, student, without_nan
 from nona.simulation.statistics.measured import Measured

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from nona.report.means import Show, mean_text
-from nona.report.simulations.headline import REFERENCE
+from nona.report.simulations.finding.headline import REFERENCE
 from nona.report.text import share_text
 from nona.results.document import Interval
 from nona.results.estimate import Estimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.simulations.advice import scheduler_advice
+from nona.report.simulations.finding.advice import scheduler_advice
 from nona.report.simulations.tables.columns import headings
 from nona.ui.pages.simulation.baseline_views import baseline_panel
 from nona.ui.pages.simulation.result_tabs import result_tabs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.simulations.headline import Headline, headline, live_headline
+from nona.report.simulations.finding.headline import Headline, headline, live_headline
 from nona.report.simulations.titles import ecdf_title, hits_title, jct_title, utilisation_title
 from nona.results.simulation.live import LiveRun
 from nona.ui.jobs.job import Job

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.inputs.figures import provenance_text
-from nona.report.simulations.remedies import advice
+from nona.report.simulations.finding.remedies import advice
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import Column, columns

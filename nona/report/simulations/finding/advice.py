@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nona.report.simulations.findings import level_with, shortest
-from nona.report.simulations.headline import listed, reference_for
+from nona.report.simulations.finding.findings import level_with, shortest
+from nona.report.simulations.finding.headline import listed, reference_for
 from nona.report.simulations.sureness import bottleneck
 from nona.report.text import counted, share_text
 from nona.results.simulation.differences import Difference, Differences

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from nona.report.means import mean_text
-from nona.report.simulations.findings import level_with, shortest
+from nona.report.simulations.finding.findings import level_with, shortest
 from nona.report.text import share_text
 from nona.report.times_off import TIME_UNITS, off_text
 from nona.results.estimate import Estimate, OffRange

@@ -1,0 +1,115 @@
+"""Commands that try many values of a scenario: sweeps, and the servers that a workload needs."""
+
+from __future__ import annotations
+
+import click
+
+from nona.cli.commands import common
+from nona.cli.commands.group import Usual, command, takes
+from nona.cli.known import DEVICE, OBJECTIVE, SCHEDULER
+from nona.cli.options import (
+    CapacityOptions,
+    SweepOptions,
+)
+from nona.cli.parameters import Price, Share, Whole
+
+EXAMPLE = "background.network.utilization"
+
+
+def _most_servers() -> int:
+    from nona.study.capacity.search import MOST
+
+    return MOST
+
+
+@command("sweep", "simulate every scheduler over values of one number, with edges of stability")
+@common.scenario
+@click.option(
+    "--key",
+    required=True,
+    metavar="KEY",
+    help=f"the number to vary, e.g. {EXAMPLE}, cluster.servers[0].count or workload[0].rate; "
+    "load: a factor on all rates",
+)
+@click.option(
+    "--values",
+    required=True,
+    metavar="V",
+    help="FIRST:LAST:STEP, or values with commas; with units, e.g. '5 Gbit/s,10 Gbit/s'",
+)
+@click.option(
+    "--second",
+    metavar="KEY",
+    help="a second number: --key is swept at each of its values, without edges of stability",
+)
+@click.option("--second-values", metavar="V", help="its values, written as those of --values")
+@click.option(
+    "--target", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
+)
+@common.scheduler
+@click.option("--jobs", type=common.COUNT, help="jobs measured per run")
+@click.option("--replications", type=common.COUNT, help="independent runs of each point")
+@common.seed
+@common.engine
+@common.workers
+@click.option(
+    "--values-only",
+    is_flag=True,
+    help="simulate at the values only, without a search for edges of stability between them",
+)
+@common.csv
+@common.json
+@takes(SweepOptions)
+def sweep(options: SweepOptions) -> None:
+    """Sweep one number of a scenario."""
+    from nona.cli import basic
+
+    basic.sweep(options)
+
+
+@command("capacity", "find the fewest or cheapest servers that keep the SLOs")
+@common.scenario
+@click.option(
+    "--hit", type=Share(), default="99%", metavar="SHARE", help="share of the SLOs to keep (default 99%)"
+)
+@click.option(
+    "--group", type=Whole(), default=0, help="index of the entry of cluster.servers to size (default 0)"
+)
+@click.option(
+    "--gpu",
+    type=DEVICE,
+    multiple=True,
+    metavar="D",
+    help="device to try in that entry; repeat for several",
+)
+@click.option(
+    "--price",
+    type=Price(),
+    multiple=True,
+    metavar="D=NUMBER",
+    help="price of one GPU, to find the cheapest",
+)
+@click.option(
+    "--most",
+    cls=Usual,
+    type=common.COUNT,
+    default=_most_servers,
+    help="largest number of servers to try",
+)
+@click.option(
+    "--scheduler",
+    type=SCHEDULER,
+    multiple=True,
+    metavar="S",
+    help="scheduler to size for (default nona): nona, local and spread by prediction, the others by "
+    "simulation; repeat for several",
+)
+@click.option("--objective", type=OBJECTIVE, help="overrides the scenario's objective, see nona place")
+@click.option("--simulate", is_flag=True, help="also simulate what was predicted, and one server fewer")
+@common.json
+@takes(CapacityOptions)
+def capacity(options: CapacityOptions) -> None:
+    """The fewest servers that keep the SLOs."""
+    from nona.cli import basic
+
+    basic.capacity(options)
