@@ -6,6 +6,7 @@ import streamlit as st
 
 from nona.report.inputs.figures import time_by_kind_figure
 from nona.ui.graphs.tabs import model_graph
+from nona.ui.graphs.workspace import model_bar
 from nona.ui.pages.models.files import graph_download
 from nona.ui.pages.models.given_views import given_section
 from nona.ui.pages.models.measured_views import measured_times
@@ -20,7 +21,7 @@ from nona.ui.widgets.charts import picture
 from nona.ui.widgets.tables import table
 
 state = current()
-with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-bar"):
+with model_bar():
     pick_model(state)
     device, times = pick_times(state)
     st.button(

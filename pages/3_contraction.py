@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from nona.ui.graphs.tabs import contraction_player, task_graph
+from nona.ui.graphs.workspace import model_bar
 from nona.ui.pages.models.coarsening_views import link_words, shown_steps, stays_together
 from nona.ui.pages.models.count_views import subgraphs_with_counts
 from nona.ui.pages.models.measured_views import measured_times
@@ -17,7 +18,7 @@ from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.tables import table
 
 state = current()
-with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-bar"):
+with model_bar():
     pick_model(state)
     pick_rule(state)
     device, times = pick_times(state)

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 # narrow screen. The page gives up some of its margins.
 STYLE = """<style>
 @media (min-width: 768px) {
-  .stMainBlockContainer:has([class*="st-key-beside-"]) { padding-left: 2rem; padding-right: 2rem }
+  .stMainBlockContainer:has(.st-key-model-bar) { padding-left: 2rem; padding-right: 2rem }
   .stColumn:has([class*="st-key-beside-"]) { position: relative }
   [class*="st-key-beside-"] { position: absolute; inset: 0; overflow-y: auto; padding-right: .4rem }
 }
@@ -19,8 +19,13 @@ STYLE = """<style>
 WIDTHS = (13, 7)
 
 
+def model_bar() -> DeltaGenerator:
+    """The bar above a graph and its tables: what is shown, and what to do with it."""
+    st.html(STYLE)
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-bar")
+
+
 def workspace(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """The place of the graph, and the panel beside it."""
-    st.html(STYLE)
     graph, beside = st.columns(WIDTHS)
     return graph, beside.container(key=f"beside-{key}", gap="small")

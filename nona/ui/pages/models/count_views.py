@@ -48,10 +48,12 @@ def subgraphs_with_counts(
             fingerprint=loaded.key,
         )
     st.caption("Times run from the end of a sub-graph's root to the start of its sink.")
+    frame = subgraph_table(loaded, counts, spans)
     table(
-        subgraph_table(loaded, counts, spans),
+        frame,
         "subgraphs",
         "What is left to distribute: every sub-graph with its tasks, times and bytes",
+        deciding=[name for name in frame.columns if name != "longest chain µs"],
         column_config={
             name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
             for name, hint in HINTS.items()

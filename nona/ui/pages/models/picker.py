@@ -52,8 +52,8 @@ def pick_model(state: AppState) -> None:
     if popover.open:
         with popover:
             pick_list(LIST, "Find a model by name, family or size", entries(state), state.model)
-            st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
             _upload(state)
+            st.caption(f"Parallelism: one after the other over the longest chain, on an {DEVICE}.")
         if waiting():
             st.fragment(_look_again, run_every=1.0)()
 
@@ -88,6 +88,8 @@ def upload_label() -> str:
 
 
 def _upload(state: AppState) -> None:
+    if complaint := state.choices.complaints.get(ERROR):
+        st.error(plain(complaint), icon=":material/error:")
     st.file_uploader(
         upload_label(),
         help="It is read on this machine and sent nowhere else. At most 64 MB: export large networks with "
@@ -97,8 +99,6 @@ def _upload(state: AppState) -> None:
         args=(state,),
         max_upload_size=64,
     )
-    if complaint := state.choices.complaints.get(ERROR):
-        st.error(plain(complaint), icon=":material/error:")
 
 
 def _take_file(state: AppState) -> None:
