@@ -4,8 +4,8 @@ import streamlit as st
 
 from nona.ui.pages.demo.bar import demo_bar
 from nona.ui.pages.demo.tour import press, take_demo, tour_of
-from nona.ui.session.page_list import page_list
-from nona.ui.shell.shell import follow, icon_path, open_session, page_head, side_bar
+from nona.ui.session.page_list import icon_path, page_list
+from nona.ui.shell.shell import follow, open_session, page_head, side_bar
 from nona.ui.shell.surround.surround import surround
 from nona.ui.widgets.terms import page_terms
 

@@ -11,7 +11,7 @@ from nona.ui.widgets.guide_link import PARAMETER
 
 current()
 asked = st.query_params.get(PARAMETER)
-term = st.query_params.get(terms.PARAMETER) or ""
+term = st.query_params.get(terms.PARAMETER, "")
 one = [s for s in sections() if s.name == (asked or (term in TERMS and "words"))]
 left, right = st.columns([3, 2], vertical_alignment="bottom")
 query = left.text_input(

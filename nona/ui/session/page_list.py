@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from nona import app_root
+
 PAGES = (
     ("overview", "Overview", "home", "Pick a demo scenario and see the pipeline at a glance."),
     ("models", "Models", "account_tree", "Read a model, see its operators, its times, its parallelism."),
@@ -17,6 +19,11 @@ PAGES = (
     ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 )
+
+
+def icon_path() -> str:
+    """The icon of every page in the browser, a local file: a symbol would be fetched from elsewhere."""
+    return str(app_root() / "static" / "nona.png")
 
 
 def page_list() -> list[StreamlitPage]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.session.page_list import page_list
+from nona.ui.session.page_list import icon_path, page_list
 from nona.ui.session.start import new_state
 from nona.ui.session.state import AppState
 
@@ -71,6 +71,7 @@ def current() -> AppState:
     declares them, as app.py does in every run, and asks for another run, which begins with app.py.
     """
     if not st.session_state.pop(_BEGUN, False):
+        st.set_page_config(page_icon=icon_path(), layout="wide")
         st.navigation(page_list(), position="hidden")
         st.rerun()
     state: AppState = st.session_state[_KEY]

@@ -7,10 +7,10 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from nona import app_root
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.loaded.tidying import tidying
 from nona.ui.session.kept import remember, restore
+from nona.ui.session.page_list import icon_path
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job
@@ -45,14 +45,9 @@ def follow(state: AppState) -> None:
         st.switch_page(page, query_params=dict(parse_qsl(query)))
 
 
-def icon_path() -> str:
-    """The page icon, a local file: a symbol would be fetched from elsewhere."""
-    return str(app_root() / "static" / "nona.png")
-
-
 def page_head(state: AppState, title: str) -> None:
     """The page's title, that of the browser's tab, and the strip."""
-    st.set_page_config(page_title=f"{title} · {PRODUCT}")
+    st.set_page_config(page_title=f"{title} · {PRODUCT}", page_icon=icon_path())
     st.title(title)
     strip(state)
 
