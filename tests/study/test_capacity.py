@@ -20,6 +20,7 @@ from nona.report.capacity.report import (
 from nona.results.capacity import CapacityReport, DeviceCapacity, ServerCount
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.capacity.devices import cheapest, with_gpu
@@ -243,3 +244,12 @@ def test_bad_input_is_one_line(
 def test_a_target_is_a_share(scenario: Scenario) -> None:
     with pytest.raises(ScenarioError, match="must lie between 0 and 1"):
         fewest_servers(scenario, SOURCES, 1.5)
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_every_scheduler_can_be_drawn(name: str) -> None:
+    """Some markers are open already; one without a miss is drawn open."""
+    tried = (ServerCount(servers=1, miss=0.5, error=0.1), ServerCount(servers=2, miss=0.0, error=0.0))
+    device = of(2, "t4", 1.0).model_copy(update={"scheduler": name, "tried": tried})
+    (line,) = capacity_figure(capacity_report([device], device, 0.99, 0, 64)).data
+    assert line.marker.symbol[1].endswith("-open")

@@ -81,13 +81,22 @@ def _line(made: go.Figure, report: CapacityReport, device: DeviceCapacity, floor
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": look.dash},
         marker={
-            "symbol": [look.symbol if t.miss else f"{look.symbol}-open" for t in known],
+            "symbol": [look.symbol if t.miss else hollow(look.symbol) for t in known],
             "size": [14 if t.servers == device.servers else 8 for t in known],
             "line": {"width": [2 if t.servers == device.servers else 1 for t in known], "color": GOOD},
         },
         customdata=[f"{100 * (t.miss or 0.0):.3g} %" if t.miss else "none" for t in known],
         hovertemplate=f"{text(device.scheduler)}, %{{x}} servers: %{{customdata}} missed<extra></extra>",
     )
+
+
+def hollow(symbol: str) -> str:
+    """The open form of a marker; some schedulers' markers are open already.
+
+    >>> hollow("circle"), hollow("x-thin-open")
+    ('circle-open', 'x-thin-open')
+    """
+    return symbol if symbol.endswith("-open") else f"{symbol.removesuffix('-dot')}-open"
 
 
 def _down(count: ServerCount, floor: float) -> float:
