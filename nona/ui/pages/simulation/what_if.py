@@ -133,10 +133,12 @@ _SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
 def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
     """The key of a slider, which is put where the copy stands, and what moves its number.
 
-    The key stays the same: a slider under a new one would hand on the value of the one before.
+    The key stays the same: a slider under a new one would hand on the value of the one before. It is set
+    only where it stands elsewhere: setting it takes back what the user has moved meanwhile.
     """
     key = f"what-if-{number.key}"
-    st.session_state[key] = now
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
     return {"key": key, "on_change": lambda: move(state, number, read(st.session_state[key]))}
 
 
