@@ -14,6 +14,7 @@ TABLE = ".st-key-what-if-answer [data-testid=stDataFrame]"
 MARK = f"() => {{ document.querySelector('{TABLE}').dataset.mark = 'here' }}"
 MARKED = f"() => Boolean(document.querySelector('{TABLE}[data-mark=here]'))"
 BEFORE = "() => document.querySelector('.st-key-what-if-answer').textContent.includes('mean JCT before')"
+TWO_CHARTS = "() => document.querySelectorAll('.st-key-what-if-answer .js-plotly-plot').length === 2"
 ANSWERED = """old => { const panel = document.querySelector('.st-key-what-if');
   const cells = [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|');
   return panel && /, 8 replications/.test(panel.textContent) && !panel.textContent.includes('Asking')
@@ -56,8 +57,8 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(app_page
     page.wait_for_function(BEFORE, timeout=90_000)
     page.wait_for_function(ANSWERED, arg=old, timeout=90_000)
     assert page.evaluate(MARKED)  # the same table as before, with new cells
-    assert page.locator(".st-key-what-if-answer .js-plotly-plot").count() == 2
     wait_idle(page)
+    page.wait_for_function(TWO_CHARTS)
     shot(page, "what-if")
 
     page.reload()

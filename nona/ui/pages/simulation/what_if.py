@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.figures.compare import Dot, beside, dots_figure
-from nona.report.simulations.report import python_decisions
-from nona.report.simulations.tables.columns import columns
-from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
-from nona.report.text import time_text
-from nona.results.simulation.report import Schedulers
 from nona.study import Number, number_named
 from nona.study.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD
-from nona.ui.pages.simulation.engine_views import engine_text
-from nona.ui.pages.simulation.views import overload_warnings, results_table
+from nona.ui.pages.simulation.what_if_answer import draw_answer
 from nona.ui.pages.simulation.what_if_copy import (
     apply,
     capacities,
@@ -32,24 +24,11 @@ from nona.ui.pages.simulation.what_if_copy import (
 from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
-from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.tables import table
 from nona.units import format_bandwidth, format_time
 
-POLL_S = 0.15
+POLL_S = 0.2
 AREA = "what-if-answer"
-BEFORE = "before"
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jct_p95",
-)
 
 
 def what_if(state: AppState) -> None:
@@ -154,10 +133,12 @@ _SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
 def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
     """The key of a slider, which is put where the copy stands, and what moves its number.
 
-    The key stays the same: a slider under a new one would hand on the value of the one before.
+    The key stays the same: a slider under a new one would hand on the value of the one before. It is set
+    only where it stands elsewhere: setting it takes back what the user has moved meanwhile.
     """
     key = f"what-if-{number.key}"
-    st.session_state[key] = now
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
     return {"key": key, "on_change": lambda: move(state, number, read(st.session_state[key]))}
 
 
@@ -197,7 +178,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
             st.error(plain(error), icon=":material/error:")
     with st.container(key=AREA):
         if shown is not None:
-            _draw(state, shown, before)
+            draw_answer(state, shown, before)
     if was_busy and not _busy(state, questions):
         st.rerun()  # ends the polling
 
@@ -210,44 +191,3 @@ def _status(shown: Shown, old: bool, waits: bool) -> str:
     many = f"{data.replications} replication{'s' if data.replications > 1 else ''}"
     ending = " The scenario as it stands follows, to compare with." if waits else ""
     return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}.{ending}"
-
-
-def _draw(state: AppState, shown: Shown, before: Shown | None) -> None:
-    data = shown.data
-    found = data.report.schedulers
-    earlier = before.data.report.schedulers if before is not None else {}
-    _charts(found, earlier)
-    alt = "Every scheduler's times, SLO hits and loads for the numbers above"
-    table(_table(shown, earlier), "what-if-table", alt, "what_if")
-    with st.container():
-        for name, why in data.failed.items():
-            st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
-        overload_warnings(found, state)
-    st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
-
-
-def _charts(found: Schedulers, earlier: Schedulers) -> None:
-    """Mean JCT and SLO hits side by side; hollow and grey: the scenario as it stands."""
-    ghost = "; hollow and grey: the scenario as it stands" if earlier else ""
-
-    def dots(of: Callable[[Schedulers], list[Dot]]) -> list[Dot]:
-        return beside(of(found), of(earlier), BEFORE)
-
-    with st.grid(2, min_column_width=330):
-        with st.container():
-            alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
-            chart(dots_figure(dots(jct_dots), "mean JCT, ms"), jct_title(found), "what-if-jct", alt)
-        with st.container():
-            figure = dots_figure(dots(hit_dots), "SLO hits, %", most=100.0)
-            alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
-            chart(figure, hits_title(found), "what-if-hits", alt)
-
-
-def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
-    """The table of results, with the mean JCT of the scenario as it stands."""
-    found = shown.data.report.schedulers
-    rows = results_table(found, shown.data.predicted, RESULTS)
-    if earlier:
-        means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
-        rows.insert(3, "mean JCT before", [time_text(mean) for mean in means])
-    return rows
