@@ -92,7 +92,8 @@ const FOCUSABLE = "button, a[href], input, textarea, select, [tabindex]";
 
 function scrollBox(list) {
   for (let e = list; e && e !== document.body; e = e.parentElement)
-    if (e.scrollWidth > e.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(e).overflowX)) return e;
+    if (e.scrollWidth > e.clientWidth + 1 && /auto|scroll|hidden/.test(getComputedStyle(e).overflowX))
+      return e;
   return list;
 }
 

@@ -15,8 +15,7 @@ class Room {
   fill() {
     const above =
       this.root.getBoundingClientRect().top - this.page.getBoundingClientRect().top + this.page.scrollTop;
-    const left =
-      innerWidth < PHONE ? SHARE * this.page.clientHeight : this.page.clientHeight - above - BELOW;
+    const left = innerWidth < PHONE ? SHARE * this.page.clientHeight : this.page.clientHeight - above - BELOW;
     const height = `${Math.round(Math.max(LEAST, left))}px`;
     if (this.root.style.height !== height) this.root.style.height = height;
   }

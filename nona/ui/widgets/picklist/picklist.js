@@ -65,7 +65,10 @@ class PickList {
     li.setAttribute("role", "option");
     li.setAttribute("aria-selected", chosen ? "true" : "false");
     li.setAttribute("aria-label", entry.name);
-    li.setAttribute("aria-description", [entry.family, entry.figures, entry.about].filter(Boolean).join(". "));
+    li.setAttribute(
+      "aria-description",
+      [entry.family, entry.figures, entry.about].filter(Boolean).join(". "),
+    );
     const head = html("div", "head", li);
     html("b", "", head, entry.name);
     html("span", "family", head, entry.family);
