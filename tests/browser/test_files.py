@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from browser_tools import assert_fits, choose, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import assert_fits, choose, open_page, run_to_the_end, shot, upload_model, wait_idle
 
 NET = json.dumps({"nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
 TRACE = "time,model\n" + "".join(f"{i / 4},{'net' if i % 4 else 'other'}\n" for i in range(400))
@@ -61,13 +61,14 @@ def fingerprint(page: Any) -> str:
 def test_broken_files_are_refused_where_they_were_given(app_page: Any) -> None:
     page = app_page
     open_page(page, "Models")
-    given(page, page.get_by_test_id("stMain"), "broken.onnx", b"\x08\x07 no model \xff\xff")
-    error = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    upload_model(page, "broken.onnx", b"\x08\x07 no model \xff\xff")
+    error = page.get_by_test_id("stPopoverBody").get_by_test_id("stAlert").first
+    error.wait_for()
+    wait_idle(page)
     assert "broken.onnx" in error.inner_text()
     box = error.bounding_box()
     assert box["y"] + box["height"] < page.viewport_size["height"], "seen without scrolling"
     page.get_by_text("Parallelism T₁/T∞").first.wait_for()  # the former model stays on the page
-    page.get_by_role("combobox", name="Model", exact=True).first.click()
     assert page.get_by_role("option", name="broken.onnx").count() == 0
     page.keyboard.press("Escape")
     opened(page, "plan.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
@@ -85,7 +86,9 @@ def test_broken_files_are_refused_where_they_were_given(app_page: Any) -> None:
 def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(app_page: Any, tmp_path: Path) -> None:
     page = app_page
     open_page(page, "Models")
-    given(page, page.get_by_test_id("stMain"), "net.json", NET)
+    upload_model(page, "net.json", NET)
+    wait_idle(page)
+    page.get_by_role("button", name="Model: net.json").wait_for()
     page.get_by_role("button", name="Add to the workload").click()
     wait_idle(page)
     open_page(page, "Workload")

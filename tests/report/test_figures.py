@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from placement_sample import RESPONSE, report
+from placement_sample import RESPONSE, outcome
 from simulation_rows import model, parts, scheduler
 
 from nona.report.figures.style import text
@@ -85,12 +85,10 @@ def test_parts_of_completion_times_stack_to_the_jct_and_overload_has_no_bar() ->
 
 
 def test_an_overloaded_placement_has_no_bar_but_a_label() -> None:
+    plain = outcome(0.01, None, None)
+    response = plain.nona.response.model_copy(update={"sampling_s": 0.002})
     made = comparison_figure(
-        {
-            "nona": report(objective_s=0.01, objective_error_s=0.002),
-            "local": None,
-            "spread": report(objective_s=None),
-        }
+        plain.model_copy(update={"nona": plain.nona.model_copy(update={"response": response})})
     )
     assert list(made.data[0].y) == [10.0, 0, 0]
     assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]

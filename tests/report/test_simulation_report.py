@@ -80,10 +80,10 @@ def test_the_text_says_why_something_is_missing(fixed):
     assert "withheld: p99 needs 1,000 completed jobs per replication; there are 250" in text
     assert "withheld: the interval of p95 needs 2,000" in text
     rows = differences(result.records, slos(prepared), "local")
-    told = compared_text(compared(report, "local", rows))
+    told = compared_text(compared(report, "local", rows, {}, ()))
     assert told.startswith(text)
     assert difference_text("local", rows) in told
-    assert compared_text(compared(report, None, {})) == text
+    assert compared_text(compared(report, None, {}, {}, ())) == text
     assert len(difference_text("local", rows).splitlines()) == 4
     assert "no other" in difference_text("local", {})
 

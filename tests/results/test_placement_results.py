@@ -22,6 +22,8 @@ from nona.study.congestion import congestion_curve
 from nona.study.outcome import placement_outcome
 from nona.study.placing.search_steps import SearchSteps
 
+KEYS = ("about", "nona", "local", "spread", "models", "if_times_off")
+
 
 def again(result: Document) -> Document:
     """What a reader of the JSON text gets."""
@@ -43,7 +45,7 @@ def solved(request: pytest.FixtureRequest) -> SolvedPlacement:
 
 def test_a_placement_survives_its_json(solved: SolvedPlacement) -> None:
     assert again(solved) == solved
-    assert list(solved.to_json()) == ["about", "nona", "local", "spread", "models", "working", "steps"]
+    assert list(solved.to_json()) == [*KEYS, "working", "steps", "known"]
     assert solved.nona.models
     assert solved.working.lines
     assert solved.steps

@@ -17,13 +17,19 @@ def texts(elements: Any) -> str:
     return " ".join(e.value for e in elements).replace("\\", "")
 
 
+def shown(at: Any, model: str) -> None:
+    """Show a model on the page."""
+    state_of(at).model = model
+    at.run()
+
+
 def field(elements: Any, start: str) -> Any:
     return next(e for e in elements if e.label.startswith(start))
 
 
 def test_the_device_of_given_times_is_told_and_can_be_changed(open_page: Open) -> None:
     at = open_page("2_models")
-    field(at.selectbox, "Model").select("ensemble").run()
+    shown(at, "ensemble")
     field(at.selectbox, "Times on device").select("t4").run()
     assert "given on a100-40gb, modelled on t4" in texts(at.caption)
     field(at.text_input, "Time on t4").set_value("4").run()
@@ -35,9 +41,9 @@ def test_the_device_of_given_times_is_told_and_can_be_changed(open_page: Open) -
     field(at.text_input, "Time on t4").set_value("").run()
     assert not at.error
     assert state_of(at).scenario.cost.given == {}
-    field(at.selectbox, "Model").select("slides_example").run()
+    shown(at, "slides_example")
     assert "given for any device, by definition" in texts(at.caption)
-    field(at.selectbox, "Model").select("resnet18").run()
+    shown(at, "resnet18")
     assert not any(e.label.startswith("Given times") for e in at.expander)
 
 
@@ -53,7 +59,7 @@ def test_times_without_a_device_are_warned_about_until_it_is_named(open_page: Op
     assert "ensemble" not in warned
     assert "ensemble: its times are given on a100-40gb, modelled on a100-40gb/3g.20gb" in texts(at.caption)
     go(at, "2_models")
-    field(at.selectbox, "Model").select("flow").run()
+    shown(at, "flow")
     field(at.selectbox, "The times hold on").select("a100-40gb").run()
     assert state.scenario.cost.given["flow"].device == "a100-40gb"
     go(at, "4_cluster")

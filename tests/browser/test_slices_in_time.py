@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_tools import choose, open_demo, open_page, wait_idle
+from browser_tools import choose, open_demo, open_page, pick_model, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +15,7 @@ def test_slices_take_longer_for_given_times(app_page: Any) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     open_demo(page, "Vision and language on eight servers")
     open_page(page, "Models")
-    choose(page, "Model", "ensemble")
+    pick_model(page, "ensemble")
     page.get_by_test_id("stMain").get_by_text("59 ms", exact=True).first.wait_for()
     choose(page, "Times on device", "t4")
     page.get_by_test_id("stMain").get_by_text("135 ms", exact=True).first.wait_for()
