@@ -199,8 +199,8 @@ def test_a_graph_is_looked_at_where_one_left_it(app_page: Any) -> None:
     for _ in range(4):
         page.keyboard.press("+")
     page.keyboard.press("Shift+ArrowUp")
+    page.wait_for_timeout(500)  # the view has moved, and is kept
     left = node.evaluate(BOX)
-    page.wait_for_timeout(500)
     pick_model(page, "resnet18")
     assert covered(page) > 0.6
     pick_model(page, "googlenet")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, unfold_settings, wait_idle
 from contrast import texts_of
 
 from nona.ui.session.page_list import PAGES
@@ -27,6 +27,7 @@ def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) 
         if title == "Simulation":
             fill_number(page, "Jobs measured per run", "300")
             run_to_the_end(page)
+            unfold_settings(page)
             page.get_by_role("button", name="What these schedulers are").first.click()
             page.get_by_test_id("stPopoverBody").get_by_text("Network view").first.wait_for()
             wait_idle(page)
@@ -140,8 +141,8 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
 def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})
-    for name in ("Share", "Open YAML"):
-        button = page.get_by_test_id("stSidebar").get_by_role("button", name=name)
+    for name in ("Share", "Open"):
+        button = page.get_by_test_id("stSidebar").get_by_role("button", name=name, exact=True)
         button.click()
         body = page.get_by_test_id("stPopoverBody")
         body.wait_for()
