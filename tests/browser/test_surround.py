@@ -6,7 +6,15 @@ import re
 from typing import Any
 
 import pytest
-from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, unfold_settings, wait_idle
+from browser_tools import (
+    assert_fits,
+    fill_number,
+    open_page,
+    run_to_the_end,
+    shot,
+    unfold_settings,
+    wait_idle,
+)
 from contrast import texts_of
 
 from nona.ui.session.page_list import PAGES

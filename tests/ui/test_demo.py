@@ -70,7 +70,7 @@ def test_what_was_simulated_is_shown_again_and_compared(open_page: Open) -> None
         press(at, "next")
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
-    assert go(at, "7_simulation").subheader
+    assert go(at, "7_simulation").metric
     finish(press(at, "next"), "simulate")
     assert state_of(at).results["simulate"].fingerprint != first.fingerprint
     baseline = state_of(at).runs.baseline

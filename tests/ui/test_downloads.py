@@ -19,6 +19,7 @@ from nona.results.placement.outcome import SolvedPlacement
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.pages.simulation import downloads
+from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 
@@ -37,10 +38,10 @@ def run_of(at: AppTest, kind: str) -> AppState:
     return state
 
 
-def taken(monkeypatch: pytest.MonkeyPatch, show: Any, state: AppState) -> Files:
+def taken(monkeypatch: pytest.MonkeyPatch, show: Any, of: AppState | Kept) -> Files:
     found: Files = {}
     monkeypatch.setattr(downloads, "_row", lambda _, files: found.update({f.label: f for f in files}))
-    show(state)
+    show(of)
     return found
 
 
@@ -52,7 +53,7 @@ def simulated() -> Iterator[AppState]:
 
 
 def test_every_file_of_a_run_says_the_same(simulated: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = taken(monkeypatch, downloads.run_downloads, simulated)
+    files = taken(monkeypatch, downloads.run_downloads, simulated.runs.kept[-1])
     assert set(files) == {
         "HTML report",
         "Report (JSON)",
@@ -89,7 +90,7 @@ def test_a_run_whose_folder_is_gone_still_gives_its_reports(
     simulated: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(downloads, "jobs", lambda: type("None", (), {"get": lambda *_: None})())
-    files = taken(monkeypatch, downloads.run_downloads, simulated)
+    files = taken(monkeypatch, downloads.run_downloads, simulated.runs.kept[-1])
     assert set(files) == {
         "HTML report",
         "Report (JSON)",
@@ -127,7 +128,6 @@ def test_an_uploaded_model_is_in_the_run_s_scenario(open_page: Open, monkeypatch
 
 
 def test_nothing_is_offered_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert taken(monkeypatch, downloads.run_downloads, AppState()) == {}
     assert taken(monkeypatch, downloads.placement_downloads, AppState()) == {}
 
 
