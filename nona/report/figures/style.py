@@ -50,7 +50,7 @@ def text(value: object, longest: int = 60) -> str:
 def number_text(value: float) -> str:
     """A number as axes and labels write it: three digits, four from a hundred on, thousands apart.
 
-    >>> [number_text(v) for v in (0.02, 12.345, 123.45, 12345.6)]
+    >>> [number_text(v) for v in (0.02, 12.34, 123.44, 12345.6)]
     ['0.02', '12.3', '123.4', '12,346']
     """
     size = abs(value)

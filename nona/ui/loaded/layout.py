@@ -53,7 +53,7 @@ def lay_out_both(dag: Dag, limit_s: float = DOT_LIMIT_S) -> tuple[Layout, Layout
     """For a wide panel, in columns, and for a narrow one, in a single column; ranked once.
 
     >>> [set(found.column) for found in lay_out_both(Dag.from_edges(40, zip(range(39), range(1, 40))), 0)]
-    [{0, 1, 2, 3, 4}, {0}]
+    [{0, 1, 2, 3}, {0}]
     """
     ranks, engine = _ranked(dag, limit_s)
     return _fitted(ranks, len(dag), WIDE, engine), _wrap(ranks, len(dag), 1, engine)

@@ -51,11 +51,13 @@ def _panel(state: AppState, revision: int) -> None:
     except NonaError as error:
         changed = ""
         st.error(plain(str(error)), icon=":material/error:")
-    _head(state, changed)
+    _head(state, bool(changed))
     with st.grid(5, min_column_width=150):
         for key, slider in _SLIDERS.items():
             with st.container():
                 slider(state, number_named(state.scenario, key))
+    said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
+    st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
     found = _questions(state)
     if found:
         state.live.refresh(jobs(), found, state.uploads)
@@ -63,13 +65,10 @@ def _panel(state: AppState, revision: int) -> None:
         st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
 
-def _head(state: AppState, changed: str) -> None:
-    """What is different in the copy, and the two buttons that end it."""
+def _head(state: AppState, changed: bool) -> None:
+    """The title, and the two buttons that end the copy."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        with st.container(width="content"):
-            st.subheader("What if", anchor=False)
-            said = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
-            st.caption(plain(said), width="content")
+        st.subheader("What if", anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
             st.button(
                 "Apply",

@@ -81,7 +81,7 @@ def apply(state: AppState) -> None:
     changed = changed_text(state)
     if changed:
         state.apply(copied(state), f"what if: {changed}")
-        state.toast = f"The scenario has changed: {changed}. Undo takes it back."
+        state.toast = "The scenario has these numbers now. Undo takes them back."
     discard(state)
 
 
