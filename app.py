@@ -22,7 +22,7 @@ if tour is not None:
 body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
 with foot:
     page_terms(page.title)
-    surround(state, tour is not None, lambda key: press(state, key))
+    surround(state, "" if tour is None else tour.place, lambda key: press(state, key))
 with body:
     page.run()
 state.drawn = state.revision

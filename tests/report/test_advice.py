@@ -64,6 +64,10 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     advice = scheduler_advice(found, {"nona": {"local": tiny}})
     assert advice is not None
     assert "too little to matter" in advice.otherwise
+    same = close.model_copy(update={"jct_s": around(0.0, 0.0)})
+    advice = scheduler_advice(found, {"nona": {"local": same}})
+    assert advice is not None
+    assert advice.otherwise == "local takes exactly as long on the same jobs: both did the same here."
 
 
 def test_overloaded_schedulers_and_a_single_one() -> None:

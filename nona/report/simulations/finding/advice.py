@@ -160,6 +160,8 @@ def _to_tell(best: str, other: str, differences: Differences) -> str:
     """How many replications would separate two schedulers, if they differ by what was measured."""
     row: Difference = differences[best][other]
     mean, half = row.jct_s.mean, row.jct_s.half_width
+    if mean == 0 and half == 0:
+        return f"{other} takes exactly as long on the same jobs: both did the same here."
     if not mean or half is None or row.replications < 2:
         return "Run two replications or more to see whether they differ."
     needed = math.ceil(row.replications * (half / abs(mean)) ** 2)

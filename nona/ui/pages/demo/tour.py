@@ -38,6 +38,11 @@ class Tour:
         return STORIES[self.story]
 
     @property
+    def place(self) -> str:
+        """The present step as text, e.g. ``2.1``."""
+        return f"{self.story + 1}.{self.step + 1}"
+
+    @property
     def shown(self) -> Step:
         """The present step."""
         return self.told.steps[self.step]

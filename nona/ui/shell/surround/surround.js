@@ -71,7 +71,7 @@ class Surround {
     const open = document.querySelector("[data-testid=stPopoverBody], [role=dialog]"); // has Escape to itself
     if (!step || open || event.composedPath()[0].closest?.(OWN_KEYS)) return;
     event.preventDefault();
-    this.tell("key", step);
+    this.tell("key", `${step} ${this.data.demo}`);
   }
 
   // The open tab of each row of tabs, once whenever another is opened: a row may be scrolled by hand.

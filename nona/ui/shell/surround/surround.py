@@ -16,14 +16,20 @@ FILES = {name: f"pages/{number}_{name}.py" for number, (name, *_) in enumerate(P
 _component = declare(Path(__file__).parent, KEY)
 
 
-def surround(state: AppState, demo: bool, press: Callable[[str], None]) -> None:
-    """Watch links and focus; while ``demo`` is on ``press`` gets ``next``, ``back`` or ``leave``."""
+def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
+    """Watch links and focus; in a demo ``press`` gets ``next``, ``back`` or ``leave``.
+
+    ``demo`` is the step that is shown, empty outside a demo. A key belongs to the step that it was pressed
+    on: one that arrives twice, or late, does nothing.
+    """
 
     def open_link() -> None:
         state.go_to = page_address(str(_told("open"))) or state.go_to
 
     def pressed() -> None:
-        press(str(_told("key")))
+        key, _, step = str(_told("key")).partition(" ")
+        if step == demo:
+            press(key)
 
     with st.container(key="surround-box"):
         _component(
