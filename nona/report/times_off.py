@@ -1,4 +1,4 @@
-"""What becomes of a mean completion time, or a count of servers, if the modelled task times are off.
+"""What becomes of a mean completion time if the modelled task times are off.
 
 A simulated or predicted mean is exact for the task times that it was given. Times that a cost model
 made are themselves uncertain (:mod:`nona.cost.uncertainty`), and this error is usually far larger than
@@ -159,21 +159,6 @@ def off_lines(off: Mapping[str, OffRange]) -> list[str]:
     return [f"mean JCT {USUAL}: {told}"] if told else []
 
 
-def servers_if_off(servers: int, error: TimesError | None) -> tuple[int, int] | None:
-    """The range of a count of servers if task times are off; ``None`` without an ``error``.
-
-    Formula: ⌈n·f⌉ for both ends of the factor f: as many servers as keep the executors' utilisation as it
-    is. Assumed: executors, not links, decide the count, and the SLO leaves room for the longer times; where
-    a query alone on an idle server exceeds its SLO then, no number of servers helps.
-
-    >>> servers_if_off(16, TimesError(0.56, 1.78))
-    (9, 29)
-    """
-    if error is None:
-        return None
-    return max(1, math.ceil(servers * error.low)), math.ceil(servers * error.high)
-
-
 def off_text(found: OffRange) -> str:
     """The range in words, to two digits.
 
@@ -191,12 +176,3 @@ def _span(found: OffRange) -> str:
     unit_s, unit = next((f, u) for f, u in TIME_UNITS if found.high_s >= f or f == TIME_UNITS[-1][0])
     low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (found.low_s, found.high_s))
     return f"{low} to {high} {unit}"
-
-
-def servers_off_text(found: tuple[int, int]) -> str:
-    """The range of a count of servers in words.
-
-    >>> servers_off_text((9, 29))
-    '9 to 29 if times are off as they usually are'
-    """
-    return f"{found[0]:,} to {found[1]:,} {USUAL}"

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from nona.report.times_off import MeanParts, TimesError, mean_if_off, off_text, servers_if_off, times_error
+from nona.report.times_off import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.about import ModelFacts
 from nona.results.estimate import OffRange
 
@@ -27,7 +27,6 @@ def test_given_and_measured_times_have_no_range() -> None:
     assert times_error([facts(1.0, given=1.0), facts(2.0, measured=0.5, given=0.5)]) is None
     assert times_error([]) is None
     assert mean_if_off(MeanParts(mean_s=1.0, compute_s=1.0), None) is None
-    assert servers_if_off(16, None) is None
 
 
 def test_models_count_by_their_time() -> None:

@@ -162,7 +162,7 @@ def _leave(state: AppState, tour: Tour) -> None:
 
 
 def _become(state: AppState, other: AppState) -> None:
-    """Take over every field of ``other``; fields are drawn anew."""
+    """Take over every field of ``other``; all input fields are drawn again."""
     revision = max(state.revision, other.revision) + 1
     for f in fields(AppState):
         setattr(state, f.name, getattr(other, f.name))
