@@ -33,7 +33,7 @@ LAYERS = (
     ("nona.schedulers",),
     ("nona.experiments",),
     ("nona.simulation",),
-    ("nona.serverless",),
+    ("nona.serverless", "nona.training"),
     ("nona.report",),
     ("nona.sources",),
     ("nona.study",),

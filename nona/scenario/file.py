@@ -33,7 +33,19 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
 )
 # Kinds of errors whose message, written with the schema, says all.
 OWN_WORDS = frozenset(
-    ["name", "trace", "mmpp", "network", "warmup", "objective", "function", "interval", "configurations"]
+    [
+        "name",
+        "trace",
+        "mmpp",
+        "network",
+        "warmup",
+        "objective",
+        "function",
+        "interval",
+        "configurations",
+        "training",
+        "workload",
+    ]
 )
 
 
@@ -204,6 +216,8 @@ def _problem(error: Any) -> str:
         "quantity": str(context.get("why")),
     }
     default = f"{value} is not allowed: {error['msg']}; correct it" if kind not in rules else ""
+    if kind == "workload":  # found by looking at the whole scenario
+        place = kind
     if kind in OWN_WORDS:
         default = str(error["msg"])
     return f"{place}: {rules.get(kind, default)}."

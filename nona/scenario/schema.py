@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from nona.contraction.rules import DEFAULT_RULE, rule_choices
 from nona.scenario.cost import CostSpec
 from nona.scenario.serverless import ServerlessSpec
+from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (
     Bandwidth,
     Fraction,
@@ -157,7 +158,7 @@ class Scenario(Part):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     cluster: ClusterSpec
     background: BackgroundSpec = BackgroundSpec()
-    workload: Annotated[tuple[WorkloadRow, ...], Field(min_length=1, max_length=500)]
+    workload: Annotated[tuple[WorkloadRow, ...], Field(max_length=500)] = ()
     cost: CostSpec = CostSpec()
     contraction: Annotated[str, one_of(rule_choices)] = DEFAULT_RULE
     objective: Literal["mean-jct", "slo", "formula"] = "mean-jct"
@@ -166,12 +167,19 @@ class Scenario(Part):
         SchedulerSpec(name=n) for n in ("nona", "local", "spread", "opportunistic", "spark-fair", "expert")
     )
     serverless: ServerlessSpec | None = None
+    training: TrainingSpec | None = None
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
 
     @_field_validator("objective", mode="before")
     @classmethod
     def _older_name(cls, value: Any) -> Any:
         return "mean-jct" if value == "sampled-jct" else value
+
+    @_model_validator(mode="after")
+    def _has_work(self) -> Self:
+        if not self.workload and self.training is None:
+            raise PydanticCustomError("workload", "must have at least 1 entry; add one")
+        return self
 
     @_model_validator(mode="after")
     def _divides_traces(self) -> Self:

@@ -1,0 +1,1 @@
+"""Results on training clusters: one allocation, simulations, what the page shows."""

@@ -1,0 +1,109 @@
+"""The part of a scenario that makes its cluster a training cluster: jobs, throughputs, policies, rounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import model_validator as _model_validator
+from pydantic_core import PydanticCustomError
+
+from nona.scenario.values import (
+    Bytes,
+    Name,
+    Part,
+    Rate,
+    named_entry,
+    named_text,
+    quantity,
+)
+
+LongSeconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e9)]
+Positive = Annotated[float, Field(gt=0, le=1e15)]
+Price = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class TrainingJobSpec(Part):
+    """A job given in the scenario: by ``model`` from the table of throughputs, or with its own rates.
+
+    ``throughputs``: steps/s of the whole job by type of GPU. Other keys as
+    :class:`nona.training.model.job.Job` explains them.
+    """
+
+    name: Name
+    steps: Positive
+    model: Name | None = None
+    throughputs: dict[Name, Annotated[float, Field(ge=0, le=1e12)]] = Field(default_factory=dict)
+    workers: Annotated[int, Field(ge=1, le=1024)] = 1
+    weight: Positive = 1.0
+    slo: LongSeconds | None = None
+    arrival: LongSeconds = 0.0
+    entity: Annotated[str, Field(max_length=200)] = ""
+    kind: Literal["training", "interactive", "inference"] = "training"
+    rate: Rate | None = None
+    latency_slo: LongSeconds | None = None
+    checkpoint: Bytes = 0.0
+    region: Annotated[str, Field(max_length=200)] = ""
+
+
+class GenerateSpec(Part):
+    """Jobs drawn as Gavel's generator draws them.
+
+    ``mean_gap`` between arrivals (0: all at the start); ``multi_gpu``: some jobs take 2, 4 or 8 GPUs;
+    ``measured``: first and last number of the jobs that metrics count, while others keep arriving.
+    """
+
+    jobs: Annotated[int, Field(ge=1, le=100_000)] = 120
+    mean_gap: LongSeconds = 600.0
+    multi_gpu: bool = False
+    weights: bool = False
+    slos: bool = False
+    measured: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+
+
+class EntitySpec(Part):
+    """A team: its weight, and whether its jobs share fairly or run first in, first out."""
+
+    weight: Positive = 1.0
+    policy: Literal["fairness", "fifo"] = "fairness"
+
+
+class TrainingPolicySpec(Part):
+    """A policy by name, with its options; in a file also just the name."""
+
+    name: Name
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+TrainingPolicyEntry = Annotated[TrainingPolicySpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
+
+
+class TrainingSpec(Part):
+    """Everything about long jobs on this cluster.
+
+    Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; one of the three.
+    ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
+    ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
+    policy. ``prices``: US dollars per hour of a GPU, by type.
+    """
+
+    trace: Name | None = None
+    generate: GenerateSpec | None = None
+    jobs: Annotated[tuple[TrainingJobSpec, ...], Field(max_length=10_000)] = ()
+    throughputs: Name = "gavel"
+    round: Annotated[float, *quantity("time"), Field(gt=0, le=1e6)] = 360.0
+    reallocation: LongSeconds = 1920.0
+    space_sharing: bool = False
+    entities: dict[Name, EntitySpec] = Field(default_factory=dict, max_length=200)
+    prices: dict[Name, Price] = Field(default_factory=dict, max_length=100)
+    policies: Annotated[tuple[TrainingPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
+        TrainingPolicySpec(name=n) for n in ("max-min-fairness", "fifo", "isolated")
+    )
+
+    @_model_validator(mode="after")
+    def _one_source_of_jobs(self) -> Self:
+        if (self.trace is not None) + (self.generate is not None) + bool(self.jobs) != 1:
+            raise PydanticCustomError(
+                "training", "jobs are from a trace, from generate, or in jobs; give exactly one of the three"
+            )
+        return self

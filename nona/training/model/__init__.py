@@ -1,0 +1,1 @@
+"""What is scheduled, on what, and how fast: jobs, clusters, throughputs."""

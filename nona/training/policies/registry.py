@@ -1,0 +1,36 @@
+"""The policies of training clusters by name."""
+
+from __future__ import annotations
+
+from nona.errors import SimulationError
+from nona.registry import Registry
+from nona.training.policies import isolated
+from nona.training.policies.base import Policy
+
+_MODULES = (isolated,)
+POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
+
+
+def policy_names() -> tuple[str, ...]:
+    """All names, in order of registration.
+
+    >>> "isolated" in policy_names()
+    True
+    """
+    return tuple(POLICIES)
+
+
+def get_policy(name: str) -> Policy:
+    """The policy called ``name``.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown name; the message lists the known ones.
+
+    Examples
+    --------
+    >>> get_policy("isolated").title
+    'Isolated'
+    """
+    return POLICIES.find(name)
