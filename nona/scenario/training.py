@@ -92,7 +92,7 @@ class TrainingSpec(Part):
     ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
     ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
     policy. ``prices``: US dollars per hour of a GPU, by type. ``estimator``, ``estimates``, ``moves``,
-    ``failures`` and ``regions`` are switches; without them rates are known and moves and failures cost nothing.
+    ``failures`` and ``regions`` are switches; without them rates are known, moves are free, nothing fails.
     """
 
     trace: Name | None = None

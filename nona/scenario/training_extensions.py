@@ -1,4 +1,4 @@
-"""Switches of a training cluster, all off by default: estimator, users' estimates, moves, failures, regions."""
+"""Switches of a training cluster, off by default: estimator, claims, moves, failures, regions."""
 
 from __future__ import annotations
 
