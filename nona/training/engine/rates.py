@@ -34,7 +34,7 @@ class Rates:
         kind = self._kind[np.asarray(jobs, np.int64)]
         a, b = np.triu_indices(len(jobs), 1)
         rates: Floats = self._together[kind[a], kind[b]]
-        kept = (rates > 0).all(axis=2).any(axis=1)
+        kept = (rates.min(axis=2) > 0).any(axis=1)
         return np.column_stack([a[kept], b[kept]]), rates[kept]
 
     def pair(self, a: int, b: int) -> Floats:

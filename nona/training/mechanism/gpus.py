@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Board:
@@ -21,7 +24,7 @@ class Board:
         """The node of a GPU."""
         return self._node_of[gpu]
 
-    def place[K](
+    def place(
         self,
         rows: Iterable[tuple[K, int]],
         before: Mapping[K, tuple[int, ...]],
