@@ -40,7 +40,7 @@ def _prepare(options: Options) -> Allocator:
 POLICY = Policy(
     name="strategy-proof",
     title="Strategy-proof",
-    summary="Maximises the product of throughputs; each job keeps a part, so that no job gains by false rates.",
+    summary="Maximises the product of throughputs; jobs keep a part, so that none gains by false rates.",
     source="Narayanan et al., OSDI 2020 (Gavel); mechanism of Cole, Gkatzelis and Goel, EC 2013, from memory",
     adaptation="The objective is stated before the discount. Jobs that no type can run are left out.",
     prepare=_prepare,

@@ -94,8 +94,8 @@ POLICY = Policy(
     title="Themis' auction",
     summary="The jobs with the worst finish-time fairness bid for the GPUs; the rest get what is left.",
     source="Mahajan et al., NSDI 2020 (Themis), from memory",
-    adaptation="One auction per reallocation, over shares of time instead of whole GPUs; all GPUs are offered. "
-    "Who bids is decided by ρ with an equal share from now on (ours). Values are 1/ρ from the known "
+    adaptation="One auction per reallocation, over shares of time instead of whole GPUs; all GPUs are "
+    "offered. Who bids is decided by ρ with an equal share from now on (ours). Values are 1/ρ from the known "
     "rates. What the bidders leave goes to the others in random order, fastest type first. With waits "
     "behind them 1/ρ does not grow in proportion to the shares, so truth is best only nearly.",
     prepare=_prepare,

@@ -93,17 +93,21 @@ def with_and_without(values: Values, counts: Floats, tolerance: float = 1e-8) ->
     What leaves frees capacity, so the problems without one job start on the way to the full optimum.
     """
     point, _ = _follow(values, counts[None], _inside(values, counts[None]), tolerance, WARM)
-    full = solve(values, counts[None], point, tolerance)
+    full = solve(values, counts[None], _copies(point, 1), tolerance)
     classes = len(counts)
     at_once = max(1, BLOCKS // classes)
     parts = []
     for first in range(0, classes, at_once):
         left_out = np.eye(classes)[first : first + at_once]
-        start = Point(*(np.repeat(getattr(point, f.name), len(left_out), axis=0) for f in fields(Point)))
+        start = _copies(point, len(left_out))
         freed = left_out @ (values.workers[:, None] * point.x[0])
         start = replace(start, room=start.room + freed)
         parts.append(solve(values, counts - left_out, start, tolerance))
     return full, Solved(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Solved)))
+
+
+def _copies(point: Point, count: int) -> Point:
+    return Point(*(np.repeat(getattr(point, f.name), count, axis=0) for f in fields(Point)))
 
 
 def _inside(values: Values, counts: Floats) -> Point:
@@ -140,16 +144,25 @@ def _certified(values: Values, counts: Floats, point: Point) -> Solved:
 def _follow(
     values: Values, counts: Floats, point: Point, tolerance: float, until: float
 ) -> tuple[Point, Solved]:
-    """Newton steps to the optimum, or until the mean complementarity is at most ``until``."""
+    """Newton steps to the optimum, or until the mean complementarity is at most ``until``.
+
+    Problems that are solved take no more steps: further ones would lose what they have to rounding.
+    """
     allowed = tolerance * np.maximum(1.0, counts.sum(axis=1))
-    bound = np.full(len(counts), np.inf)
+    found = _certified(values, counts, point)
+    live = np.arange(len(counts))
     for _ in range(STEPS):
-        found = _certified(values, counts, point)
-        bound = np.minimum(bound, found.bound)
         mean = _complementarity(point)
-        if (bound - found.value <= allowed).all() or (mean <= until).all():
-            return point, replace(found, bound=bound)
-        point = _step(values, counts, point, CENTRING * mean)
+        live = live[(found.bound - found.value > allowed)[live] & (mean > until)[live]]
+        if not live.size:
+            return point, found
+        some = Point(*(getattr(point, f.name)[live] for f in fields(Point)))
+        moved = _step(values, counts[live], some, CENTRING * mean[live])
+        now = _certified(values, counts[live], moved)
+        for f in fields(Point):
+            getattr(point, f.name)[live] = getattr(moved, f.name)
+        for g in fields(Solved):
+            getattr(found, g.name)[live] = getattr(now, g.name)
     raise SimulationError(
         f"Nash welfare: the optimum was not reached in {STEPS} steps; check that rates are positive numbers."
     )
@@ -170,7 +183,7 @@ def _step(values: Values, counts: Floats, at: Point, target: Floats) -> Point:
     kinds = len(values.gpus)
     blocks = bend[..., None, None] * values.rates[:, :, None] * values.rates[:, None, :]
     blocks += (at.y / time)[..., None, None]
-    blocks[..., np.arange(kinds), np.arange(kinds)] += at.z / at.x
+    blocks[..., np.arange(kinds), np.arange(kinds)] += at.z / at.x + (counts == 0)[..., None]
     inverse = np.linalg.inv(blocks)
     toward = slope + mu2 / at.x - (mu1 / time)[..., None] - heavy[..., None] * (mu1 / room)[:, None, :]
     own = np.einsum("bcjk,bck->bcj", inverse, toward)
