@@ -40,6 +40,13 @@ if state.notice:
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
     st.subheader("The mix", width="content")
     guide_link("words", "What the words mean")
+if not rows:
+    _none = "No queries arrive yet. Choose a model below and add it."
+    if state.scenario.training is not None:
+        _none = "No queries arrive: this scenario has training jobs only. A model added below arrives beside them."
+    st.caption(_none)
+    if state.scenario.training is not None:
+        st.page_link("pages/9_training.py", label="Open Training", icon=":material/model_training:")
 for index in range(len(rows)):
     row_editor(state, index, load)
 

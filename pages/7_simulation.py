@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+import streamlit as st
+
 from nona.ui.pages.simulation.controls import controls, view_switch
 from nona.ui.pages.simulation.result_views import result_views
 from nona.ui.pages.simulation.run_area import run_area, run_buttons
@@ -10,8 +12,11 @@ from nona.ui.pages.simulation.what_if import what_if
 from nona.ui.pages.sweep.views import sweep_panel
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.no_queries import no_queries
 
 state = current()
+if no_queries(state, "A simulation"):
+    st.stop()
 controls(state)
 with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="simulation-start"):
     view = view_switch()

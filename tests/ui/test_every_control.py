@@ -56,7 +56,7 @@ TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
     "8_serverless": {"serverless-tabs": list(serverless.TABS)},
-    "9_validation": {"validation-tabs": list(validation.TABS)},
+    "10_validation": {"validation-tabs": list(validation.TABS)},
 }
 
 

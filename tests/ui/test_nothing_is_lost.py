@@ -97,7 +97,7 @@ def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> N
     if page == "8_serverless":  # without this part the page only offers to add it
         assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
     at = go(session, page)
-    if page == "9_validation":
+    if page == "10_validation":
         tab(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
@@ -141,7 +141,7 @@ def test_a_link_brings_choices_along_and_nothing_else() -> None:
     assert not at.exception
     assert state_of(at).kept["result-model"] == "all"
     assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
-    for page in ("7_simulation", "9_validation"):
+    for page in ("7_simulation", "10_validation"):
         assert not go(at, page).exception  # a choice that is none falls back on the default
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
 CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
 SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/8_serverless.py"
-OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/9_validation.py"
+OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/10_validation.py"
 MOST_STEPS = 5
 RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
 QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
