@@ -2,8 +2,6 @@
 
 import streamlit as st
 
-import streamlit as st
-
 from nona.ui.pages.simulation.controls import controls, view_switch
 from nona.ui.pages.simulation.result_views import result_views
 from nona.ui.pages.simulation.run_area import run_area, run_buttons

@@ -44,10 +44,7 @@ def scheduler_style(name: str) -> Look:
     True
     """
     found = (
-        SCHEDULERS.get(name)
-        or POLICIES.get(name)
-        or TRAINING_POLICIES.get(name)
-        or next(_titled(name), None)
+        SCHEDULERS.get(name) or POLICIES.get(name) or TRAINING_POLICIES.get(name) or next(_titled(name), None)
     )
     return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
 

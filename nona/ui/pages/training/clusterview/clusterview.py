@@ -53,9 +53,7 @@ def _policy(name: str, row: PolicySoFar | None, most_s: float, longest_s: float)
     )
 
 
-def _lanes(
-    types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float
-) -> tuple[Lane, ...]:
+def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> tuple[Lane, ...]:
     """As many GPUs of each type as fit, in equal parts."""
     each = max(1, MOST_LANES // max(1, len(types)))
     shown = [(t, k) for t, count in sorted(types.items()) for k in range(min(count, each))]
