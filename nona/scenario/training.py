@@ -8,6 +8,13 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.scenario.training_extensions import (
+    EstimatesSpec,
+    EstimatorSpec,
+    FailuresSpec,
+    MovesSpec,
+    RegionsSpec,
+)
 from nona.scenario.values import (
     Bytes,
     Name,
@@ -84,7 +91,8 @@ class TrainingSpec(Part):
     Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; one of the three.
     ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
     ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
-    policy. ``prices``: US dollars per hour of a GPU, by type.
+    policy. ``prices``: US dollars per hour of a GPU, by type. ``estimator``, ``estimates``, ``moves``,
+    ``failures`` and ``regions`` are switches; without them rates are known, moves are free, nothing fails.
     """
 
     trace: Name | None = None
@@ -96,6 +104,11 @@ class TrainingSpec(Part):
     space_sharing: bool = False
     entities: dict[Name, EntitySpec] = Field(default_factory=dict, max_length=200)
     prices: dict[Name, Price] = Field(default_factory=dict, max_length=100)
+    estimator: EstimatorSpec | None = None
+    estimates: EstimatesSpec | None = None
+    moves: MovesSpec | None = None
+    failures: FailuresSpec | None = None
+    regions: RegionsSpec | None = None
     policies: Annotated[tuple[TrainingPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         TrainingPolicySpec(name=n) for n in ("max-min-fairness", "fifo", "isolated")
     )
