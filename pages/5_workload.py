@@ -41,10 +41,8 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
     st.subheader("The mix", width="content")
     guide_link("words", "What the words mean")
 if not rows:
-    _none = "No queries arrive yet. Choose a model below and add it."
-    if state.scenario.training is not None:
-        _none = "No queries arrive: this scenario has training jobs only. A model added below arrives beside them."
-    st.caption(_none)
+    with_jobs = "This scenario has training jobs only. " if state.scenario.training is not None else ""
+    st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
     if state.scenario.training is not None:
         st.page_link("pages/9_training.py", label="Open Training", icon=":material/model_training:")
 for index in range(len(rows)):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nona.report.means import mean_text
 from nona.report.text import or_dash, share_text, time_text
-from nona.report.training.words import dollars_text, hours_text
-from nona.results.estimate import Estimate
+from nona.report.training.words import dollars_text, hours_text, jct_text
 from nona.results.training.outcome import PriorityRow
 from nona.results.training.report import JobOutcome, PolicyOutcome
 
@@ -24,7 +22,7 @@ def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
 def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
     return {
         "policy": name,
-        "mean JCT": mean_text(Estimate(mean=p.jct_s.mean, ci95=p.jct_s.ci95), hours_text),
+        "mean JCT": jct_text(p.jct_s),
         "median JCT": hours_text(p.jct_s.p50),
         "p95 JCT": hours_text(p.jct_s.p95),
         "p99 JCT": hours_text(p.jct_s.p99),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.report.text import counted
-from nona.results.training.report import PolicyOutcome
+from nona.results.training.report import JctSummary, PolicyOutcome
 from nona.scenario.training import TrainingSpec
 
 HOUR_S = 3600.0
@@ -25,6 +25,21 @@ def hours_text(seconds: float | None) -> str:
         return f"{seconds / 60:.3g} min"
     hours = seconds / HOUR_S
     return f"{hours:,.0f} h" if abs(hours) >= 1000 else f"{hours:.3g} h"
+
+
+def jct_text(jct: JctSummary) -> str:
+    """The mean JCT with its interval in the same unit.
+
+    >>> jct_text(JctSummary(mean=9000.0, ci95=(8640.0, 9360.0), p50=None, p95=None, p99=None))
+    '2.5 ± 0.1 h'
+    """
+    shown = hours_text(jct.mean)
+    if jct.mean is None or jct.ci95 is None:
+        return shown
+    unit = shown.rpartition(" ")[2]
+    per = {"s": 1.0, "min": 60.0, "h": HOUR_S}[unit]
+    half = (jct.ci95[1] - jct.ci95[0]) / 2
+    return f"{shown.removesuffix(unit).strip()} ± {half / per:.2g} {unit}"
 
 
 def dollars_text(usd: float | None) -> str:

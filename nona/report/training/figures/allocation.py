@@ -10,7 +10,7 @@ from nona.report.figures.style import figure, text
 from nona.results.training.outcome import Received
 
 ROW = 20
-COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,1)"))
+COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
 
 
 def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
@@ -30,11 +30,18 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
             zmax=1,
             colorscale=COLOURS,
             showscale=False,
-            text=[[f"{v:.2f}" if v >= 0.005 else "" for v in row] for row in shares],
-            texttemplate="%{text}",
             hovertemplate=f"%{{y}} on %{{x}}: {title} %{{z:.3f}}<extra></extra>",
             xgap=2,
             ygap=2,
+        )
+        made.add_scatter(  # text of its own: it has the colour of the theme
+            x=[t for _ in rows for t in types],
+            y=[label for label in labels for _ in types],
+            xaxis=axis,
+            mode="text",
+            text=[f"{v:.2f}" if v >= 0.005 else "" for row in shares for v in row],
+            textfont={"size": 11},
+            hoverinfo="skip",
         )
     made.update_layout(
         xaxis={"domain": [0, 0.48], "title": "allocation X", "type": "category", "side": "top"},

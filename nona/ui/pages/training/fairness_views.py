@@ -19,7 +19,7 @@ def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
         rho_figure(policies),
         rho_title(policies),
         "training-rho",
-        "Share of the jobs with at most a ρ, one line for each policy; the dashed line at 1 is an equal share",
+        "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share",
     )
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "

@@ -82,8 +82,9 @@ def start_screen(state: AppState) -> None:
                 _card(state, demo)
         _generated(state)
         _traced(state)
-    if state.choices.complaints.get("demo-error"):
-        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+    for place in ("demo-error", "training-trace"):
+        if state.choices.complaints.get(place):
+            st.error(plain(state.choices.complaints[place]), icon=":material/error:")
     guide_link("training", "What is simulated here, and what is assumed")
 
 

@@ -119,7 +119,8 @@ def _measured(state: AppState) -> None:
         key=key,
         placeholder="all",
         on_change=commit,
-        help="First and last number of the jobs that count, such as 100 to 200; empty: all. Others only add load.",
+        help="First and last number of the jobs that count, such as 100 to 200; empty: all."
+        " The others only add load.",
     )
     if draft:
         st.error(plain(draft.error), icon=":material/error:")
