@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.training.policies import isolated
 from nona.training.policies.base import Policy
+from nona.training.policies.ordered import allox, fifo, fifo_agnostic, sjf
+from nona.training.policies.packing import gandiva
+from nona.training.policies.shares import isolated, proportional
 
-_MODULES = (isolated,)
+_MODULES = (fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional)
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 

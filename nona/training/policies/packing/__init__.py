@@ -1,0 +1,1 @@
+"""Policies whose main decision is which jobs share GPUs."""

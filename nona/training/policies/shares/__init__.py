@@ -1,0 +1,1 @@
+"""Policies that give parts of the cluster: equal, proportional, by partial allocation."""

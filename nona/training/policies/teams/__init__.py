@@ -1,0 +1,1 @@
+"""Policies for teams that share one cluster."""

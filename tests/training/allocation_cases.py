@@ -1,0 +1,40 @@
+"""Problems for tests of policies: small ones by hand, random ones by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nona.training.policies.problem import Problem
+
+TYPES = ("k80", "p100", "v100")
+
+
+def problem(rates: Sequence[Sequence[float]], gpus: Sequence[float], **given: Any) -> Problem:
+    """A problem with the rates; what is not given is 1 each, no deadline, no price."""
+    table = np.array(rates, dtype=float)
+    m, kinds = table.shape
+    types = given.pop("types", TYPES[:kinds])
+    usual: dict[str, Any] = {
+        "workers": np.ones(m),
+        "weights": np.ones(m),
+        "remaining": np.full(m, 1000.0),
+        "elapsed_s": np.zeros(m),
+        "isolated_s": np.zeros(m),
+        "slo_s": np.full(m, np.nan),
+        "prices": np.zeros(kinds),
+    }
+    for key, value in given.items():
+        usual[key] = np.array(value, dtype=float) if key in usual else value
+    names = tuple(f"job{i}" for i in range(m))
+    return Problem(types, np.array(gpus, dtype=float), names, rates=table, **usual)
+
+
+def pairs(*found: tuple[int, int, Sequence[Sequence[float]]]) -> dict[str, Any]:
+    """(a, b, (own, partner's) rate by type) as a problem's fields."""
+    return {
+        "pairs": np.array([(a, b) for a, b, _ in found]),
+        "pair_rates": np.array([rates for *_, rates in found], dtype=float),
+    }
