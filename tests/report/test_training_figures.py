@@ -10,6 +10,7 @@ from nona.report.training.figures.policies import frontier, jct_cdf_figure, pare
 from nona.report.training.figures.time import gantt_figure, rounds_figure
 from nona.report.training.finding import best_sentence, gain_of, gain_sentence, hero_figure
 from nona.report.training.one_more import one_more_dots, one_more_finding, one_more_rows
+from nona.report.training.perfetto import stays_trace
 from nona.report.training.rows import DECIDING, JOB_DECIDING, job_rows, policy_rows, priority_rows
 from nona.report.training.titles import cdf_title, gantt_title, received_title, rho_title, rounds_title
 from nona.report.training.windows import MOST_BARS, MOST_LANES, fitting_span, round_at, window
@@ -141,3 +142,15 @@ def test_one_more_gpu_is_judged_by_time_and_by_price() -> None:
         update={"rows": tuple(r.model_copy(update={"mean_jct_s": 2e4}) for r in report.rows)}
     )
     assert one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
+
+
+def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
+    trace_file = stays_trace(outcome())
+    slices = [e for e in trace_file.events if e.ph == "X"]
+    assert len(slices) == 2 * 3
+    assert {e.name for e in slices} == {"a", "b", "b + c"}
+    assert sum(e.dur or 0 for e in slices) == pytest.approx(2 * 12 * ROUND_S * 1e6)
+    assert {e.args["name"] for e in trace_file.events if e.args} == {
+        f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
+    }
+    assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3

@@ -6,6 +6,7 @@ import json
 
 import streamlit as st
 
+from nona.report.training.perfetto import stays_trace
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.pages.simulation.downloads import JSON, Download, download_row, file_stem, yaml_download
 from nona.ui.session.state import AppState
@@ -32,6 +33,13 @@ def training_downloads(state: AppState, data: TrainingOutcome) -> None:
                     f"{name}_rounds.json",
                     JSON,
                     lambda: json.dumps(data.to_json()).encode(),
+                ),
+                Download(
+                    "Trace (Perfetto)",
+                    "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
+                    f"{name}_trace.json",
+                    JSON,
+                    lambda: json.dumps(stays_trace(data).to_json()).encode(),
                 ),
                 yaml_download(state.dump(), name),
             ],

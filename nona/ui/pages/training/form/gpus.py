@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.hardware.catalogue import devices
+from nona.training.workload.prices import Price, listed_prices
 from nona.ui.pages.workload.edits import add_entry, remove_entry
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import choice, count
+from nona.ui.widgets.fields import choice, count, plain
 
 GROUPS = ("cluster", "servers")
 PRICES = ("training", "prices")
@@ -52,6 +53,7 @@ def gpu_fields(state: AppState) -> None:
 def _price(state: AppState, gpu: str, number: int) -> None:
     spec = state.scenario.training
     prices = dict(spec.prices) if spec else {}
+    listed = listed_prices().get(gpu)
     key = f"training-price-{state.revision}-{number}-{gpu}"
 
     def commit() -> None:
@@ -67,10 +69,17 @@ def _price(state: AppState, gpu: str, number: int) -> None:
         0.1,
         format="%.2f",
         key=key,
-        placeholder="default",
+        placeholder=f"{listed.usd_per_hour:.2f}" if listed else "none",
         on_change=commit,
-        help="US dollars an hour for one GPU of this type, in every group; empty: the shipped price.",
+        help=f"US dollars an hour for one GPU of this type, in every group. {_listed_text(listed)}",
     )
+
+
+def _listed_text(listed: Price | None) -> str:
+    if listed is None:
+        return "Empty: it costs nothing, because no price is shipped."
+    told = plain(f"{listed.source}, {listed.date}")
+    return f"Empty: the shipped price, \\${listed.usd_per_hour:.2f} ({told})."
 
 
 def _add(state: AppState, names: list[str]) -> None:

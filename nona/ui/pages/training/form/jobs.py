@@ -59,6 +59,7 @@ def _use(state: AppState, name: str) -> None:
         state.choices.complaints["training-trace"] = (
             "No trace was uploaded yet: upload one below, and it is used."
         )
+        state.revision += 1  # the switch goes back to what the scenario has
         return
     if name == "trace":
         _take_source(state, {"trace": _traces(state)[0]})
