@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.scenario.values import Bandwidth, Name, Part, PositiveSeconds, Seconds, quantity
+from nona.units import parse_quantity
 
+
+def _interval(value: object) -> object:
+    if value in INTERVALS:
+        return value
+    try:
+        return parse_quantity(value, "time")  # type: ignore[arg-type]
+    except ValueError:
+        raise PydanticCustomError(
+            "interval",
+            "{value} must be 'young', 'daly', 'best' or a time, for example '20 min'",
+            {"value": repr(value)},
+        ) from None
+
+
+INTERVALS = ("young", "daly", "best")
 LongTime = Annotated[float, *quantity("time"), Field(gt=0, le=1e9)]
 Factor = Annotated[float, Field(ge=1, le=100)]
 
@@ -66,7 +82,9 @@ class FailuresSpec(Part):
     mtbf: LongTime = 7 * 86400.0
     checkpoint: Seconds = 30.0
     restart: Seconds = 60.0
-    interval: Literal["young", "daly", "best"] | PositiveSeconds = "daly"
+    interval: Annotated[Literal["young", "daly", "best"] | PositiveSeconds, BeforeValidator(_interval)] = (
+        "daly"
+    )
 
 
 class RegionsSpec(Part):
