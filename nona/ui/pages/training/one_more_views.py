@@ -11,7 +11,7 @@ from nona.results.training.one_more import OneMoreReport
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import job_panel
-from nona.ui.tasks.training_asked import OneMoreAsked
+from nona.ui.tasks.training.asked import OneMoreAsked
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.choose import choose_one
 from nona.ui.widgets.tables import table
