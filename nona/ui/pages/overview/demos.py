@@ -86,7 +86,8 @@ QUESTIONS = (
         "Compare allocations",
         ":material/model_training:",
         "pages/9_training.py",
-        "training_shared_cluster",
+        "shared_research_cluster",
+        (("training-tabs", "Policies"),),
     ),
     Question(
         "How accurate are the results?",
