@@ -40,9 +40,9 @@ def stays_trace(outcome: TrainingOutcome) -> Trace:
         events += slices
         told[policy] = TraceJobs(shown=len(shown), recorded=len({j for s in trace.stays for j in s.jobs}))
     return Trace(
-        events=tuple(events),
-        unit="ms",
-        about=TraceAbout(
+        traceEvents=tuple(events),
+        displayTimeUnit="ms",
+        otherData=TraceAbout(
             producer=f"Nona Planner {__version__}",
             scenario=outcome.report.setting.name,
             jobs=told,

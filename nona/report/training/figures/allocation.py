@@ -43,18 +43,26 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
             textfont={"size": 11},
             hoverinfo="skip",
         )
+    span = [-0.5, len(types) - 0.5]
     made.update_layout(
-        xaxis={"domain": [0, 0.48], "title": "allocation X", "type": "category", "side": "top"},
+        xaxis={
+            "domain": [0, 0.48],
+            "title": "allocation X",
+            "type": "category",
+            "side": "top",
+            "range": span,
+        },
         xaxis2={
             "domain": [0.52, 1],
             "title": "received",
             "type": "category",
             "side": "top",
             "anchor": "y",
+            "range": span,
             "showgrid": False,
             "tickfont": {"size": 11},
         },
         margin={"t": 64},
     )
-    made.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    made.update_yaxes(type="category", range=[len(rows) - 0.5, -0.5], showgrid=False)
     return made

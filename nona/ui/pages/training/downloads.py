@@ -6,6 +6,7 @@ import json
 
 import streamlit as st
 
+from nona.report.simulations.timeline.chrome_trace import trace_text
 from nona.report.training.perfetto import stays_trace
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.pages.simulation.downloads import JSON, Download, download_row, file_stem, yaml_download
@@ -39,7 +40,7 @@ def training_downloads(state: AppState, data: TrainingOutcome) -> None:
                     "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
                     f"{name}_trace.json",
                     JSON,
-                    lambda: json.dumps(stays_trace(data).to_json()).encode(),
+                    lambda: trace_text(stays_trace(data)).encode(),
                 ),
                 yaml_download(state.dump(), name),
             ],
