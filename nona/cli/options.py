@@ -152,6 +152,15 @@ class ServerlessOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AllocateOptions(ListOptions):
+    """``nona training allocate``."""
+
+    file: Path
+    policy: str
+    space_sharing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 
@@ -193,6 +202,15 @@ class DecisionOptions(StudyOptions):
     seed: int
     engine: str
     csv: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatorOptions(ListOptions):
+    """``nona study estimator``."""
+
+    replications: int
+    seed: int
+    shipped: bool
 
 
 @dataclass(frozen=True, kw_only=True)

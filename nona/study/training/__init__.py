@@ -1,1 +1,1 @@
-"""Studies of training clusters: prepare, simulate, compare."""
+"""Training clusters as scenarios and files describe them: prepared, allocated, simulated."""
