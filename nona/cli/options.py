@@ -152,6 +152,15 @@ class ServerlessOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AllocateOptions(ListOptions):
+    """``nona training allocate``."""
+
+    file: Path
+    policy: str
+    space_sharing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 

@@ -1,0 +1,1 @@
+"""Training clusters as scenarios and files describe them: prepared, allocated, simulated."""
