@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer
@@ -52,6 +53,22 @@ class TrainingJobSpec(Part):
     checkpoint: Bytes = 0.0
     region: Annotated[str, Field(max_length=200)] = ""
 
+    @_model_validator(mode="after")
+    def _can_run(self) -> Self:
+        if self.kind != "interactive" and self.model is None and not self.throughputs:
+            raise PydanticCustomError(
+                "training", "has neither model nor throughputs, so that nothing says how fast it is; give one"
+            )
+        if (self.kind == "inference") != (self.rate is not None):
+            raise PydanticCustomError(
+                "training", "rate (queries per second) and kind 'inference' go together; give both or neither"
+            )
+        if self.latency_slo is not None and self.kind != "inference":
+            raise PydanticCustomError(
+                "training", "latency_slo is for jobs of kind 'inference'; use slo for a deadline"
+            )
+        return self
+
 
 class GenerateSpec(Part):
     """Jobs drawn as Gavel's generator draws them.
@@ -66,6 +83,18 @@ class GenerateSpec(Part):
     weights: bool = False
     slos: bool = False
     measured: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+
+    @_model_validator(mode="after")
+    def _measures_what_is_drawn(self) -> Self:
+        if self.measured is not None and not self.measured[0] <= self.measured[1] < self.jobs:
+            first, last = self.measured
+            raise PydanticCustomError(
+                "training",
+                "measured [{first}, {last}] must be the first and last number of some of the {jobs} jobs, "
+                "which are counted from 0; change it",
+                {"first": first, "last": last, "jobs": self.jobs},
+            )
+        return self
 
 
 class EntitySpec(Part):
@@ -118,5 +147,15 @@ class TrainingSpec(Part):
         if (self.trace is not None) + (self.generate is not None) + bool(self.jobs) != 1:
             raise PydanticCustomError(
                 "training", "jobs are from a trace, from generate, or in jobs; give exactly one of the three"
+            )
+        return self
+
+    @_model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        counts = Counter(job.name for job in self.jobs)
+        twice = next((name for name, count in counts.items() if count > 1), None)
+        if twice is not None:
+            raise PydanticCustomError(
+                "training", "two jobs are called {name}; rename one of them", {"name": repr(twice)}
             )
         return self

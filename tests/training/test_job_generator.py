@@ -104,3 +104,15 @@ def test_a_table_without_single_gpus_is_refused() -> None:
     table = Throughputs({AloneKey("a", "x", 2): 1.0}, provenance={"a": "given"}, source="t.csv")
     with pytest.raises(SimulationError, match="no model runs on a single GPU"):
         generate(Generation(1, 0), table, 0)
+    with pytest.raises(SimulationError, match="of a100-40gb"):
+        generate(Generation(1, 0), TABLE, 0, gpus={"a100-40gb": 8})
+
+
+def test_jobs_fit_the_cluster_that_they_are_drawn_for() -> None:
+    what = Generation(2000, 0, multi_gpu=True)
+    whole = generate(what, TABLE, 1, gpus={"k80": 8, "p100": 8, "v100": 8})
+    assert whole == generate(what, TABLE, 1)
+    small = generate(what, TABLE, 1, gpus={"k80": 4})
+    assert {job.workers for job in small} == {1, 2, 4}
+    assert all(TABLE.rate("k80", job.model, job.workers) > 0 for job in small)
+    assert sum(a == b for a, b in zip(small, whole, strict=True)) > 5

@@ -9,7 +9,7 @@ process that starts with a job at 0. With Gavel's table the draws are those of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import log
@@ -30,6 +30,7 @@ MODELS = (
 """Gavel's models in the order in which its generator chooses; the first 19 can use several GPUs."""
 
 HEAVY = 5.0
+MOST_GPUS = 8
 _JOBS, _ARRIVALS, _SLOS = 2, 3, 6  # what is added to the seed
 _STRIDE = 1_000_003  # between the seeds of replications
 
@@ -45,16 +46,24 @@ class Generation:
     slos: bool = False
 
 
-def generate(what: Generation, table: Throughputs, seed: int, replication: int = 0) -> tuple[TraceJob, ...]:
+def generate(
+    what: Generation,
+    table: Throughputs,
+    seed: int,
+    replication: int = 0,
+    gpus: Mapping[str, int] | None = None,
+) -> tuple[TraceJob, ...]:
     """The jobs; equal arguments give equal jobs, and the first jobs of a longer draw are those of a shorter.
 
     With another table than Gavel's, models are chosen from it, among those that can use so many GPUs; the
-    duration is then that on a V100 if the table has a rate for it, else on the fastest GPU.
+    duration is then that on a V100 if the table has a rate for it, else on the fastest GPU. ``gpus`` are the
+    numbers of GPUs of a cluster: jobs take at most as many as it has of a type, and models that it cannot run
+    are drawn again.
 
     Raises
     ------
     SimulationError
-        When the table has no model for a single GPU.
+        When no model of the table runs on a single GPU of the cluster.
 
     Examples
     --------
@@ -63,10 +72,27 @@ def generate(what: Generation, table: Throughputs, seed: int, replication: int =
     ['ResNet-18 (batch size 64)', 'Transformer (batch size 16)']
     """
     start = seed + _STRIDE * replication
+    on = _Cluster(table, dict.fromkeys(table.provenance, MOST_GPUS) if gpus is None else gpus)
     models = models_of(table)
+    if not any(on.runs(model, 1) for model in models):
+        raise SimulationError(
+            f"Throughputs {table.source!r}: no model runs on a single GPU of {', '.join(on.gpus)}, so that no "
+            "jobs can be drawn; choose other GPUs or another table, such as modelled."
+        )
     jobs, slos = Random(start + _JOBS), Random(start + _SLOS)
     arrivals = islice(arrival_times(what.mean_gap_s, start), what.jobs)
-    return tuple(_job(what, table, models, jobs, slos, arrival_s) for arrival_s in arrivals)
+    return tuple(_job(what, on, models, jobs, slos, arrival_s) for arrival_s in arrivals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Which models run on how many GPUs."""
+
+    table: Throughputs
+    gpus: Mapping[str, int]
+
+    def runs(self, model: str, workers: int) -> bool:
+        return any(n >= workers and self.table.rate(g, model, workers) > 0 for g, n in self.gpus.items())
 
 
 def arrival_times(mean_gap_s: float, seed: int) -> Iterator[float]:
@@ -81,30 +107,24 @@ def arrival_times(mean_gap_s: float, seed: int) -> Iterator[float]:
 def models_of(table: Throughputs) -> tuple[str, ...]:
     """The models to choose from: Gavel's in its order if the table has them, else all by name."""
     single = {key.model for key in table.alone if key.workers == 1}
-    if single >= set(MODELS):
-        return MODELS
-    if not single:
-        raise SimulationError(
-            f"Throughputs {table.source!r}: no model runs on a single GPU, so that no jobs can be drawn; "
-            "give rows with 1 worker."
-        )
-    return tuple(sorted(single))
+    return MODELS if single >= set(MODELS) else tuple(sorted(single))
 
 
 def _job(
-    what: Generation, table: Throughputs, models: Sequence[str], jobs: Random, slos: Random, arrival_s: float
+    what: Generation, on: _Cluster, models: Sequence[str], jobs: Random, slos: Random, arrival_s: float
 ) -> TraceJob:
     workers = _size(jobs.uniform(0, 1)) if what.multi_gpu else _ignored(jobs.uniform(0, 1))
     long = jobs.random() >= 0.8
     duration_s = 60 * 10 ** (jobs.uniform(3, 4) if long else jobs.uniform(1.5, 3))
     model = jobs.choice(models)
-    if workers > 1 and not any(reference_rate(table, m, workers) for m in models):
-        workers = 1
-    while not (rate := reference_rate(table, model, workers)):
+    while not any(on.runs(m, workers) for m in models):
+        workers //= 2
+    while not on.runs(model, workers):
         model = jobs.choice(models)
+    steps = duration_s * reference_rate(on.table, model, workers)
     weight = HEAVY if what.weights and jobs.uniform(0, 1) <= 0.2 else 1.0
     factor = _slo(slos.uniform(0, 1)) if what.slos else None
-    return TraceJob(model, duration_s * rate, workers, weight, factor, arrival_s)
+    return TraceJob(model, steps, workers, weight, factor, arrival_s)
 
 
 def _size(u: float) -> int:

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from nona.errors import ScenarioError
 from nona.training.model.throughputs import AloneKey, PairKey, Provenance, Throughputs
+from nona.training.workload.model_names import with_batch
 from nona.training.workload.rows import Problems, column_places, table_rows
 
 GAVEL, MODELLED = "gavel", "modelled"
@@ -23,15 +24,6 @@ SIMPLE = ("gpu", "model", "workers", "steps_per_s")
 _PARTNER = ("partner_model", "partner_batch_size", "partner_scale_factor", "partner_steps_per_s")
 _WIDE = ("worker_type", "placement", "model", "batch_size", "scale_factor", "steps_per_s")
 PLACEMENTS = ("consolidated", "unconsolidated")
-
-
-def model_key(model: str, batch_size: str) -> str:
-    """How jobs name a row of the table.
-
-    >>> model_key("LM", "5"), model_key("A3C", "")
-    ('LM (batch size 5)', 'A3C')
-    """
-    return f"{model} (batch size {batch_size})" if batch_size else model
 
 
 @cache
@@ -124,7 +116,7 @@ class _Collected:
         gpu, placement = problems.name(line, "worker_type", cell["worker_type"]), cell["placement"]
         if placement not in PLACEMENTS:
             problems.add(line, f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")
-        model = problems.name(line, "model", model_key(cell["model"], cell["batch_size"]))
+        model = problems.name(line, "model", with_batch(cell["model"], cell["batch_size"]))
         workers = self._workers(line, "scale_factor", cell["scale_factor"])
         rate = self._rate(line, "steps_per_s", cell["steps_per_s"])
         if not cell.get("partner_model"):
@@ -132,7 +124,7 @@ class _Collected:
                 chosen = self.alone if placement == PLACEMENTS[0] else self.spread
                 chosen[AloneKey(gpu, model, workers)] = rate
             return
-        partner = model_key(cell["partner_model"], cell.get("partner_batch_size", ""))
+        partner = with_batch(cell["partner_model"], cell.get("partner_batch_size", ""))
         if (theirs := cell.get("partner_scale_factor", "")) and theirs != cell["scale_factor"]:
             problems.add(
                 line, f"partner_scale_factor={theirs[:40]!r} must equal scale_factor; only equal ones share."
