@@ -37,9 +37,11 @@ def _schedulers() -> Iterable[str]:
 
 def _check_scheduler(name: str) -> object:
     from nona.cli.serverless import refuse_policies
+    from nona.cli.training.policies import refuse_training_policy
     from nona.schedulers.registry import get_scheduler
 
     refuse_policies([name])
+    refuse_training_policy(name)
     return get_scheduler(name)
 
 
@@ -51,6 +53,18 @@ def _policies() -> Iterable[str]:
 
 def _check_policy(name: str) -> object:
     from nona.serverless.policies.registry import get_policy
+
+    return get_policy(name)
+
+
+def _training_policies() -> Iterable[str]:
+    from nona.training.policies.registry import policy_names
+
+    return policy_names()
+
+
+def _check_training_policy(name: str) -> object:
+    from nona.training.policies.registry import get_policy
 
     return get_policy(name)
 
@@ -120,6 +134,7 @@ MODEL = Name("model", _models, unchecked, files=True)
 DEVICE = Name("device", _devices, unchecked)
 SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
+TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)
 SOLVER = Name("solver", _solvers, _check_solver, listed=True)
 RULE = Name("Contraction rule", _rules, listed=True)
 WAY = Name("way of sharing", _ways, unchecked, listed=True)

@@ -15,8 +15,9 @@ from nona.results.document import Document
 
 
 def schedulers(arguments: ListOptions) -> None:
-    """List the schedulers, and the configuration policies of serverless workflows."""
+    """List the schedulers, and the policies of serverless workflows and of training clusters."""
     from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
+    from nona.cli.training.policies import policy_entries
     from nona.schedulers.registry import get_scheduler, scheduler_names
 
     rows = [
@@ -32,6 +33,7 @@ def schedulers(arguments: ListOptions) -> None:
         for s in [get_scheduler(name)]
     ]
     rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
+    rows += policy_entries()
     _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``nona app | bundle | inspect | contract | place | simulate | sweep | … | study``, lists.
+"""The command line: ``nona app | bundle | inspect | … | simulate | sweep | training | study``, and lists.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
 errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
@@ -15,7 +15,7 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from nona import __version__
-from nona.cli.commands import lists, models, planning, scenarios, studies
+from nona.cli.commands import lists, models, planning, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
 from nona.errors import NonaError, ScenarioError
 
@@ -29,6 +29,7 @@ COMMANDS = (
     planning.sweep,
     planning.capacity,
     scenarios.serverless,
+    training.training,
     studies.study,
     lists.schedulers,
     lists.devices,

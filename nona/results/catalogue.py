@@ -24,7 +24,7 @@ class DeviceEntry(Document):
 
 
 class SchedulerEntry(Document):
-    """A scheduler, or a configuration policy of serverless workflows, and what it sees of the network."""
+    """A scheduler, or a policy of another part, and what it sees of the network."""
 
     name: str
     kind: str

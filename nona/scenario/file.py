@@ -7,14 +7,16 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
 from nona.errors import ScenarioError
 from nona.scenario.schema import Scenario
+from nona.scenario.values import Part
 
+P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
 """Further problems of what a scenario file holds, given those that are known."""
 
@@ -116,8 +118,8 @@ def read_scenario_bytes(path: Path) -> bytes:
         raise ScenarioError([f"Scenario {str(path)!r}: {error.strerror}; check the path."]) from None
 
 
-def scenario_text(data: bytes, name: str) -> str:
-    """The text of a scenario file called ``name``; one plain line where it holds something else.
+def scenario_text(data: bytes, name: str, what: str = "Scenario") -> str:
+    """The text of a file called ``name``; one plain line where it holds something else.
 
     >>> scenario_text(b"%PDF-1.7", "plan.pdf")
     Traceback (most recent call last):
@@ -133,7 +135,8 @@ def scenario_text(data: bytes, name: str) -> str:
     if not found and not text.strip():
         found = "empty"
     if found:
-        raise ScenarioError([f"Scenario {name!r}: it is {found}; give a YAML, JSON or .nona.zip file."])
+        kinds = "YAML, JSON or .nona.zip" if what == "Scenario" else "YAML or JSON"
+        raise ScenarioError([f"{what} {name!r}: it is {found}; give a {kinds} file."])
     return text
 
 
@@ -159,25 +162,37 @@ def scenario_hash(scenario: Scenario, *parts: str) -> str:
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _load_yaml(text: str) -> object:
+def parse_part(text: str, kind: type[P], what: str) -> P:
+    """Read a file of another ``kind`` than a scenario, called ``what`` in errors; all problems at once."""
+    data = _load_yaml(text, what)
+    if not isinstance(data, Mapping):
+        raise ScenarioError([f"{what}: it is {_shown(data)}, not a mapping; write keys with values."])
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        found = [e for e in error.errors(include_url=False) if not _only_follows(e)]
+        raise ScenarioError(_problem(e, what) for e in found) from None
+
+
+def _load_yaml(text: str, what: str = "Scenario") -> object:
     depth = 0
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
-                raise ScenarioError(["Scenario: YAML aliases (*name) are not allowed; write the value out."])
+                raise ScenarioError([f"{what}: YAML aliases (*name) are not allowed; write the value out."])
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
-                raise ScenarioError([f"Scenario: nested deeper than {MAX_DEPTH} levels; flatten it."])
+                raise ScenarioError([f"{what}: nested deeper than {MAX_DEPTH} levels; flatten it."])
         return yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         why = (error.problem or "not readable").replace("\n", " ")
-        raise ScenarioError([f"Scenario: not valid YAML{where}: {why}; mend the text there."]) from None
+        raise ScenarioError([f"{what}: not valid YAML{where}: {why}; mend the text there."]) from None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ScenarioError([f"Scenario: not valid YAML ({why}); give a YAML or JSON file."]) from None
+        raise ScenarioError([f"{what}: not valid YAML ({why}); give a YAML or JSON file."]) from None
 
 
 def _only_follows(error: Any) -> bool:
@@ -190,16 +205,16 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def _place(location: tuple[int | str, ...], whole: str) -> str:
     place = ""
     for part in location:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else str(part)
-    return place or "Scenario"
+    return place or whole
 
 
-def _problem(error: Any) -> str:
+def _problem(error: Any, whole: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
-    kind, context, place = error["type"], error.get("ctx", {}), _place(error["loc"])
+    kind, context, place = error["type"], error.get("ctx", {}), _place(error["loc"], whole)
     value = _shown(error.get("input"))
     rules = {
         "missing": "is missing; add it",

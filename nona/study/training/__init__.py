@@ -1,1 +1,1 @@
-"""From a scenario to a training system, its runs, and the studies of policies."""
+"""Training clusters as scenarios and files describe them: prepared, allocated, simulated, studied."""

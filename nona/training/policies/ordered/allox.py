@@ -95,5 +95,6 @@ POLICY = Policy(
     defaults={},
     option_help={},
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
+    needs_steps=True,
     look=Look("#2b8fd6", "dash", "triangle-left"),
 )

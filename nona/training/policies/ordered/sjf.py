@@ -42,5 +42,6 @@ POLICY = Policy(
     option_help={"space_sharing": "whether waiting jobs may join running ones on the same GPUs"},
     space_sharing=True,
     needs_share=True,
+    needs_steps=True,
     look=Look("#9c6b2f", "dashdot", "star"),
 )

@@ -1,0 +1,71 @@
+"""``nona training COMMAND``: training clusters, where long jobs share GPUs of several types."""
+
+from __future__ import annotations
+
+import click
+
+from nona.cli.commands import common
+from nona.cli.commands.group import SETTINGS, Commands, command, takes
+from nona.cli.known import TRAINING_POLICY
+from nona.cli.options import AllocateOptions, GenerateOptions
+from nona.cli.parameters import Quantity, Whole
+
+SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
+
+
+@click.group(
+    "training",
+    Commands,
+    help=SUMMARY,
+    short_help=SUMMARY,
+    no_args_is_help=False,
+    subcommand_metavar="COMMAND [OPTIONS]...",
+    context_settings=SETTINGS,
+)
+def training() -> None:
+    """The commands for training clusters."""
+
+
+@command("allocate", "shares of time for the jobs of a file, under one policy")
+@click.argument("file", type=common.FILE)
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    required=True,
+    metavar="P",
+    help="policy of kind `allocate`, see `nona schedulers`",
+)
+@click.option("--space-sharing", is_flag=True, help="two jobs may run on the same GPUs (needs pairs in FILE)")
+@common.json
+@takes(AllocateOptions)
+def allocate(options: AllocateOptions) -> None:
+    """One answer of a policy."""
+    from nona.cli.training import allocate as work
+
+    work.allocate(options)
+
+
+@command("generate", "draw jobs as Gavel's generator does; write them as a trace")
+@click.option("--jobs", type=Whole(min=1, max=100_000), default=120, help="how many (default 120)")
+@click.option(
+    "--mean-gap",
+    type=Quantity("time"),
+    default=600.0,
+    metavar="S",
+    help="mean time between arrivals, e.g. 600 or '10 min' (default 10 min); 0: all at the start",
+)
+@click.option("--multi-gpu", is_flag=True, help="30 % of the jobs take 2, 4 or 8 GPUs")
+@click.option("--weights", is_flag=True, help="a fifth of the jobs has weight 5")
+@click.option("--slos", is_flag=True, help="deadlines of 1.2, 2 and 10 times the duration on a V100")
+@click.option("--seed", type=Whole(), default=0, help="equal seeds give equal jobs (default 0)")
+@takes(GenerateOptions)
+def generate(options: GenerateOptions) -> None:
+    """A trace on standard output."""
+    from nona.cli.training import generate as work
+
+    work.generate(options)
+
+
+COMMANDS = (allocate, generate)
+for _command in COMMANDS:
+    training.add_command(_command)

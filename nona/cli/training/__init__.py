@@ -1,0 +1,1 @@
+"""What the commands ``nona training …`` do, one module each."""
