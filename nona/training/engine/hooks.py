@@ -9,7 +9,7 @@ from nona.training.policies.problem import Allocation, Floats, Problem
 
 
 class Stretch(NamedTuple):
-    """A job's time on GPUs in one round: ``nodes`` are (type, node) of its GPUs; ``rate`` its true steps/s."""
+    """A job's time on GPUs in one round: ``nodes`` are (type, node) of its GPUs; ``rate``: true steps/s."""
 
     job: int
     kind: int
@@ -41,7 +41,7 @@ class Hooks:
         return rates
 
     def believed_pairs(self, jobs: Sequence[int], pairs: Sequence[tuple[int, int]], rates: Floats) -> Floats:
-        """(p, J, 2) the rates of pairs that the policy sees, given the true ones; ``pairs`` are job numbers."""
+        """(p, J, 2) the rates of pairs that the policy sees; ``pairs`` are job numbers."""
         return rates
 
     def choose(self, problem: Problem, old: Allocation | None, new: Allocation) -> Allocation:
