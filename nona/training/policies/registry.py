@@ -7,9 +7,21 @@ from nona.registry import Registry
 from nona.training.policies.base import Policy
 from nona.training.policies.ordered import allox, fifo, fifo_agnostic, sjf
 from nona.training.policies.packing import gandiva
-from nona.training.policies.shares import isolated, proportional
+from nona.training.policies.shares import isolated, proportional, strategy_proof, themis_auction
+from nona.training.policies.teams import hierarchical
 
-_MODULES = (fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional)
+_MODULES = (
+    fifo,
+    fifo_agnostic,
+    sjf,
+    hierarchical,
+    allox,
+    gandiva,
+    isolated,
+    proportional,
+    strategy_proof,
+    themis_auction,
+)
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 
