@@ -217,6 +217,15 @@ class DecisionOptions(StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EstimatorOptions(ListOptions):
+    """``nona study estimator``."""
+
+    replications: int
+    seed: int
+    shipped: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServerlessStudyOptions(StudyOptions):
     """``nona study serverless``."""
 

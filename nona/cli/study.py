@@ -10,6 +10,7 @@ import pandas as pd
 
 from nona.cli.options import (
     DecisionOptions,
+    EstimatorOptions,
     MapOptions,
     PaperOptions,
     ServerlessStudyOptions,
@@ -19,6 +20,7 @@ from nona.cli.output import emit
 from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
+from nona.report.estimator.text import estimator_text
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
@@ -27,18 +29,26 @@ from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
+from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
+from nona.study.estimator.study import EstimatorSettings, estimator_study
 from nona.study.exports import check_places, write_text
 from nona.study.paper import PaperSettings, paper_study
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
-from nona.study.shipped import shipped_decisions, shipped_map, shipped_paper, shipped_serverless
+from nona.study.shipped import (
+    shipped_decisions,
+    shipped_estimator,
+    shipped_map,
+    shipped_paper,
+    shipped_serverless,
+)
 
 R = TypeVar("R")
 
-Options = TypeVar("Options", bound=StudyOptions)
+Options = TypeVar("Options", bound=StudyOptions | EstimatorOptions)
 
 
 def _data(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
@@ -109,6 +119,16 @@ def _run_serverless(arguments: ServerlessStudyOptions) -> ServerlessStudy:
         seed=arguments.seed,
     )
     return serverless_study(settings, workers=arguments.workers, on_progress=told)
+
+
+def estimator(arguments: EstimatorOptions) -> None:
+    """Measure the throughput estimator's error on the shipped table, or show the shipped results."""
+    emit(arguments, _data(arguments, shipped_estimator, _run_estimator), estimator_text)
+
+
+def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
+    settings = EstimatorSettings(replications=arguments.replications, seed=arguments.seed)
+    return estimator_study(settings, tell)
 
 
 def decisions(arguments: DecisionOptions) -> None:

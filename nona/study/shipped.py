@@ -12,6 +12,7 @@ from nona.report.plain import plain
 from nona.results.document import Document
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
+from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
 
@@ -73,6 +74,16 @@ def shipped_serverless() -> ServerlessStudy:
     ['nona', 'study', 'serverless']
     """
     return _read("serverless", ServerlessStudy)
+
+
+@cache
+def shipped_estimator() -> EstimatorStudy:
+    """The throughput estimator's error.
+
+    >>> shipped_estimator().about.command.split()[:3]
+    ['nona', 'study', 'estimator']
+    """
+    return _read("estimator", EstimatorStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

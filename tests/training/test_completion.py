@@ -40,7 +40,7 @@ def test_known_entries_are_kept_and_all_are_shares() -> None:
 def test_sweeps_bring_hidden_entries_closer() -> None:
     """Hidden entries of a matrix of rank 3 come closer with more sweeps."""
     rng = np.random.default_rng(2)
-    x, known = _low_rank(rng), rng.random((20, 30)) < 0.5
+    x, known = _low_rank(rng), rng.random((20, 30)) < 0.7
     errors = []
     for sweeps in (1, 8, 64):
         how = Completion(rank=3, ridge=1e-9, sweeps=sweeps, tolerance=0)

@@ -9,11 +9,18 @@ import click
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
 from nona.cli.known import ENGINE, MAPPED, NETWORK
-from nona.cli.options import DecisionOptions, MapOptions, PaperOptions, ServerlessStudyOptions
+from nona.cli.options import (
+    DecisionOptions,
+    EstimatorOptions,
+    MapOptions,
+    PaperOptions,
+    ServerlessStudyOptions,
+)
 from nona.cli.parameters import Decimal, Whole
 
 if TYPE_CHECKING:  # these take most of the program along
     from nona.study.decisions import DecisionSettings
+    from nona.study.estimator.study import EstimatorSettings
     from nona.study.paper import PaperSettings
     from nona.study.prediction_map import MapSettings
     from nona.study.serverless.study import StudySettings
@@ -57,6 +64,12 @@ def _serverless() -> StudySettings:
     from nona.study.serverless.study import StudySettings
 
     return StudySettings()
+
+
+def _estimator() -> EstimatorSettings:
+    from nona.study.estimator.study import EstimatorSettings
+
+    return EstimatorSettings()
 
 
 @command("paper", "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability")
@@ -197,6 +210,27 @@ def serverless(options: ServerlessStudyOptions) -> None:
     studies.serverless(options)
 
 
-STUDIES = (paper, prediction, decisions, serverless)
+@command(
+    "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _estimator().replications,
+    help="how often each model is profiled anew",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
+@_shipped
+@common.json
+@takes(EstimatorOptions)
+def estimator(options: EstimatorOptions) -> None:
+    """The throughput estimator's error."""
+    from nona.cli import study as studies
+
+    studies.estimator(options)
+
+
+STUDIES = (paper, prediction, decisions, serverless, estimator)
 for _command in STUDIES:
     study.add_command(_command)
