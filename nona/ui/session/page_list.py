@@ -16,6 +16,12 @@ PAGES = (
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
     ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
+    (
+        "training",
+        "Training",
+        "model_training",
+        "Long jobs on GPUs of several types: JCT, fairness and cost by policy.",
+    ),
     ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 )

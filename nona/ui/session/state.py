@@ -157,6 +157,11 @@ class AppState:
         self._become(scenario, what)
         self.revision += 1
 
+    def show_first_model(self) -> None:
+        """Select the first model of the workload, if it has one."""
+        if self.scenario.workload:
+            self.model = self.scenario.workload[0].model
+
     @property
     def untouched(self) -> bool:
         """Whether the user has changed nothing yet."""

@@ -35,7 +35,7 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState) -> None:
-    """Go to the page that a button's callback chose, e.g. ``pages/10_guide.py?term=JCT``.
+    """Go to the page that a button's callback chose, e.g. ``pages/11_guide.py?term=JCT``.
 
     A callback itself cannot.
     """

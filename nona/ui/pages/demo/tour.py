@@ -9,7 +9,8 @@ import streamlit as st
 
 from nona.scenario.file import scenario_hash
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.pages.demo.stories import STORIES, Step, Story
+from nona.ui.pages.demo.stories import STORIES
+from nona.ui.pages.demo.story import Step, Story
 from nona.ui.pages.sweep.settings import change, settings_of, sweep_fingerprint
 from nona.ui.session.kept import choose, is_kept
 from nona.ui.session.shipped import open_scenario, shipped
