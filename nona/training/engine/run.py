@@ -81,6 +81,7 @@ class Run:
         self.state = State(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         self.boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]
+        hooks.begin(self.rates, self.state)
         self.workers = np.array([j.workers for j in system.jobs], np.int64)
         self.ledger = Ledger(self.rates, self.workers, system.round_s)
         self.questions = Questioner(system, self.rates, hooks, run.replication)
