@@ -1,1 +1,1 @@
-"""Training clusters as scenarios and files describe them: prepared, allocated, simulated, studied."""
+"""Training clusters as scenarios and files describe them: prepared, allocated, simulated."""

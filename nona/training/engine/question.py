@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.training.engine.hooks import Hooks
-from nona.training.engine.rates import Rates
-from nona.training.engine.state import State
+from nona.training.model.rates import Rates
+from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Allocation, Carried, EntityShare, Floats, Problem
+from nona.training.policies.problem import Allocation, Carried, EntityShare, Floats, Ints, Problem
 
 NO_ENTITY = -1
+Flags = NDArray[np.bool_]
 
 
 class Questioner:
@@ -30,7 +32,7 @@ class Questioner:
 
     def problem(
         self, state: State, jobs: Sequence[int], gpus: Floats, carried: Allocation | None, call: int
-    ) -> tuple[Problem, Floats]:
+    ) -> tuple[Problem, Flags]:
         """The problem, and (J,) which types it knows; ``gpus``: those that no job holds."""
         rows, kinds = np.asarray(jobs, np.int64), gpus > 0
         types = tuple(t for t, there in zip(self._system.cluster.types, kinds, strict=True) if there)
@@ -58,7 +60,7 @@ class Questioner:
         )
         return problem, kinds
 
-    def _pairs(self, jobs: Sequence[int], kinds: Floats) -> tuple[Floats, Floats]:
+    def _pairs(self, jobs: Sequence[int], kinds: Flags) -> tuple[Ints, Floats]:
         if not self._system.space_sharing or len(jobs) < 2:
             return np.empty((0, 2), np.int64), np.empty((0, int(kinds.sum()), 2))
         pairs, rates = self._rates.pairs(jobs)
@@ -73,7 +75,7 @@ def _entities(system: TrainingSystem) -> tuple[EntityShare, ...]:
     return (*system.entities, *(EntityShare(name) for name in named))
 
 
-def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Floats) -> Carried | None:
+def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Flags) -> Carried | None:
     """The last answer, given in job numbers over all types, in the problem's numbers."""
     if answer is None:
         return None

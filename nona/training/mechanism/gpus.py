@@ -20,6 +20,9 @@ class Board:
         self._node_of = [n for n, count in enumerate(nodes) for _ in range(count)]
         self._count = len(nodes)
 
+    def __len__(self) -> int:
+        return len(self._node_of)
+
     def node(self, gpu: int) -> int:
         """The node of a GPU."""
         return self._node_of[gpu]

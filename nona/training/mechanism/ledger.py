@@ -8,21 +8,22 @@ round), W_j the seconds of all rows together, δ_rj what it is short of over ear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from nona.training.engine.rates import Rates
-from nona.training.policies.problem import Floats
+from nona.training.model.rates import Rates
+from nona.training.policies.problem import Floats, Ints
 
 DECIMALS = 6  # of shares: equal jobs get shares that are equal only up to a solver's rounding
+_NOBODY: Ints = np.empty(0, np.int64)
 STARVED = 1e9  # priority of a row that has not run, per unit of its share
 
 
 class Ledger:
     """Rows in order: singles by number, then pairs; later arrivals at the end until the next reset."""
 
-    def __init__(self, rates: Rates, workers: Sequence[int], round_s: float) -> None:
+    def __init__(self, rates: Rates, workers: Ints, round_s: float) -> None:
         self._rates, self._all_workers, self._half = rates, workers, round_s / 2
         self._types = rates.alone.shape[1]
         self.type_s = np.zeros(self._types)  # W
@@ -47,7 +48,7 @@ class Ledger:
 
     def _derive(self) -> None:
         """What follows from which rows there are."""
-        self.workers = np.array([self._all_workers[row[0]] for row in self.rows], np.int64)
+        self.workers = self._all_workers[[row[0] for row in self.rows]] if self.rows else _NOBODY
         self.rates = np.zeros((len(self.rows), self._types, 2))
         for r, row in enumerate(self.rows):
             if len(row) == 1:

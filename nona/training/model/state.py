@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats
+from nona.training.policies.problem import Floats, Ints
 
 
 class State:
@@ -30,12 +30,12 @@ class State:
         self._counted: Floats = self.asked.copy()  # remaining when C_i was last brought up to date
         self._isolated_rate: Floats = np.full(count, np.nan)
 
-    def isolate(self, jobs: Floats, rates: Floats) -> None:
+    def isolate(self, jobs: Ints, rates: Floats) -> None:
         """C_i += steps since the last time / the rate of an equal share then; then the new such rates."""
         self.settle(jobs)
         self._isolated_rate[jobs] = rates
 
-    def settle(self, jobs: Floats) -> None:
+    def settle(self, jobs: Ints) -> None:
         """Bring C_i of some jobs up to date."""
         rate = self._isolated_rate[jobs]
         steps = self._counted[jobs] - self.remaining[jobs]
