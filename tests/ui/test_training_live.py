@@ -10,7 +10,7 @@ from nona.results.training.live import TrainingLive
 from nona.training.engine.options import TrainingProgress
 from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.ui.pages.training.clusterview.clusterview import MOST_LANES, cluster_data
-from nona.ui.tasks.training.live import MOST_POINTS, MOST_STAYS, TrainingWatch
+from nona.ui.tasks.training.live import MOST_POINTS, MOST_STAYS, PATIENCE, TrainingWatch
 
 CLUSTER = TrainingCluster((NodeGroup("v100", 2), NodeGroup("k80", 40)))
 
@@ -61,6 +61,24 @@ def test_what_is_kept_and_drawn_is_bounded() -> None:
     assert bars
     assert all(0 <= start < end <= 1 for start, end, *_ in bars)
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in data.policies[0].curve)
+
+
+def test_rounds_that_were_not_reported_are_bridged() -> None:
+    watch = TrainingWatch(CLUSTER, ["fifo"])
+    for number, job in ((0, 3), (4, 3), (9, 5)):
+        watch.take(report("fifo", number, job=job))
+    assert [(s.jobs, s.start_s, s.end_s) for s in watch.told().stays] == [
+        ((3,), 0.0, 1800.0),
+        ((5,), 1800.0, 3600.0),
+    ]
+
+
+def test_a_policy_that_is_silent_leaves_the_picture() -> None:
+    watch = TrainingWatch(CLUSTER, ["fifo", "isolated"])
+    watch.take(report("fifo", 0))
+    for number in range(PATIENCE):
+        watch.take(report("isolated", number))
+    assert watch.told().focus == "isolated"
 
 
 def test_the_picture_goes_on_to_the_next_policy() -> None:

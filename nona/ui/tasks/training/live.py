@@ -11,6 +11,8 @@ from nona.training.model.cluster import TrainingCluster
 
 MOST_POINTS = 60  # of a policy's curve
 MOST_STAYS = 400
+ENDED = 0.99  # share of the jobs after which the picture may turn to another policy
+PATIENCE = 5  # reports of others after which it does
 NOTHING = PolicySoFar(curve=(), mean_jct_s=None, completed=0, running=0, waiting=0, time_s=0.0)
 
 
@@ -23,7 +25,7 @@ class TrainingWatch:
         self._policies: dict[str, PolicySoFar] = dict.fromkeys(policies, NOTHING)
         self._sums: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._done: dict[str, float] = dict.fromkeys(policies, 0.0)
-        self._focus = ""
+        self._focus, self._silent, self._until_s = "", 0, 0.0
         self._stays: dict[tuple[tuple[int, ...], str, tuple[int, ...], float], Stay] = {}
 
     def take(self, progress: TrainingProgress) -> None:
@@ -33,11 +35,16 @@ class TrainingWatch:
             return
         self._done[name] = progress.fraction
         self._policies[name] = self._so_far(name, progress)
-        if not self._focus or (self._done[self._focus] >= 0.99 and name != self._focus):
-            self._focus = name
-            self._stays.clear()
+        self._silent = 0 if name == self._focus else self._silent + 1
+        if not self._focus or self._done[self._focus] >= ENDED or self._silent >= PATIENCE:
+            self._turn_to(name)
         if name == self._focus:
             self._place(progress)
+
+    def _turn_to(self, name: str) -> None:
+        if name != self._focus:
+            self._focus, self._silent, self._until_s = name, 0, 0.0
+            self._stays.clear()
 
     def _so_far(self, name: str, progress: TrainingProgress) -> PolicySoFar:
         before = self._policies[name]
@@ -55,14 +62,19 @@ class TrainingWatch:
         )
 
     def _place(self, progress: TrainingProgress) -> None:
-        """Rounds that follow one another on the same GPUs become one stay."""
-        for jobs, kind, gpus, start_s, end_s in progress.placed:
+        """Add the reported round, drawn from the end of the one reported before; equal ones become one stay.
+
+        Rounds between two reports are not known, so the picture is a sample.
+        """
+        until_s = max((row[4] for row in progress.placed), default=progress.time_s)
+        for jobs, kind, gpus, start_s, _ in progress.placed:
             where = (jobs, self._types[kind], gpus)
-            before = self._stays.pop((*where, start_s), None)
-            begin_s = start_s if before is None else before.start_s
-            self._stays[(*where, end_s)] = Stay(
-                jobs=jobs, gpu=self._types[kind], gpus=gpus, start_s=begin_s, end_s=end_s
+            before = self._stays.pop((*where, self._until_s), None)
+            begin_s = min(self._until_s, start_s) if before is None else before.start_s
+            self._stays[(*where, until_s)] = Stay(
+                jobs=jobs, gpu=self._types[kind], gpus=gpus, start_s=begin_s, end_s=until_s
             )
+        self._until_s = until_s
         for old in list(self._stays)[: max(0, len(self._stays) - MOST_STAYS)]:
             del self._stays[old]
 

@@ -32,7 +32,7 @@ def cluster_data(live: TrainingLive, fraction: float, told: str) -> ClusterDrawi
         told=told,
         policies=policies,
         lanes=lanes,
-        now=f"under {live.focus}" if live.focus else "",
+        now=f"under {live.focus}, sampled" if live.focus else "",
         span=(hours_text(start_s), hours_text(end_s)),
         more=f"{hidden} more GPUs are not drawn" if hidden > 0 else "",
         alts=_alts(policies, live),
