@@ -124,6 +124,11 @@ class Extensions(Hooks):
         )
 
 
+def findings_of(hooks: Hooks) -> ExtensionFindings | None:
+    """What switches did in a run; ``None`` where all are off."""
+    return hooks.findings() if isinstance(hooks, Extensions) else None
+
+
 def hooks_for(system: TrainingSystem, replication: int = 0) -> Hooks:
     """The hooks of the system's switches; none where all are off."""
     switches = (system.estimator, system.estimates, system.moves, system.failures, system.regions)
