@@ -43,9 +43,7 @@ class Extensions(Hooks):
         """The run's own rates, which regions limit, and its state, which the planner reads."""
         self._state = state
         if self._system.regions and self._disturbance:
-            self._regions = Regional(
-                self._system, rates, self._disturbance.move_s, self._disturbance.delay
-            )
+            self._regions = Regional(self._system, rates, self._disturbance.move_s, self._disturbance.delay)
 
     def arrived(self, job: int, now_s: float) -> None:
         """A job gets its region."""

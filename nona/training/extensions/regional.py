@@ -43,9 +43,7 @@ class Regional:
         self._whole: Floats = rates.alone.copy()
         kinds = [region_of(t) for t in system.cluster.types]
         self._gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
-        self._mask: dict[str, NDArray[np.bool_]] = {
-            z: np.array([k == z for k in kinds]) for z in spec.groups
-        }
+        self._mask: dict[str, NDArray[np.bool_]] = {z: np.array([k == z for k in kinds]) for z in spec.groups}
         self._where: dict[int, str] = {}
         self.moves = 0
         self.advice: list[MoveAdvice] = []
