@@ -16,6 +16,7 @@ from nona.simulation.records.run import Check
 from nona.training.engine.ideal import ideal_jcts_s
 from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
 from nona.training.engine.run import simulate_training
+from nona.training.extensions.hooks import hooks_for
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.records.checks import run_checks
@@ -53,7 +54,9 @@ class TrainingWork:
         run = replace(self.run_options, replication=key[1])
         if key[1]:
             run = replace(run, trace_rounds=0)
-        records = simulate_training(system, policy, options, run, on_progress)
+        records = simulate_training(
+            system, policy, options, run, on_progress, hooks_for(system, key[1])
+        )
         return TrainingRun(
             measures=measure(system, records),
             checks=run_checks(system, records),

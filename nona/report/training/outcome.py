@@ -28,20 +28,26 @@ def _stays(records: TrainingRecords) -> tuple[Stay, ...]:
     """Rounds that follow one another on the same GPUs are one stay."""
     types, starts = records.types, records.round_start_s.tolist()
     open_at: dict[tuple[tuple[int, ...], int, tuple[int, ...], float], int] = {}
-    found = [[(h.job,), h.kind, h.gpus, h.start_s, h.end_s] for h in records.held]
+    jobs: list[tuple[int, ...]] = [(h.job,) for h in records.held]
+    kinds, gpus = [h.kind for h in records.held], [h.gpus for h in records.held]
+    begins, ends = [h.start_s for h in records.held], [h.end_s for h in records.held]
     for p in records.placed:
         start_s = starts[p.round]
         place = open_at.pop((p.jobs, p.kind, p.gpus, start_s), None)
         if place is None:
-            if len(found) >= MOST_STAYS:
+            if len(jobs) >= MOST_STAYS:
                 break
-            place = len(found)
-            found.append([p.jobs, p.kind, p.gpus, start_s, p.end_s])
-        found[place][4] = p.end_s
+            place = len(jobs)
+            jobs.append(p.jobs)
+            kinds.append(p.kind)
+            gpus.append(p.gpus)
+            begins.append(start_s)
+            ends.append(p.end_s)
+        ends[place] = p.end_s
         open_at[p.jobs, p.kind, p.gpus, p.end_s] = place
     return tuple(
-        Stay.model_construct(jobs=jobs, gpu=types[kind], gpus=gpus, start_s=start_s, end_s=end_s)
-        for jobs, kind, gpus, start_s, end_s in found
+        Stay.model_construct(jobs=j, gpu=types[k], gpus=g, start_s=s, end_s=e)
+        for j, k, g, s, e in zip(jobs, kinds, gpus, begins, ends, strict=True)
     )
 
 

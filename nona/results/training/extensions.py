@@ -8,8 +8,8 @@ from nona.results.document import Document, Figure
 class MoveAdvice(Document):
     """The planner on moving a job to another region at ``time_s``.
 
-    ``rate`` and ``other_rate``: steps/s here and there; ``move_s`` g; ``horizon_s`` H, how long it would stay;
-    ``gain_steps`` within H; ``least_stay_s`` H*: a longer stay pays; ``moved``: whether it went.
+    ``rate`` and ``other_rate``: steps/s here and there; ``move_s`` g; ``horizon_s`` H, how long it would
+    stay; ``gain_steps`` within H; ``least_stay_s`` H*: a longer stay pays; ``moved``: whether it went.
     """
 
     time_s: float

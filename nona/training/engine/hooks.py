@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nona.training.model.rates import Rates
+from nona.training.model.state import State
 from nona.training.policies.problem import Allocation, Floats, Problem
 
 
@@ -32,6 +34,9 @@ class Outcome(NamedTuple):
 
 class Hooks:
     """No intervention; extensions override what they need. One object serves one run."""
+
+    def begin(self, rates: Rates, state: State) -> None:
+        """A run begins; ``rates`` are its true rates, which may be limited, ``state`` is only to be read."""
 
     def arrived(self, job: int, now_s: float) -> None:
         """A job arrives."""

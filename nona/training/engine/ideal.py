@@ -1,7 +1,8 @@
 """The fluid bound: every job has exactly its share of time, and the policy is asked at every change.
 
 Between two events a job progresses at thr_i(X) = Σ T·X over its rows. Events are arrivals, completions, and
-ends of jobs that hold GPUs. Nothing is lost to rounds, waiting for the next answer, moves or failures.
+ends of jobs that hold GPUs. Where shares add up to more GPUs than there are (as Proportional's do), all
+shares of that type are cut in proportion. Nothing is lost to rounds, waiting for the next answer, moves or failures.
 It is a bound on what a mechanism can make of the same shares, not on what another policy could reach; and
 as a mechanism may give away time that shares leave over, it may beat it where GPUs are plenty.
 """
@@ -110,7 +111,6 @@ class _Fluid:
         if not self.active or not free.any():
             return found
         rows = np.array(self.active)
-        state.settle(rows)
         workers = np.array([self.system.jobs[i].workers for i in self.active])
         part = free / np.maximum(len(rows) * workers[:, None], free.sum())
         state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
@@ -119,6 +119,10 @@ class _Fluid:
         self.calls += 1
         shares = np.zeros((len(answer.rows), len(free)))
         shares[:, kinds] = answer.shares
+        used = sum(
+            (workers[row[0]] * share for row, share in zip(answer.rows, shares, strict=True)), np.zeros(len(free))
+        )
+        shares *= np.minimum(1.0, np.divide(free, used, out=np.ones_like(free), where=used > 0))
         numbered = tuple(tuple(self.active[i] for i in row) for row in answer.rows)
         self.answer = Allocation(numbered, shares)
         for row, share in zip(answer.rows, shares, strict=True):

@@ -5,22 +5,26 @@ from __future__ import annotations
 from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.training.policies.base import Policy
+from nona.training.policies.linear import (
+    cost,
+    cost_slo,
+    finish_time,
+    finish_time_agnostic,
+    makespan,
+    max_min,
+    max_min_agnostic,
+    throughput_sum,
+)
 from nona.training.policies.ordered import allox, fifo, fifo_agnostic, sjf
 from nona.training.policies.packing import gandiva
 from nona.training.policies.shares import isolated, proportional, strategy_proof, themis_auction
 from nona.training.policies.teams import hierarchical
 
 _MODULES = (
-    fifo,
-    fifo_agnostic,
-    sjf,
+    *(max_min, max_min_agnostic, finish_time, finish_time_agnostic, makespan, cost, cost_slo, throughput_sum),
     hierarchical,
-    allox,
-    gandiva,
-    isolated,
-    proportional,
-    strategy_proof,
-    themis_auction,
+    *(fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional),
+    *(strategy_proof, themis_auction),
 )
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 

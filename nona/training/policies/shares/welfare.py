@@ -132,7 +132,7 @@ def _gradient(values: Values, counts: Floats, x: Floats) -> tuple[Floats, Floats
 def _certified(values: Values, counts: Floats, point: Point) -> Solved:
     heavy = counts * values.workers
     used = np.einsum("bc,bcj->bj", heavy, point.x)
-    x = point.x * np.minimum(1.0, values.gpus / used)[:, None, :]  # rounding only
+    x = point.x * np.minimum(1.0, values.gpus / np.maximum(used, 1e-300))[:, None, :]  # rounding only
     x /= np.maximum(1.0, x.sum(axis=2, keepdims=True))
     slope, _ = _gradient(values, counts, x)
     paid = heavy[:, :, None] * point.p[:, None, :]

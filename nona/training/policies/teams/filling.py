@@ -17,7 +17,7 @@ from nona.training.programs.polytope import Polytope
 from nona.training.programs.program import max_min
 
 SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
-KEPT = 1 - 1e-8  # of the levels reached, so that rounding makes no program infeasible
+KEPT = 1 - 1e-7  # of the levels reached, so that rounding makes no program infeasible
 
 Flags = NDArray[np.bool_]
 Weigh = Callable[[Flags], Floats]
@@ -56,13 +56,21 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Fille
         found = solve_highs(max_min(space, steps * units, KEPT * levels * units))
         if not rounds:
             first, bound = found.objective, found.bound
-        levels = levels + max(0.0, found.objective) * steps
+        reached = space.throughputs(_within(space, found.x)) / np.where(units > 0, units, 1.0)
+        levels = np.minimum(levels + max(0.0, found.objective) * steps, reached)
         rounds += 1
         able = _able_to_rise(space, levels, units, open_)
         if (able == open_).all():  # rounding: what the program proves saturated is
             able = able & ~(found.prices.throughput * steps * units > 0.5 / rising.sum())
         open_ = able
     return Filled(levels, rounds, first, bound)
+
+
+def _within(space: Polytope, x: Floats) -> Floats:
+    """x without what a solver's tolerance lets it exceed: some allocation then gives the levels."""
+    inside = np.clip(x, 0.0, 1.0)
+    used = space.limit_matrix() @ inside / space.limits
+    return inside / max(1.0, float(used.max()))
 
 
 def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) -> Flags:
@@ -72,7 +80,7 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
     that one program finds most of them; the others are asked again until none rises.
     """
     able = np.zeros(space.jobs, np.bool_)
-    scale = np.maximum(levels, 1e-3 * max(float(levels.max()), 1e-300)) * units
+    scale = np.where(space.able, np.maximum(levels, levels[space.able].mean()), 0.0) * units
     some = scale > 0
     matrix = csr_array(space.throughput_matrix()[some] * (1.0 / scale[some])[:, None])
     while True:
@@ -86,18 +94,25 @@ def _able_to_rise(space: Polytope, levels: Floats, units: Floats, open_: Flags) 
 
 
 def _rises(space: Polytope, matrix: csr_array, floors: Floats, asked: NDArray[np.int64]) -> Flags:
-    """Which of the ``asked`` rows rise by at least half of δ = 2·SATURATED in the best allocation."""
+    """Which of the ``asked`` rows rise by at least δ/2 in the best allocation.
+
+    δ/2 is SATURATED, or more where the solver's tolerance (1e-7) in all rows together comes to as much.
+    """
+    least = SATURATED * max(1.0, len(floors) / 250)
     count, n = len(asked), space.variables
     extra = csr_array((np.ones(count), (asked, np.arange(count))), shape=(len(floors), count))
     limits = space.limit_matrix()
     empty = csr_array((limits.shape[0], count))
-    done = linprog(
-        np.concatenate([np.zeros(n), -np.ones(count)]),
-        A_ub=vstack([hstack([-matrix, extra]), hstack([limits, empty])], format="csr"),
-        b_ub=np.concatenate([-KEPT * floors, space.limits]),
-        bounds=[(0.0, None)] * n + [(0.0, 2 * SATURATED)] * count,
-        method="highs",
-    )
+    for method in ("highs", "highs-ipm"):  # where the simplex method gives up on rates far apart
+        done = linprog(
+            np.concatenate([np.zeros(n), -np.ones(count)]),
+            A_ub=vstack([hstack([-matrix, extra]), hstack([limits, empty])], format="csr"),
+            b_ub=np.concatenate([-KEPT * floors, space.limits]),
+            bounds=[(0.0, None)] * n + [(0.0, 2 * least)] * count,
+            method=method,
+        )
+        if done.status == 0:
+            break
     if done.status != 0:
         raise SimulationError(f"Water-filling: HiGHS stopped ({done.message}); report this problem.")
-    return np.asarray(done.x, np.float64)[n:] >= SATURATED
+    return np.asarray(done.x, np.float64)[n:] >= least

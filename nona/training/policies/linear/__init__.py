@@ -1,0 +1,1 @@
+"""Policies that solve linear programs over the allocations."""
