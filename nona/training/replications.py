@@ -19,10 +19,10 @@ from nona.training.engine.run import simulate_training
 from nona.training.extensions.hooks import hooks_for
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
+from nona.training.policies.problem import Floats
 from nona.training.records.checks import run_checks
 from nona.training.records.metrics import Measures, measure
 from nona.training.records.run import TrainingRecords
-from nona.training.policies.problem import Floats
 
 DEFAULT = RunOptions()
 
@@ -54,9 +54,7 @@ class TrainingWork:
         run = replace(self.run_options, replication=key[1])
         if key[1]:
             run = replace(run, trace_rounds=0)
-        records = simulate_training(
-            system, policy, options, run, on_progress, hooks_for(system, key[1])
-        )
+        records = simulate_training(system, policy, options, run, on_progress, hooks_for(system, key[1]))
         return TrainingRun(
             measures=measure(system, records),
             checks=run_checks(system, records),

@@ -21,7 +21,7 @@ from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import Function
 from nona.serverless.model.system import ServerlessSystem
 from nona.sources.lookup import Sources
-from nona.study.preparation import arrivals_of
+from nona.study.preparation import arrivals_of, check_has_queries
 from nona.study.serverless.functions import FunctionBook
 from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages
 from nona.system import Arrivals
@@ -42,6 +42,7 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
         raise ScenarioError(
             ["serverless: is missing; add the key 'serverless: {}' (all its parts have defaults)."]
         )
+    check_has_queries(scenario)
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
