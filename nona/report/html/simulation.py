@@ -150,9 +150,8 @@ def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
     ([0.0, 2.0, 2.0, 4.0], [50.0, 50.0, 100.0, 100.0])
     """
     known = [(w, 100 * w.hit_rate) for w in windows if w.hit_rate is not None]
-    return [at for w, _ in known for at in (w.start_s, w.end_s)], [
-        rate for _, rate in known for _ in range(2)
-    ]
+    ends = [at for w, _ in known for at in (w.start_s, w.end_s)]
+    return ends, [rate for _, rate in known for _ in range(2)]
 
 
 def warmup_section(data: SimulationOutcome) -> Markup:
