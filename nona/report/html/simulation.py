@@ -13,7 +13,7 @@ from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
 from nona.report.simulations.figures.hits_over_time import hits_over_time_title
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.tables.cells import Style, text_rows
-from nona.report.simulations.tables.columns import columns
+from nona.report.simulations.tables.columns import RESULTS
 from nona.report.simulations.tables.rows import result_rows
 from nona.report.simulations.text import difference_row, precision_lines, warmup_lines, withheld_lines
 from nona.report.text import share_text
@@ -23,20 +23,6 @@ from nona.results.simulation.report import Schedulers, SimulationReport
 from nona.units import format_time
 
 MOST_CHARTS = 8
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jobs_completed",
-    "jobs_in_flight",
-)
 STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,}".format)
 
 
