@@ -341,6 +341,7 @@ def test_samples_are_picks_with_their_size_and_family(open_page: Open) -> None:
     entries = {e["name"]: e for e in listed["entries"]}
     assert set(entries) == {"my diamond.json", *sample_names()}
     assert listed["entries"][0]["name"] == listed["chosen"] == "my diamond.json"
+    assert entries["my diamond.json"]["figures"] == "4 operators, parallelism 1.57"
     assert entries["googlenet"]["figures"].startswith("139 operators, parallelism")
     assert entries["llama2_7b"]["family"] == "transformer"
     pick(at, "googlenet")

@@ -124,9 +124,7 @@ STORIES = (
         "vision_language_8_servers",
         (
             Step(
-                CLUSTER,
-                "The cluster: servers with their GPUs, the link that they share, background load.",
-                QUICK,
+                CLUSTER, "The cluster: servers, their GPUs, the link that they share, background load.", QUICK
             ),
             Step(
                 WORKLOAD,
