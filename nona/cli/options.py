@@ -161,6 +161,18 @@ class AllocateOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """``nona training generate``."""
+
+    jobs: int
+    mean_gap: float
+    multi_gpu: bool
+    weights: bool
+    slos: bool
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 
@@ -205,6 +217,15 @@ class DecisionOptions(StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EstimatorOptions(ListOptions):
+    """``nona study estimator``."""
+
+    replications: int
+    seed: int
+    shipped: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServerlessStudyOptions(StudyOptions):
     """``nona study serverless``."""
 
@@ -212,3 +233,15 @@ class ServerlessStudyOptions(StudyOptions):
     small: int
     few: int
     seed: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStudyOptions(StudyOptions):
+    """``nona study training``; ``load`` in single-GPU jobs per hour."""
+
+    jobs: int
+    at_once: int
+    gpus: int
+    load: tuple[float, ...]
+    policy: tuple[str, ...]
+    seed: int

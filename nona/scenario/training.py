@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.scenario.training_extensions import (
+    EstimatesSpec,
+    EstimatorSpec,
+    FailuresSpec,
+    MovesSpec,
+    RegionsSpec,
+)
 from nona.scenario.values import (
     Bytes,
     Name,
@@ -17,6 +26,7 @@ from nona.scenario.values import (
     named_text,
     quantity,
 )
+from nona.units import parse_quantity
 
 LongSeconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e9)]
 Positive = Annotated[float, Field(gt=0, le=1e15)]
@@ -26,8 +36,9 @@ Price = Annotated[float, Field(ge=0, le=1e6)]
 class TrainingJobSpec(Part):
     """A job given in the scenario: by ``model`` from the table of throughputs, or with its own rates.
 
-    ``throughputs``: steps/s of the whole job by type of GPU. Other keys as
-    :class:`nona.training.model.job.Job` explains them.
+    ``throughputs``: steps/s of the whole job by type of GPU; for an inference job queries/s of a replica.
+    Interactive and inference jobs may have a ``duration`` in place of steps, which for them are seconds.
+    Other keys as :class:`nona.training.model.job.Job` explains them.
     """
 
     name: Name
@@ -45,6 +56,37 @@ class TrainingJobSpec(Part):
     checkpoint: Bytes = 0.0
     region: Annotated[str, Field(max_length=200)] = ""
 
+    @_model_validator(mode="before")
+    @classmethod
+    def _lasts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "duration" not in data:
+            return data
+        if data.get("kind", "training") == "training" or "steps" in data:
+            raise PydanticCustomError(
+                "training", "duration is for interactive and inference jobs, in place of steps; give steps"
+            )
+        try:
+            seconds = parse_quantity(data["duration"], "time")
+        except ValueError as error:
+            raise PydanticCustomError("training", "duration: {why}", {"why": str(error)}) from None
+        return {**{k: v for k, v in data.items() if k != "duration"}, "steps": seconds}
+
+    @_model_validator(mode="after")
+    def _can_run(self) -> Self:
+        if self.kind != "interactive" and self.model is None and not self.throughputs:
+            raise PydanticCustomError(
+                "training", "has neither model nor throughputs, so that nothing says how fast it is; give one"
+            )
+        if (self.kind == "inference") != (self.rate is not None):
+            raise PydanticCustomError(
+                "training", "rate (queries per second) and kind 'inference' go together; give both or neither"
+            )
+        if self.latency_slo is not None and self.kind != "inference":
+            raise PydanticCustomError(
+                "training", "latency_slo is for jobs of kind 'inference'; use slo for a deadline"
+            )
+        return self
+
 
 class GenerateSpec(Part):
     """Jobs drawn as Gavel's generator draws them.
@@ -59,6 +101,18 @@ class GenerateSpec(Part):
     weights: bool = False
     slos: bool = False
     measured: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = None
+
+    @_model_validator(mode="after")
+    def _measures_what_is_drawn(self) -> Self:
+        if self.measured is not None and not self.measured[0] <= self.measured[1] < self.jobs:
+            first, last = self.measured
+            raise PydanticCustomError(
+                "training",
+                "measured [{first}, {last}] must be the first and last number of some of the {jobs} jobs, "
+                "which are counted from 0; change it",
+                {"first": first, "last": last, "jobs": self.jobs},
+            )
+        return self
 
 
 class EntitySpec(Part):
@@ -84,7 +138,8 @@ class TrainingSpec(Part):
     Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; one of the three.
     ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
     ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
-    policy. ``prices``: US dollars per hour of a GPU, by type.
+    policy. ``prices``: US dollars per hour of a GPU, by type. ``estimator``, ``estimates``, ``moves``,
+    ``failures`` and ``regions`` are switches; without them rates are known, moves are free, nothing fails.
     """
 
     trace: Name | None = None
@@ -96,6 +151,11 @@ class TrainingSpec(Part):
     space_sharing: bool = False
     entities: dict[Name, EntitySpec] = Field(default_factory=dict, max_length=200)
     prices: dict[Name, Price] = Field(default_factory=dict, max_length=100)
+    estimator: EstimatorSpec | None = None
+    estimates: EstimatesSpec | None = None
+    moves: MovesSpec | None = None
+    failures: FailuresSpec | None = None
+    regions: RegionsSpec | None = None
     policies: Annotated[tuple[TrainingPolicyEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         TrainingPolicySpec(name=n) for n in ("max-min-fairness", "fifo", "isolated")
     )
@@ -105,5 +165,15 @@ class TrainingSpec(Part):
         if (self.trace is not None) + (self.generate is not None) + bool(self.jobs) != 1:
             raise PydanticCustomError(
                 "training", "jobs are from a trace, from generate, or in jobs; give exactly one of the three"
+            )
+        return self
+
+    @_model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        counts = Counter(job.name for job in self.jobs)
+        twice = next((name for name, count in counts.items() if count > 1), None)
+        if twice is not None:
+            raise PydanticCustomError(
+                "training", "two jobs are called {name}; rename one of them", {"name": repr(twice)}
             )
         return self

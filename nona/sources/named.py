@@ -1,4 +1,4 @@
-"""Which files a scenario names: models, arrival traces and tables of measured times."""
+"""Which files a scenario names: models, traces, tables of measured times and of throughputs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.scenario.schema import Scenario
+from nona.scenario.training import TrainingJobSpec, TrainingSpec
 from nona.sources.samples import sample_names
+from nona.training.workload.model_names import batch_of, with_batch
+from nona.training.workload.table import MODELLED, TABLES
 
-Kind = Literal["model", "trace", "measured"]
-KINDS: tuple[Kind, ...] = ("model", "trace", "measured")
+Kind = Literal["model", "trace", "measured", "throughputs"]
+KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "throughputs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,25 @@ def named_files(scenario: Scenario) -> Iterator[NamedFile]:
             yield NamedFile(f"workload[{i}].arrivals.trace", row.arrivals.trace, "trace")
     if scenario.cost.measured:
         yield NamedFile("cost.measured", scenario.cost.measured, "measured")
+    if scenario.training is not None:
+        yield from _training_files(scenario, scenario.training)
+
+
+def _training_files(scenario: Scenario, training: TrainingSpec) -> Iterator[NamedFile]:
+    if training.trace is not None:
+        yield NamedFile("training.trace", training.trace, "trace")
+    for i, job in enumerate(training.jobs):
+        if (model := _costed_model(training, job)) and is_file(scenario, model):
+            yield NamedFile(f"training.jobs[{i}].model", model, "model")
+    if training.throughputs not in TABLES:
+        yield NamedFile("training.throughputs", training.throughputs, "throughputs")
+
+
+def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
+    """The model of a job that the cost layer times, without batch size; "" where a table has its rates."""
+    if job.model is None or job.throughputs or job.kind == "interactive":
+        return ""
+    return batch_of(job.model)[0] if job.kind == "inference" or training.throughputs == MODELLED else ""
 
 
 def is_file(scenario: Scenario, model: str) -> bool:
@@ -63,4 +85,25 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
     cost = scenario.cost
     if cost.measured:
         cost = cost.model_copy(update={"measured": renamed(cost.measured)})
-    return scenario.model_copy(update={"workload": tuple(rows), "cost": cost})
+    training = scenario.training and _training_renamed(scenario, scenario.training, renamed)
+    return scenario.model_copy(update={"workload": tuple(rows), "cost": cost, "training": training})
+
+
+def _training_renamed(
+    scenario: Scenario, training: TrainingSpec, renamed: Callable[[str], str]
+) -> TrainingSpec:
+    jobs = []
+    for job in training.jobs:
+        model = _costed_model(training, job)
+        if model and is_file(scenario, model):
+            batch = batch_of(job.model or "")[1]
+            job = job.model_copy(update={"model": with_batch(renamed(model), batch)})
+        jobs.append(job)
+    table = training.throughputs
+    return training.model_copy(
+        update={
+            "trace": None if training.trace is None else renamed(training.trace),
+            "jobs": tuple(jobs),
+            "throughputs": table if table in TABLES else renamed(table),
+        }
+    )

@@ -5,9 +5,8 @@ They are looked for in what the file holds, so that they are listed together wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
@@ -22,7 +21,9 @@ from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
 from nona.serverless.policies.registry import get_policy
 from nona.sources.lookup import Sources
+from nona.sources.near import instead
 from nona.sources.samples import sample_names
+from nona.sources.unknown_training import training_files, unknown_in_training
 
 
 def unknown_names(data: Mapping[str, Any]) -> list[str]:
@@ -31,7 +32,9 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
     >>> unknown_names({"schedulers": ["nona", "nonna"]})[0][:42]
     "schedulers[1]: Scheduler 'nonna' is not kn"
     """
-    return [*_cluster(_mapping(data.get("cluster"))), *_samples(data), *_named(data)]
+    known = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
+    training = unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
+    return [*_cluster(_mapping(data.get("cluster"))), *_samples(data), *_named(data), *training]
 
 
 def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
@@ -66,7 +69,7 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         gpu = _mapping(group).get("gpu", ServerGroupSpec().gpu)
         place = f"cluster.servers[{i}]"
         if isinstance(gpu, str) and gpu not in known:
-            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {_instead(gpu, known)}, or define it."
+            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {instead(gpu, known)}, or define it."
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
@@ -77,19 +80,12 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
             yield f"{place}: {error}"
 
 
-def _instead(name: str, known: Iterable[str]) -> str:
-    """The names most like a wrong one; all that are known where none is like it."""
-    names = list(known)
-    near = get_close_matches(name[:60], names, n=2, cutoff=0.6)
-    return f"use {' or '.join(near)}" if near else f"use one of {', '.join(names)}"
-
-
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:
     for model in _models(data):
         if PurePath(model.name).suffix == "":
             yield (
                 f"{model.place}: {model.name[:60]!r} is no sample and has no file extension; "
-                f"{_instead(model.name, sample_names())}, or name a file."
+                f"{instead(model.name, sample_names())}, or name a file."
             )
 
 
@@ -126,3 +122,5 @@ def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
     measured = _mapping(data.get("cost")).get("measured")
     if isinstance(measured, str):
         yield _Named("cost.measured", measured)
+    for place, name in training_files(_mapping(data.get("training")), _mapping(data.get("models"))):
+        yield _Named(place, name)

@@ -19,6 +19,7 @@ from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import resident_bytes
 from nona.decomposition.dominators import decompose
 from nona.decomposition.subgraph import Decomposition
+from nona.errors import ScenarioError
 from nona.graph.model import ModelGraph
 from nona.hardware.cluster import Cluster, ExecutorClass
 from nona.hardware.device import Device
@@ -102,6 +103,7 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
     NonaError
         For a missing or bad model, an impossible MIG layout, an unknown device: one line.
     """
+    check_has_queries(scenario)
     sources.check(scenario)
     cluster = Cluster.from_spec(scenario.cluster)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
@@ -118,6 +120,23 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
             for row in scenario.workload
         )
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+
+
+def check_has_queries(scenario: Scenario) -> None:
+    """Refuse a scenario that has training jobs only.
+
+    Raises
+    ------
+    ScenarioError
+        In one line that names the command for training jobs.
+    """
+    if not scenario.workload:
+        raise ScenarioError(
+            [
+                "workload: it is empty, so that there are no queries to place; add rows, or simulate the "
+                "training jobs with `nona training simulate`."
+            ]
+        )
 
 
 def configuration_counts(model: PreparedModel) -> list[int]:

@@ -12,8 +12,10 @@ from nona.report.plain import plain
 from nona.results.document import Document
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
+from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
+from nona.results.training.study import TrainingStudy
 
 DIGITS = 8
 D = TypeVar("D", bound=Document)
@@ -73,6 +75,26 @@ def shipped_serverless() -> ServerlessStudy:
     ['nona', 'study', 'serverless']
     """
     return _read("serverless", ServerlessStudy)
+
+
+@cache
+def shipped_estimator() -> EstimatorStudy:
+    """The throughput estimator's error.
+
+    >>> shipped_estimator().about.command.split()[:3]
+    ['nona', 'study', 'estimator']
+    """
+    return _read("estimator", EstimatorStudy)
+
+
+@cache
+def shipped_training() -> TrainingStudy:
+    """The training policies over load and all jobs at once.
+
+    >>> shipped_training().command.split()[:3]
+    ['nona', 'study', 'training']
+    """
+    return _read("training", TrainingStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

@@ -19,7 +19,10 @@ from nona.hardware.executor import executor_class, make_executor_class
 from nona.hardware.geometry import board
 from nona.hardware.table_file import parse_table
 
-EXPECTED = ["v100", "t4", "a10", "a30", "a100-40gb", "a100-80gb", "h100", "h200", "l4", "l40s", "b200"]
+EXPECTED = [
+    *("k80", "p100", "v100", "t4", "a10", "a30", "a100-40gb", "a100-80gb"),
+    *("h100", "h200", "l4", "l40s", "b200"),
+]
 
 
 def rows(name: str) -> list[dict[str, str]]:

@@ -17,11 +17,14 @@ from nona.training.policies.linear import (
 )
 from nona.training.policies.ordered import allox, fifo, fifo_agnostic, sjf
 from nona.training.policies.packing import gandiva
-from nona.training.policies.shares import isolated, proportional
+from nona.training.policies.shares import isolated, proportional, strategy_proof, themis_auction
+from nona.training.policies.teams import hierarchical
 
 _MODULES = (
     *(max_min, max_min_agnostic, finish_time, finish_time_agnostic, makespan, cost, cost_slo, throughput_sum),
+    hierarchical,
     *(fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional),
+    *(strategy_proof, themis_auction),
 )
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 

@@ -12,7 +12,7 @@ from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
-KINDS = {"model": "model", "trace": "trace", "measured": "measured times"}
+KINDS = {"model": "model", "trace": "trace", "measured": "measured times", "throughputs": "throughputs"}
 _ADDED = "missing-files"
 
 

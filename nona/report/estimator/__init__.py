@@ -1,0 +1,1 @@
+"""The study of the throughput estimator in words and rows."""

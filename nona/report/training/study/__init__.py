@@ -1,0 +1,1 @@
+"""The study of training policies in words, rows and claims."""

@@ -1,0 +1,1 @@
+"""The throughput estimator on the shipped table."""

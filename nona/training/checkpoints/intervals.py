@@ -1,0 +1,87 @@
+"""Work between two checkpoints: Young's and Daly's formula, and the least of the model's wall time.
+
+C: seconds that a checkpoint takes; M: mean seconds between failures of the nodes that a job is on, i.e. the
+nodes' mean time between failures over their number; r: seconds of a restart; τ: seconds of work between two
+checkpoints. Failures are exponential and may strike during checkpoints and restarts.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import lambertw
+
+from nona.errors import SimulationError
+
+
+def check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:
+    """C and r must be at least 0 and M above 0.
+
+    Raises
+    ------
+    SimulationError
+        Otherwise.
+    """
+    if not (math.isfinite(mtbf_s) and mtbf_s > 0):
+        raise SimulationError(f"Failures: mtbf={mtbf_s!r} s must be above 0; raise it.")
+    for key, value in (("checkpoint", checkpoint_s), ("restart", restart_s)):
+        if not (math.isfinite(value) and value >= 0):
+            raise SimulationError(f"Failures: {key}={value!r} s must be at least 0; raise it.")
+
+
+def young_s(checkpoint_s: float, mtbf_s: float) -> float:
+    """τ = √(2 C M).
+
+    Source: Young, "A first order approximation to the optimum checkpoint interval", CACM 1974.
+
+    >>> young_s(50, 10_000)
+    1000.0
+    """
+    check_failures(checkpoint_s, mtbf_s)
+    return math.sqrt(2 * checkpoint_s * mtbf_s)
+
+
+def daly_s(checkpoint_s: float, mtbf_s: float) -> float:
+    """τ = √(2CM) · [1 + ⅓ √(C/2M) + C/(18M)] − C for C < 2M, else M.
+
+    Source: Daly, "A higher order estimate of the optimum checkpoint interval", FGCS 2006, eq. 37.
+
+    >>> round(daly_s(50, 10_000), 3), daly_s(50, 20)
+    (966.944, 20)
+    """
+    check_failures(checkpoint_s, mtbf_s)
+    if checkpoint_s >= 2 * mtbf_s:
+        return mtbf_s
+    ratio = checkpoint_s / mtbf_s
+    return young_s(checkpoint_s, mtbf_s) * (1 + math.sqrt(ratio / 2) / 3 + ratio / 18) - checkpoint_s
+
+
+def wall_per_work(interval_s: float, checkpoint_s: float, mtbf_s: float, restart_s: float) -> float:
+    """Mean seconds per second of work: (M/τ) e^{r/M} (e^{(τ+C)/M} − 1).
+
+    A segment is τ of work and its checkpoint; a failure returns to its start, after a restart.
+
+    Source: Daly 2006, eq. 20; exact for exponential failures.
+
+    >>> round(wall_per_work(1000, 50, 10_000, 60), 4), round(wall_per_work(1000, 50, 1e12, 60), 4)
+    (1.1138, 1.05)
+    """
+    check_failures(checkpoint_s, mtbf_s, restart_s)
+    if not interval_s > 0:
+        raise SimulationError(f"Failures: interval={interval_s!r} s must be above 0; raise it.")
+    exponent = (interval_s + checkpoint_s) / mtbf_s
+    if exponent + restart_s / mtbf_s > 700:
+        return math.inf
+    return mtbf_s / interval_s * math.exp(restart_s / mtbf_s) * math.expm1(exponent)
+
+
+def exact_s(checkpoint_s: float, mtbf_s: float) -> float:
+    """The τ of the least :func:`wall_per_work`: τ = M · (1 + W₀(−e^{−1−C/M})); 0 for free checkpoints.
+
+    W₀ is the main branch of Lambert's function. The restart only scales the wall time.
+
+    >>> round(exact_s(50, 10_000), 2)
+    966.95
+    """
+    check_failures(checkpoint_s, mtbf_s)
+    return float(mtbf_s * (1 + lambertw(-math.exp(-1 - checkpoint_s / mtbf_s)).real))

@@ -1,0 +1,1 @@
+"""The engine: rounds over arrays, and the fluid bound."""

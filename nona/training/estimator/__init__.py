@@ -1,0 +1,1 @@
+"""How jobs run beside each other, estimated from a few profiled pairs."""

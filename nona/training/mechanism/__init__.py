@@ -1,0 +1,1 @@
+"""The mechanism: from shares of time to who runs where in the next round."""

@@ -1,0 +1,1 @@
+"""What it costs that a job changes its GPUs, and whether a new answer is worth its moves."""

@@ -1,0 +1,1 @@
+"""What a run leaves: who ran where, checks, metrics."""

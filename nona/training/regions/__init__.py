@@ -1,0 +1,1 @@
+"""Regions: when it pays to move a job over the wide-area network."""

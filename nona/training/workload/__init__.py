@@ -1,0 +1,1 @@
+"""What comes in: traces of jobs, generated jobs, tables of throughputs and prices."""
