@@ -10,7 +10,6 @@ from nona.errors import SimulationError
 from nona.training.programs.polytope import Floats, Ints
 from nona.training.programs.program import Optimum, Prices, Program, certified
 
-
 LARGE = 1000  # variables
 SOLVED, INFEASIBLE = 0, 2
 
