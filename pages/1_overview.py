@@ -23,7 +23,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Start the demo",
         icon=":material/slideshow:",
         type="primary",
-        help="Six questions, a few steps each, on the pages themselves. Your scenario comes back at the end.",
+        help="Seven questions, a few steps each, on the pages. Your scenario comes back at the end.",
         on_click=begin,
         args=(state,),
         key="start-demo",

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from nona.errors import NonaError
 from nona.ui.graphs.tabs import contraction_player, task_graph
 from nona.ui.graphs.workspace import model_bar
 from nona.ui.pages.models.coarsening_views import link_words, shown_steps, stays_together
@@ -15,6 +16,7 @@ from nona.ui.pages.models.times import pick_times
 from nona.ui.pages.models.views import step_table
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 state = current()
@@ -28,7 +30,11 @@ with times:
     measured_times(state, device)
 if loaded is None:
     st.stop()
-spans = idle_of(state, loaded)
+try:
+    spans = idle_of(state, loaded)
+except NonaError as error:
+    st.error(plain(str(error)), icon=":material/error:")
+    st.stop()
 glued = shown_steps(state, loaded)
 contracted = glued.contracted if glued else loaded.prepared.contracted
 about = partial(headline, state, loaded, spans)

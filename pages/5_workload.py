@@ -40,6 +40,11 @@ if state.notice:
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
     st.subheader("The mix", width="content")
     guide_link("words", "What the words mean")
+if not rows:
+    with_jobs = "This scenario has training jobs only. " if state.scenario.training is not None else ""
+    st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
+    if state.scenario.training is not None:
+        st.page_link("pages/9_training.py", label="Open Training", icon=":material/model_training:")
 for index in range(len(rows)):
     row_editor(state, index, load)
 

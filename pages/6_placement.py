@@ -14,6 +14,7 @@ from nona.ui.pages.simulation.downloads import placement_downloads
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel, stale_note
+from nona.ui.shell.no_queries import no_queries
 from nona.ui.widgets.terms import term
 
 state = current()
@@ -22,6 +23,8 @@ st.caption(
     f"the mean completion time ({term('JCT')}) over the whole mix, waits at the link and at the servers "
     "included."
 )
+if no_queries(state, "A placement"):
+    st.stop()
 objective_choice(state)
 job_panel(state, "place", "Solve the placement", live=live_search)
 stale_note(state, "place")

@@ -10,8 +10,11 @@ from nona.ui.pages.simulation.what_if import what_if
 from nona.ui.pages.sweep.views import sweep_panel
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.no_queries import no_queries
 
 state = current()
+if no_queries(state, "A simulation"):
+    st.stop()
 controls(state)
 with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="simulation-start"):
     view = view_switch()

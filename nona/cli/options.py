@@ -161,6 +161,18 @@ class AllocateOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """``nona training generate``."""
+
+    jobs: int
+    mean_gap: float
+    multi_gpu: bool
+    weights: bool
+    slos: bool
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 

@@ -37,6 +37,10 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "MPS": "several processes on one GPU at the same time",
         "vGPU": "the unit of GPU that a function gets: a seventh of an A100",
         "cold start": "the time until a new container of a function is ready",
+        "allocation": "X: the share of time that each job has on each type of GPU, from the policy",
+        "round": "the time for which a training job keeps its GPUs, usually 6 minutes",
+        "finish-time fairness": "ρ = JCT over the JCT on an equal share of the cluster; above 1: slower",
+        "makespan": "from the start to the completion of the last job",
     }
 )
 

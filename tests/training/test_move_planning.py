@@ -12,6 +12,11 @@ from nona.training.moves.sizes import shipped_sizes
 from nona.training.regions.planner import advice, least_stay_s, pays
 
 
+def _worth(old, new, rates, *others):
+    thr = [(x * rates).sum(axis=1) for x in (old, new)]
+    return worth((old, thr[0]), (new, thr[1]), *others)
+
+
 def _net(shares, old, rates, normal, cost_s, horizon):
     """Normalised work within the horizon, move by move."""
     work = horizon * (shares * rates).sum(axis=1) / normal
@@ -30,7 +35,7 @@ def test_what_is_taken_never_does_less_in_the_planners_own_model(seed: int) -> N
     old, new = rng.dirichlet(np.ones(types), m), rng.dirichlet(np.ones(types), m)
     rates, normal = rng.uniform(1, 10, (m, types)), rng.uniform(1, 5, m)
     cost, horizon = rng.uniform(0, 300, m), 600.0
-    found = worth(old, new, rates, normal, cost, horizon)
+    found = _worth(old, new, rates, normal, cost, horizon)
     nets = [_net(x, old, rates, normal, cost, horizon) for x in (old, new)]
     assert not found.feeds
     assert found.gained - found.lost == pytest.approx(nets[1] - nets[0])
@@ -39,11 +44,11 @@ def test_what_is_taken_never_does_less_in_the_planners_own_model(seed: int) -> N
 
 def test_a_job_without_time_is_fed_and_staying_is_free() -> None:
     old, new = np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]])
-    found = worth(old, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
+    found = _worth(old, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
     assert found.take
     assert found.feeds
     assert found.gained < found.lost
-    same = worth(new, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
+    same = _worth(new, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
     assert (same.gained, same.lost, same.take) == (0.0, 0.0, False)
 
 

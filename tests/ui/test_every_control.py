@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import nona.ui.pages.placement.tabs as placement
 import nona.ui.pages.serverless.tabs as serverless
 import nona.ui.pages.simulation.result_tabs as simulation
+import nona.ui.pages.training.tabs as training
 import nona.ui.pages.validation.tabs as validation
 from nona.ui.pages.placement.working_views import Working
 from nona.ui.session.workspace import jobs
@@ -56,7 +57,8 @@ TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
     "8_serverless": {"serverless-tabs": list(serverless.TABS)},
-    "9_validation": {"validation-tabs": list(validation.TABS)},
+    "9_training": {"training-tabs": list(training.TABS)},
+    "10_validation": {"validation-tabs": list(validation.TABS)},
 }
 
 
@@ -78,6 +80,8 @@ def fill(at: AppTest) -> None:
     assert state.edit(("simulation", "replications"), 2)
     part = {"policies": ["esg", "fixed"], "sharing": {"mode": "mps"}, "slo_factor": 2.0}
     assert state.edit(("serverless",), part)
+    long = [{"name": n, "steps": 2000, "throughputs": {"a100-40gb": 5}} for n in ("one", "two")]
+    assert state.edit(("training",), {"jobs": long, "policies": ["fifo", "isolated"]})
     state.choices.keep(Working(True))
 
 
@@ -86,7 +90,12 @@ def filled() -> Iterator[AppTest]:
     """A session with a scenario that uses everything, and the results of all its jobs."""
     at = new_session().run()
     fill(at)
-    ran = (("6_placement", "place"), ("7_simulation", "simulate"), ("8_serverless", "serverless"))
+    ran = (
+        ("6_placement", "place"),
+        ("7_simulation", "simulate"),
+        ("8_serverless", "serverless"),
+        ("9_training", "training"),
+    )
     for page, kind in ran:
         go(at, page)
         at.button(key=f"run-{kind}").click().run()

@@ -69,15 +69,17 @@ def widgets(at: AppTest) -> dict[str, Any]:
 def other_value(w: Any) -> Any:
     """A valid value that is not the present one; ``None`` if there is none."""
     kind = w.type
+    if isinstance(w.value, list):
+        return list(w.value)[:-1] or None
     if kind in ("selectbox", "radio", "select_slider", "button_group"):
         options = [o for o in w.options if o != w.value]
         return options[0] if options and isinstance(options[0], str) else None
-    if kind == "multiselect":
-        return list(w.value)[:-1] or None
     if kind in ("toggle", "checkbox"):
         return not w.value
     if kind in ("slider", "number_input"):
         step = getattr(w, "step", None) or 1
+        if w.value is None:  # an empty field
+            return w.min + step
         return w.value + step if w.value + step <= w.max else w.value - step
     return "40 us"
 
@@ -96,8 +98,10 @@ def reloaded(at: AppTest) -> AppTest:
 def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> None:
     if page == "8_serverless":  # without this part the page only offers to add it
         assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
+    if page == "9_training":
+        assert state_of(session).edit(("training",), {"generate": {"jobs": 9}})
     at = go(session, page)
-    if page == "9_validation":
+    if page == "10_validation":
         tab(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
@@ -141,7 +145,7 @@ def test_a_link_brings_choices_along_and_nothing_else() -> None:
     assert not at.exception
     assert state_of(at).kept["result-model"] == "all"
     assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
-    for page in ("7_simulation", "9_validation"):
+    for page in ("7_simulation", "10_validation"):
         assert not go(at, page).exception  # a choice that is none falls back on the default
 
 

@@ -31,7 +31,6 @@ from nona.study.serverless import prepare_serverless
 from nona.study.serverless.run import simulate_serverless_scenario
 from nona.study.serverless.sharing import ways_for
 from nona.study.shipped import shipped_path, shipped_serverless
-from nona.ui.pages.serverless.form.policy_options import changed
 from nona.ui.pages.serverless.form.presets import LOADS, SLOS, load_name, slo_name
 from nona.ui.pages.serverless.platform.platform import platform_data
 from nona.ui.pages.serverless.run_area import QUICK_CALLS
@@ -39,6 +38,7 @@ from nona.ui.pages.serverless.start import DEMOS, why_not
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless_live import PlatformWatch
+from nona.ui.widgets.policy_options import changed
 
 PAGE = "8_serverless"
 
@@ -250,10 +250,12 @@ def test_a_first_look_makes_the_runs_small_and_can_be_undone(open_page: Open) ->
 
 def test_options_of_a_policy_reach_the_scenario() -> None:
     state = AppState(scenario=load_scenario(scenario_path("strict_light")))
-    made = changed(state, 0, "k", 7, 5)
+    entries = state.scenario.serverless.policies  # type: ignore[union-attr]
+    made = changed(entries, 0, "k", 7, 5)
     assert made[0] == {"name": "esg", "options": {"k": 7}}
     assert state.edit(("serverless", "policies"), made)
-    assert changed(state, 0, "k", 5, 5)[0] == {"name": "esg", "options": {}}
+    entries = state.scenario.serverless.policies  # type: ignore[union-attr]
+    assert changed(entries, 0, "k", 5, 5)[0] == {"name": "esg", "options": {}}
     assert [p.name for p in state.scenario.serverless.policies] == [m["name"] for m in made]  # type: ignore[union-attr]
 
 

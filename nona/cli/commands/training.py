@@ -7,7 +7,8 @@ import click
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
 from nona.cli.known import TRAINING_POLICY
-from nona.cli.options import AllocateOptions
+from nona.cli.options import AllocateOptions, GenerateOptions
+from nona.cli.parameters import Quantity, Whole
 
 SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
 
@@ -44,6 +45,27 @@ def allocate(options: AllocateOptions) -> None:
     work.allocate(options)
 
 
-COMMANDS = (allocate,)
+@command("generate", "draw jobs as Gavel's generator does; write them as a trace")
+@click.option("--jobs", type=Whole(min=1, max=100_000), default=120, help="how many (default 120)")
+@click.option(
+    "--mean-gap",
+    type=Quantity("time"),
+    default=600.0,
+    metavar="S",
+    help="mean time between arrivals, e.g. 600 or '10 min' (default 10 min); 0: all at the start",
+)
+@click.option("--multi-gpu", is_flag=True, help="30 % of the jobs take 2, 4 or 8 GPUs")
+@click.option("--weights", is_flag=True, help="a fifth of the jobs has weight 5")
+@click.option("--slos", is_flag=True, help="deadlines of 1.2, 2 and 10 times the duration on a V100")
+@click.option("--seed", type=Whole(), default=0, help="equal seeds give equal jobs (default 0)")
+@takes(GenerateOptions)
+def generate(options: GenerateOptions) -> None:
+    """A trace on standard output."""
+    from nona.cli.training import generate as work
+
+    work.generate(options)
+
+
+COMMANDS = (allocate, generate)
 for _command in COMMANDS:
     training.add_command(_command)

@@ -3,8 +3,8 @@
 Hue alone does not part thirteen lines for everyone, so each scheduler has a marker of its own, and those
 of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
 point where a scheduler becomes unstable. Colours are middle tones: at least 3 : 1 against white and
-against the dark theme's background. Configuration policies of serverless workflows, and ways of sharing a
-GPU, are on charts of their own, so they may look like a scheduler.
+against the dark theme's background. Policies of serverless workflows and of training clusters, and ways of
+sharing a GPU, are on charts of their own, so they may look like a scheduler.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from nona.gpu_sharing.way import Way
 from nona.look import Look
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
+from nona.training.policies.registry import POLICIES as TRAINING_POLICIES
 
 OVERLOADED_DASH = "dot"
 UNSTABLE_SYMBOL = "x"
@@ -42,7 +43,9 @@ def scheduler_style(name: str) -> Look:
     >>> scheduler_style("mine") == scheduler_style("mine")
     True
     """
-    found = SCHEDULERS.get(name) or POLICIES.get(name) or next(_titled(name), None)
+    found = (
+        SCHEDULERS.get(name) or POLICIES.get(name) or TRAINING_POLICIES.get(name) or next(_titled(name), None)
+    )
     return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
 
 

@@ -31,7 +31,8 @@ class EstimatorPoint(Document):
 
     ``reference``: whether the new job's model is in it (``known``) or was left out (``new``). ``stop``: when
     the completion stops, ‖ΔX‖_F per entry. ``errors``: mean |estimated − measured| of the share of its own
-    rate that a job keeps beside another. ``found``: how often the match is the job's own model (``known`` only).
+    rate that a job keeps beside another. ``found``: how often the match is the job's own model (``known``
+    only).
     """
 
     profiled: float

@@ -75,7 +75,7 @@ def advanced(
             state, now = _until(state, how, now, failure, need_s)
             if now < failure:
                 return state, now
-            state = _failed(state, how)
+            state = failed(state, how)
     return _until(state, how, now, end_s, need_s)
 
 
@@ -90,7 +90,13 @@ def checkpointed(state: Progress) -> Progress:
     return replace(state, saved_s=state.work_s, unsaved_s=0.0, saving_s=0.0)
 
 
-def _failed(state: Progress, how: Saving) -> Progress:
+def failed(state: Progress, how: Saving) -> Progress:
+    """The state after a failure: unsaved work is lost, a restart begins.
+
+    >>> after = failed(Progress(saved_s=9.0, unsaved_s=5.0), Saving(10, 1, 3))
+    >>> after.work_s, after.lost_s, after.starting_s
+    (9.0, 5.0, 3)
+    """
     return replace(
         state,
         unsaved_s=0.0,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nona.training.model.rates import Rates
+from nona.training.model.state import State
 from nona.training.policies.problem import Allocation, Floats, Problem
 
 
@@ -33,6 +35,9 @@ class Outcome(NamedTuple):
 class Hooks:
     """No intervention; extensions override what they need. One object serves one run."""
 
+    def begin(self, rates: Rates, state: State) -> None:
+        """A run begins; ``rates`` are its true rates, which may be limited, ``state`` is only to be read."""
+
     def arrived(self, job: int, now_s: float) -> None:
         """A job arrives."""
 
@@ -47,6 +52,12 @@ class Hooks:
     def choose(self, problem: Problem, old: Allocation | None, new: Allocation) -> Allocation:
         """The allocation to follow; ``old`` in the problem's numbers, ``None`` where there is none."""
         return new
+
+    def held(
+        self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
+    ) -> Sequence[tuple[int, int]]:
+        """(row, type) that keep their GPUs in the round that begins; ``rows`` of jobs with their shares."""
+        return ()
 
     def run(self, stretch: Stretch) -> Outcome | None:
         """What the job does in its time; ``None``: it runs undisturbed."""

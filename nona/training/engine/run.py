@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import random
 import time
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.options import Options
 from nona.training.engine.hooks import NO_HOOKS, Hooks, Stretch
@@ -24,9 +26,9 @@ from nona.training.model.rates import Rates
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation
+from nona.training.policies.problem import Allocation, Floats
 from nona.training.records.collector import Collector, Running
-from nona.training.records.run import TrainingRecords
+from nona.training.records.run import Held, TrainingRecords
 
 DEFAULT = RunOptions()
 TYPE_SHUFFLE = 5  # added to the seed
@@ -79,6 +81,7 @@ class Run:
         self.state = State(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         self.boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]
+        hooks.begin(self.rates, self.state)
         self.workers = np.array([j.workers for j in system.jobs], np.int64)
         self.ledger = Ledger(self.rates, self.workers, system.round_s)
         self.questions = Questioner(system, self.rates, hooks, run.replication)
@@ -97,12 +100,31 @@ class Run:
         running: list[Running] = []
         while self._advance(running):
             self._book(running)
+            running = []
+            if self.system.measured is not None and self._measured().all():
+                break
             self._admit()
             self._reset()
             running = self._round()
             self._report(running)
         self.state.settle(np.arange(len(self.system.jobs)))
-        return self.records.finished(self.state, self.pinned.past)
+        return self.records.finished(self.state, self._held())
+
+    def _measured(self) -> NDArray[np.bool_]:
+        """Which of the jobs that metrics count are complete."""
+        first, last = self.system.window
+        found: NDArray[np.bool_] = np.isfinite(self.state.completion_s[first : last + 1])
+        return found
+
+    def _held(self) -> list[Held]:
+        """All stays of jobs that hold GPUs; those that still do are cut off now."""
+        state = self.state
+        open_ones = [replace(h, end_s=state.now) for h in self.pinned.holding.values()]
+        for held in open_ones:
+            state.busy_s[held.job, held.kind] += held.end_s - held.start_s
+            state.booked_s[held.kind] += (held.end_s - held.start_s) * len(held.gpus)
+            state.remaining[held.job] -= held.end_s - held.start_s
+        return [*self.pinned.past, *open_ones]
 
     def _advance(self, running: list[Running]) -> bool:
         """Step 1: the clock; false at the end."""
@@ -118,7 +140,7 @@ class Run:
                 self.last_reset = 0.0
             else:
                 state.now = coming
-            return not math.isinf(coming) or bool(self.active)
+            return not math.isinf(coming) or (bool(self.active) and self.dirty)
         return self._wait(coming)
 
     def _wait(self, coming: float) -> bool:
@@ -190,6 +212,18 @@ class Run:
             self.dirty = True
         if self.pinned.start(state.now):
             self.dirty = True
+        if self.dirty and self.active and not self.run.replay:
+            self._isolate()
+
+    def _isolate(self) -> Floats:
+        """Equal shares of the jobs that are there, for ρ; (J,) the GPUs that nobody holds.
+
+        At every change; in a replay only when the policy is asked, as the public simulator does.
+        """
+        free, rows = self.pinned.free(self.gpus), np.array(self.active)
+        part = free / np.maximum(len(rows) * self.workers[rows, None], max(free.sum(), 1.0))
+        self.state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
+        return free
 
     def _reset(self) -> None:
         """Step 4: ask the policy."""
@@ -206,11 +240,7 @@ class Run:
 
     def _ask(self, since: float) -> None:
         state, jobs = self.state, list(self.active)
-        free, rows = self.pinned.free(self.gpus), np.array(jobs)
-        state.settle(rows)
-        workers = self.workers[rows]
-        part = free / np.maximum(len(jobs) * workers[:, None], max(free.sum(), 1.0))
-        state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
+        free = self._isolate()
         if not free.any():
             self.ledger.reset([(job,) for job in jobs], np.zeros((len(jobs), len(free))), since)
             return
@@ -258,6 +288,7 @@ class Run:
             self._order(),
             needs_share=self.policy.needs_share,
             unknown_block=self.run.replay,
+            held=self.hooks.held(self.ledger.rows, self.ledger.shares, self.state.now),
         )
         running = self._placed(chosen)
         self.records.round(self.state, self.ledger, priorities, chosen, running, self.active)
@@ -307,7 +338,7 @@ class Run:
             TrainingProgress(
                 policy=self.policy.name,
                 replication=self.run.replication,
-                fraction=float(np.isfinite(self.state.completion_s).mean()),
+                fraction=float(self._measured().mean()),
                 time_s=self.state.now,
                 running=jobs,
                 waiting=len(self.active) - jobs + len(self.pinned.waiting),

@@ -51,11 +51,10 @@ class Board:
             else:
                 waiting.append((key, count))
         waiting.sort(key=lambda entry: -entry[1])
+        nodes = self._by_node(free) if waiting else []
         for key, count in waiting:
-            gpus = self._apart(free, count) if apart else self._together(free, count)
-            if gpus:
+            if gpus := _apart(nodes, count) if apart else _together(nodes, count):
                 found[key] = gpus
-                free.difference_update(gpus)
         return found
 
     def _by_node(self, free: set[int]) -> list[list[int]]:
@@ -64,15 +63,26 @@ class Board:
             nodes[self._node_of[gpu]].append(gpu)
         return nodes
 
-    def _together(self, free: set[int], count: int) -> tuple[int, ...]:
-        """The tightest node with room; without one the emptiest nodes."""
-        nodes = self._by_node(free)
-        roomy = [n for n in nodes if len(n) >= count]
-        if roomy:
-            return tuple(min(roomy, key=len)[:count])
-        gathered = [gpu for node in sorted(nodes, key=len, reverse=True) for gpu in node]
-        return tuple(sorted(gathered[:count]))
 
-    def _apart(self, free: set[int], count: int) -> tuple[int, ...]:
-        nodes = [n for n in sorted(self._by_node(free), key=len, reverse=True) if n]
-        return tuple(sorted(n[0] for n in nodes[:count])) if len(nodes) >= count else ()
+def _together(nodes: list[list[int]], count: int) -> tuple[int, ...]:
+    """Take GPUs of the tightest node with room; without one, of the emptiest nodes."""
+    roomy = [n for n in nodes if len(n) >= count]
+    if roomy:
+        return _taken(min(roomy, key=len), count)
+    found: tuple[int, ...] = ()
+    while len(found) < count:
+        node = max(nodes, key=len)
+        found += _taken(node, min(count - len(found), len(node)))
+    return tuple(sorted(found))
+
+
+def _apart(nodes: list[list[int]], count: int) -> tuple[int, ...]:
+    """Take one GPU of each of the emptiest nodes; none where there are too few."""
+    roomy = sorted((n for n in nodes if n), key=len, reverse=True)[:count]
+    return tuple(sorted(gpu for n in roomy for gpu in _taken(n, 1))) if len(roomy) == count else ()
+
+
+def _taken(node: list[int], count: int) -> tuple[int, ...]:
+    gpus = tuple(node[:count])
+    del node[:count]
+    return gpus

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.problem import Floats, Ints
@@ -25,6 +26,7 @@ class Rates:
             [[self._table.rate(t, model, sf) for t in self._types] for model, sf in self._kinds]
         )
         self.alone: Floats = by_kind[self._kind]
+        self._whole, self._allowed = by_kind, np.ones(self.alone.shape, np.bool_)
         self._together: Floats | None = None
 
     def pairs(self, jobs: Sequence[int]) -> tuple[Ints, Floats]:
@@ -34,6 +36,9 @@ class Rates:
         kind = self._kind[np.asarray(jobs, np.int64)]
         a, b = np.triu_indices(len(jobs), 1)
         rates: Floats = self._together[kind[a], kind[b]]
+        if not self._allowed.all():
+            rows = np.asarray(jobs, np.int64)
+            rates = rates * (self._allowed[rows[a]] & self._allowed[rows[b]])[:, :, None]
         kept = (rates.min(axis=2) > 0).any(axis=1)
         return np.column_stack([a[kept], b[kept]]), rates[kept]
 
@@ -42,7 +47,12 @@ class Rates:
         if self._together is None:
             self._together = self._dense()
         found: Floats = self._together[self._kind[a], self._kind[b]]
-        return found
+        return np.where((self._allowed[a] & self._allowed[b])[:, None], found, 0.0)
+
+    def restrict(self, job: int, kinds: NDArray[np.bool_]) -> None:
+        """From now on a job can run on these types only."""
+        self._allowed[job] = kinds
+        self.alone[job] = np.where(kinds, self._whole[self._kind[job]], 0.0)
 
     def _dense(self) -> Floats:
         count = len(self._kinds)

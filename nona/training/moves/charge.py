@@ -36,7 +36,13 @@ def changed_share(old: Floats, new: Floats) -> Floats:
     return found
 
 
-def worth(old: Floats, new: Floats, rates: Floats, normal: Floats, cost_s: Floats, horizon_s: float) -> Worth:
+def worth(
+    old: tuple[Floats, Floats],
+    new: tuple[Floats, Floats],
+    normal: Floats,
+    cost_s: Floats,
+    horizon_s: float,
+) -> Worth:
     """Compare two allocations of the same jobs within the horizon H.
 
     gained = H · Σ_i (thr'_i − thr_i)/n_i; lost = Σ_i c_i · d_i · T_i/n_i with d_i of :func:`changed_share`
@@ -46,20 +52,22 @@ def worth(old: Floats, new: Floats, rates: Floats, normal: Floats, cost_s: Float
     Parameters
     ----------
     old, new
-        (m, J) shares of time x, x'; zero rows for jobs that the old one does not know.
-    rates, normal, cost_s
-        (m, J) T_ij; (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
+        (m, J) shares of a job's time x by type, and (m,) thr in steps/s; zeros for jobs without time.
+    normal, cost_s
+        (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
 
     Examples
     --------
-    >>> one = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    >>> w = worth(*one, np.array([[4.0, 5.0]]), np.array([1.0]), np.array([60.0]), 360.0)
+    >>> before, after = (np.array([[1.0, 0.0]]), np.array([4.0])), (np.array([[0.0, 1.0]]), np.array([5.0]))
+    >>> w = worth(before, after, np.array([1.0]), np.array([60.0]), 360.0)
     >>> w.gained, w.lost, w.take
     (360.0, 300.0, True)
     """
-    before, after = (old * rates).sum(axis=1), (new * rates).sum(axis=1)
-    time, had = new.sum(axis=1), old.sum(axis=1) > _STARVED
+    (old_time, before), (new_time, after) = old, new
+    time, had = new_time.sum(axis=1), old_time.sum(axis=1) > _STARVED
     running = np.divide(after, time, out=np.zeros_like(after), where=time > _STARVED)
-    lost = np.where(had, cost_s * changed_share(old, new) * running / normal, 0.0)
+    lost = np.where(had, cost_s * changed_share(old_time, new_time) * running, 0.0)
+    able = normal > 0
+    gained = horizon_s * (after - before)[able] / normal[able]
     feeds = bool((~had & (time > _STARVED)).any())
-    return Worth(float(horizon_s * ((after - before) / normal).sum()), float(lost.sum()), feeds)
+    return Worth(float(gained.sum()), float((lost[able] / normal[able]).sum()), feeds)

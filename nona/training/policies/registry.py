@@ -22,7 +22,8 @@ from nona.training.policies.teams import hierarchical
 
 _MODULES = (
     *(max_min, max_min_agnostic, finish_time, finish_time_agnostic, makespan, cost, cost_slo, throughput_sum),
-    *(hierarchical, fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional),
+    hierarchical,
+    *(fifo, fifo_agnostic, sjf, allox, gandiva, isolated, proportional),
     *(strategy_proof, themis_auction),
 )
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)

@@ -76,8 +76,8 @@ def generate(
     models = models_of(table)
     if not any(on.runs(model, 1) for model in models):
         raise SimulationError(
-            f"Throughputs {table.source!r}: no model runs on a single GPU of {', '.join(on.gpus)}, so that no "
-            "jobs can be drawn; choose other GPUs or another table, such as modelled."
+            f"Throughputs {table.source!r}: no model runs on a single GPU of {', '.join(on.gpus)}, so that "
+            "no jobs can be drawn; choose other GPUs or another table, such as modelled."
         )
     jobs, slos = Random(start + _JOBS), Random(start + _SLOS)
     arrivals = islice(arrival_times(what.mean_gap_s, start), what.jobs)

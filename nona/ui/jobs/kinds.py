@@ -17,6 +17,7 @@ from nona.registry import Registry
 _PLACEMENT = ("cluster", "background", "workload", "cost", "contraction", "objective", "models")
 SIMULATION_PARTS = (*_PLACEMENT, "simulation", "schedulers", "seed")
 _SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
+_TRAINING = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
 _MODEL = ("cluster", "cost", "contraction", "models")
 
 
@@ -159,6 +160,20 @@ KINDS: Registry[TaskKind] = Registry(
             (*_SERVERLESS, "schedulers"),
             "nona.ui.tasks.serverless:run_schedulers",
             "nona.results.serverless.report:SchedulersReport",
+        ),
+        TaskKind(
+            "training",
+            "training run",
+            _TRAINING,
+            "nona.ui.tasks.training.run:run_training",
+            "nona.results.training.outcome:TrainingOutcome",
+        ),
+        TaskKind(
+            "training-one-more",
+            "comparison of GPUs",
+            _TRAINING,
+            "nona.ui.tasks.training.run:add_one_gpu",
+            "nona.results.training.one_more:OneMoreReport",
         ),
     ),
     JobError,

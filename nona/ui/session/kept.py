@@ -47,6 +47,8 @@ CHOICES = (
     "serverless-tabs",
     "simulation-view",
     "sweep-view",
+    "training-shown-*",
+    "training-tabs",
     "validation-tabs",
     "working-model",
     "working-on",

@@ -16,9 +16,26 @@ PAGES = (
     ("placement", "Placement", "hub", "Solve which parts of a query run where, with a certificate."),
     ("simulation", "Simulation", "timeline", "Compare schedulers with confidence intervals."),
     ("serverless", "Serverless", "bolt", "Workflows on shared GPUs: SLOs kept and cost by policy."),
+    (
+        "training",
+        "Training",
+        "model_training",
+        "Long jobs on GPUs of several types: JCT, fairness and cost by policy.",
+    ),
     ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 )
+
+
+def page_file(name: str) -> str:
+    """The file of the page with that path in the address; the first page's path is empty.
+
+    >>> page_file("models"), page_file("")
+    ('pages/2_models.py', 'pages/1_overview.py')
+    """
+    names = [known for known, *_ in PAGES]
+    number = names.index(name) + 1 if name in names else 1
+    return f"pages/{number}_{names[number - 1]}.py"
 
 
 def icon_path() -> str:

@@ -32,7 +32,7 @@ def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str]
         state.choices.complaints["demo-error"] = str(error)
         return False
     state.adopt(scenario)
-    state.model = scenario.workload[0].model
+    state.show_first_model()
     state.choices.complaints.pop("demo-error", None)
     return True
 

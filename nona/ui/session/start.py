@@ -26,7 +26,7 @@ def new_state() -> AppState:
         try:
             opened = open_scenario(Path(path))
             state.scenario = with_files(opened.scenario, opened.sources, state.uploads)
-            state.model = state.scenario.workload[0].model
+            state.show_first_model()
         except NonaError as error:
             state.choices.keep(Problems.of(Path(path).name, error))
     return state
@@ -65,7 +65,7 @@ def open_file(state: AppState, name: str, data: bytes) -> None:
 def take_scenario(state: AppState, scenario: Scenario) -> None:
     """Make a scenario the session's own and show its first model."""
     state.adopt(scenario)
-    state.model = scenario.workload[0].model
+    state.show_first_model()
 
 
 def with_plain_names(scenario: Scenario) -> Scenario:

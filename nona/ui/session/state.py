@@ -59,7 +59,8 @@ class AppState:
     """Everything that a session holds; pages read it and call its methods.
 
     ``revision`` counts what makes fields show other values than before; ``drawn`` is that of the last page
-    that was drawn to its end.
+    that was drawn to its end. ``go_to`` is the page that a callback chose,
+    ``on_way`` whether it was asked for.
     """
 
     scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
@@ -79,6 +80,7 @@ class AppState:
     revision: int = 0
     drawn: int = 0
     go_to: str = ""
+    on_way: bool = False
     notice: str = ""
     toast: str = ""
     toast_link: str = ""
@@ -156,6 +158,11 @@ class AppState:
         """Take a changed copy of the scenario as one step to undo, which ``what`` names."""
         self._become(scenario, what)
         self.revision += 1
+
+    def show_first_model(self) -> None:
+        """Select the first model of the workload, if it has one."""
+        if self.scenario.workload:
+            self.model = self.scenario.workload[0].model
 
     @property
     def untouched(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -9,13 +10,16 @@ import streamlit as st
 from nona.report.serverless.words import hit_rate, ranked
 from nona.report.simulations.finding.findings import shortest
 from nona.report.text import percent_text
+from nona.report.training.words import by_mean_jct, hours_text, jobs_text
 from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.schema import Scenario
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
 PRODUCT = "Nona Planner"
+TRAINING = "pages/9_training.py"
 KEY = "strip"
 
 
@@ -42,13 +46,21 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         Fact(PRODUCT, "pages/1_overview.py", "To the Overview."),
         Fact(s.name, "pages/1_overview.py", f"The scenario “{s.name}”: its steps are on the Overview."),
         Fact(cluster_text(s), "pages/4_cluster.py", "The cluster: servers and what is in each."),
-        Fact(
-            workload_text(s), "pages/5_workload.py", "The workload: models, and all their queries together."
-        ),
+        _workload(s),
         _deciders(s),
     ]
-    hits = _hits(state) if s.serverless is None else _kept(state)
+    if s.training is not None and not s.workload:
+        hits = _mean_jct(state)
+    else:
+        hits = _hits(state) if s.serverless is None else _kept(state)
     return (*known, hits) if hits else tuple(known)
+
+
+def _workload(scenario: Scenario) -> Fact:
+    if scenario.training is not None and not scenario.workload:
+        return Fact(workload_text(scenario), TRAINING, "The training jobs of the scenario.")
+    about = "The workload: models, and all their queries together."
+    return Fact(workload_text(scenario), "pages/5_workload.py", about)
 
 
 def cluster_text(scenario: Scenario) -> str:
@@ -64,25 +76,54 @@ def cluster_text(scenario: Scenario) -> str:
 
 
 def workload_text(scenario: Scenario) -> str:
-    """The models and the rate of all queries together."""
+    """The models and the rate of all queries together; of a scenario without queries its training jobs.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, training: {generate: {jobs: 9}}}"
+    >>> workload_text(parse_scenario(text))
+    '9 training jobs'
+    """
+    if not scenario.workload:
+        return "no queries" if scenario.training is None else jobs_text(scenario.training)
     names, rate = scenario.labels, sum(row.rate for row in scenario.workload)
     return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {rate:.4g}/s"
 
 
 def _deciders(scenario: Scenario) -> Fact:
     """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
-    part = scenario.serverless
-    entries = scenario.schedulers if part is None else part.policies
-    names = [entry.name for entry in entries]
-    text = f"{names[0]} + {len(names) - 1}" if len(names) > 1 else names[0]
+    part, training = scenario.serverless, scenario.training
+    if training is not None and not scenario.workload:
+        names = [entry.name for entry in training.policies]
+        return Fact(_first(names), TRAINING, f"Training policies: {', '.join(names)}.")
+    names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
+    text = _first(names)
     if part is None:
         return Fact(text, "pages/7_simulation.py", f"Schedulers: {', '.join(names)}.")
     return Fact(text, "pages/8_serverless.py", f"Serverless policies: {', '.join(names)}.")
 
 
+def _first(names: Sequence[str]) -> str:
+    return f"{names[0]} + {len(names) - 1}" if len(names) > 1 else names[0]
+
+
+def _mean_jct(state: AppState) -> Fact | None:
+    """The shortest mean JCT of the last run of a training cluster."""
+    run = state.held("training", TrainingOutcome)
+    found = {} if run is None else by_mean_jct(run.report.policies)
+    best = next(iter(found), None)
+    if best is None:
+        return None
+    stale = state.is_stale("training")
+    text = f"mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
+    of = "an earlier scenario: run again for the present one" if stale else "this scenario"
+    return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
+
+
 def _hits(state: AppState) -> Fact | None:
-    """SLO hits of the scheduler with the lowest mean JCT in the last run."""
+    """SLO hits of the scheduler with the lowest mean JCT in the last run of this scenario as it is or was."""
     run = state.held("simulate", SimulatedRun)
+    if run is not None and run.about.name != state.scenario.name:
+        return None
     best = shortest(run.report.schedulers) if run is not None else None
     if run is None or best is None:
         return None

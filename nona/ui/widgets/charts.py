@@ -17,13 +17,17 @@ CONFIG: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def picture(figure: go.Figure, key: str, alt: str) -> None:
-    """Show ``figure`` alone; ``alt`` says in words what is drawn."""
-    st.plotly_chart(finished(figure), key=key, alt=alt, config=dict(CONFIG))
+def picture(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
+    """Show ``figure`` alone; ``alt`` says in words what is drawn.
+
+    ``options`` go to :func:`streamlit.plotly_chart`, whose answer is returned: what was clicked, where
+    ``on_select`` asks for it.
+    """
+    return st.plotly_chart(finished(figure), key=key, alt=alt, config=dict(CONFIG), **options)
 
 
-def chart(figure: go.Figure, title: str, key: str, alt: str) -> None:
-    """Show ``figure`` under ``title``, the finding; ``alt`` says in words what is drawn."""
+def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
+    """Show ``figure`` under ``title``, the finding; ``alt`` and ``options`` as for :func:`picture`."""
     with st.container(border=True, key=f"chart-{key}"):
         st.markdown(f"**{plain(title)}**")
-        picture(figure, key, f"{title}. {alt}")
+        return picture(figure, key, f"{title}. {alt}", **options)

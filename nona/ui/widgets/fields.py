@@ -132,6 +132,20 @@ def choice(
     _error(state, path)
 
 
+def toggle(state: AppState, label: str, path: Path, hint: str = "") -> None:
+    """A switch for what is on or off."""
+    key = _key(state, path)
+    st.toggle(
+        label,
+        bool(state.shown(path)),
+        key=key,
+        help=hint or None,
+        on_change=_commit,
+        args=(state, path, key),
+    )
+    _error(state, path)
+
+
 def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:
     """A slider for a utilisation, shown in per cent."""
     key = _key(state, path)

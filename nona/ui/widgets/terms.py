@@ -30,6 +30,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "network view",
         ),
         "Serverless": ("configuration", "vGPU", "cold start", "SLO hit"),
+        "Training": ("JCT", "allocation", "round", "finish-time fairness", "makespan"),
         "Validation": ("JCT", "response", "interval", "provenance"),
     }
 )

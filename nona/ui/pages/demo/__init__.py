@@ -1,1 +1,1 @@
-"""The demo: six questions as stories of a few steps, shown on the pages themselves."""
+"""The demo: seven questions as stories of a few steps, shown on the pages themselves."""

@@ -3,57 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from nona.ui.pages.demo.story import Step, Story
+from nona.ui.pages.demo.training_story import TRAINING_STORY
 
 MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
 CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
 SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/8_serverless.py"
-OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/9_validation.py"
+OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/10_validation.py"
 MOST_STEPS = 5
 RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
 QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})
 BUSY: Mapping[str, float | str] = MappingProxyType({"background.network.utilization": 0.85})
 MORE: Mapping[str, float | str] = MappingProxyType({**QUICK, "cluster.servers[0].count": 12})
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step.
-
-    Attributes
-    ----------
-    page
-        The file of the page on which it takes place.
-    text
-        What to see there, in one or two sentences; numbers come from the page.
-    changes
-        Changes of the story's scenario (path → value).
-    choices
-        What is open on the page: (widget, value).
-    run
-        The kind of job whose result the page shows; it starts unless the result is there.
-    against
-        Whether the step before is the baseline of this one's simulation.
-    """
-
-    page: str
-    text: str
-    changes: Mapping[str, float | str] = field(default_factory=dict)
-    choices: tuple[tuple[str, str], ...] = ()
-    run: str = ""
-    against: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """A question, the shipped scenario and the model that answer it, and at most five steps."""
-
-    question: str
-    scenario: str
-    steps: tuple[Step, ...]
-    model: str = ""
-
 
 STORIES = (
     Story(
@@ -124,9 +87,7 @@ STORIES = (
         "vision_language_8_servers",
         (
             Step(
-                CLUSTER,
-                "The cluster: servers with their GPUs, the link that they share, background load.",
-                QUICK,
+                CLUSTER, "The cluster: servers, their GPUs, the link that they share, background load.", QUICK
             ),
             Step(
                 WORKLOAD,
@@ -203,15 +164,18 @@ STORIES = (
                 "branch.",
                 QUICK,
                 (("serverless-tabs", "Search"),),
+                "serverless",
             ),
             Step(
                 SERVERLESS,
                 "What the slides on ESG claim, and which of it this simulation reproduces.",
                 QUICK,
                 (("serverless-tabs", "The slides"),),
+                "serverless",
             ),
         ),
     ),
+    TRAINING_STORY,
     Story(
         "How accurate are the results?",
         "vision_language_8_servers",

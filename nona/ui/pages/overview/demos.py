@@ -9,7 +9,9 @@ import streamlit as st
 from nona.report.placements.certificate_text import gap_text, mean_of
 from nona.report.placements.compared import hits_text, is_slo
 from nona.report.text import time_text
+from nona.report.training.words import by_mean_jct
 from nona.results.placement.outcome import SolvedPlacement
+from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_description, scenario_path
 from nona.study.network_story import LINK_LOAD
@@ -78,12 +80,22 @@ QUESTIONS = (
         (("serverless-tabs", "Policies"),),
     ),
     Question(
+        "Who should get which GPU, when jobs train for hours?",
+        "Long jobs on GPUs of several types: Gavel's policies, fair, fast or cheap; JCT, fairness and cost, "
+        "round by round.",
+        "Compare allocations",
+        ":material/model_training:",
+        "pages/9_training.py",
+        "shared_research_cluster",
+        (("training-tabs", "Policies"),),
+    ),
+    Question(
         "How accurate are the results?",
         "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
         "times against published ones.",
         "See the checks",
         ":material/fact_check:",
-        "pages/9_validation.py",
+        "pages/10_validation.py",
     ),
 )
 
@@ -129,9 +141,13 @@ def open_example(state: AppState, page: str) -> None:
 
 
 def pipeline(state: AppState) -> tuple[Stage, ...]:
-    """Model, contraction, cluster, workload, placement, simulation: what each holds now."""
+    """Model, contraction, cluster, workload, placement, simulation: what each holds now.
+
+    A scenario of training jobs alone has two stages: cluster and training.
+    """
     s = state.scenario
-    groups, network = s.cluster.servers, s.cluster.network
+    if s.training is not None and not s.workload:
+        return (_cluster(state), _training(state))
     total = sum(r.rate for r in s.workload)
     return (
         Stage(
@@ -148,14 +164,7 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
             f"{s.contraction} rule",
             "operators become tasks where splitting them could not help",
         ),
-        Stage(
-            "pages/4_cluster.py",
-            "Cluster",
-            "cluster",
-            f"{sum(g.count for g in groups)} servers",
-            ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
-            + f"; {format_bandwidth(network.capacity)} shared",
-        ),
+        _cluster(state),
         Stage(
             "pages/5_workload.py",
             "Workload",
@@ -167,6 +176,28 @@ def pipeline(state: AppState) -> tuple[Stage, ...]:
         _placement(state),
         _simulation(state),
     )
+
+
+def _cluster(state: AppState) -> Stage:
+    groups, network = state.scenario.cluster.servers, state.scenario.cluster.network
+    return Stage(
+        "pages/4_cluster.py",
+        "Cluster",
+        "cluster",
+        f"{sum(g.count for g in groups)} servers",
+        ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
+        + f"; {format_bandwidth(network.capacity)} shared",
+    )
+
+
+def _training(state: AppState) -> Stage:
+    outcome, spec = state.held("training", TrainingOutcome), state.scenario.training
+    value, detail = "not run yet", ", ".join(p.name for p in spec.policies) if spec else ""
+    if outcome is not None:
+        means = by_mean_jct(outcome.report.policies)
+        value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
+        detail = f"{len(outcome.report.policies)} policies compared"
+    return Stage("pages/9_training.py", "Training", "simulation", value, detail, _age(state, "training"))
 
 
 def _placement(state: AppState) -> Stage:

@@ -12,6 +12,7 @@ from nona.report.serverless.figures.layouts import layouts_figure
 from nona.report.serverless.layouts import Placed, clipped, layouts_title, placed, stranded_spans
 from nona.results.serverless.dispatch import LayoutNode, ServerlessOutcome
 from nona.ui.session.state import AppState
+from nona.ui.widgets import choose
 from nona.ui.widgets.charts import chart
 
 
@@ -78,9 +79,5 @@ def _gpu(rows: Sequence[Placed], of: _Shown) -> None:
 
 
 def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
-    """A choice that is kept over pages and reloads; the first option if the kept one is gone."""
-    key = f"serverless-shown-{name}"
-    if options and st.session_state.get(key) not in options:
-        st.session_state.pop(key, None)
-    chosen = st.selectbox(label, options, key=key, persist_state="session", help=hint)
-    return str(chosen) if chosen in options else options[0]
+    """A choice of this page that is kept."""
+    return choose.choose_one(label, options, f"serverless-shown-{name}", hint)

@@ -38,14 +38,14 @@ class Download:
 def run_downloads(run: Kept) -> None:
     """The block of downloads of a run."""
     data = run.data
-    job, name = jobs().get(run.job_id), _name(data.about.name)
+    job, name = jobs().get(run.job_id), file_stem(data.about.name)
     folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")
-        _row("To read and to share", _reports(data, name, folder))
-        _row("Results per scheduler and model", _summary(data, name))
+        download_row("To read and to share", _reports(data, name, folder))
+        download_row("Results per scheduler and model", _summary(data, name))
         if folder is not None:
-            _row("Every measured job", _jobs(folder, name))
+            download_row("Every measured job", _jobs(folder, name))
         else:
             st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
 
@@ -55,10 +55,10 @@ def placement_downloads(state: AppState) -> None:
     data = state.held("place", SolvedPlacement)
     if data is None:
         return
-    name = _name(data.about.name)
+    name = file_stem(data.about.name)
     with st.container(border=True, key="place-downloads"):
         st.markdown("**Downloads of this placement**")
-        _row(
+        download_row(
             "To read and to share",
             [
                 Download(
@@ -75,12 +75,12 @@ def placement_downloads(state: AppState) -> None:
                     JSON,
                     lambda: json.dumps(data.to_json(), indent=2).encode(),
                 ),
-                _yaml(data.about.yaml, name),
+                yaml_download(data.about.yaml, name),
             ],
         )
 
 
-def _name(scenario: str) -> str:
+def file_stem(scenario: str) -> str:
     """The prefix of the files: the name of the scenario as it was run."""
     return safe_name(scenario).replace(" ", "_")
 
@@ -112,10 +112,11 @@ def _reports(data: SimulatedRun, name: str, folder: Path | None) -> list[Downloa
                 (folder / TRACE).read_bytes,
             )
         )
-    return [*found, _yaml(data.about.yaml, name)]
+    return [*found, yaml_download(data.about.yaml, name)]
 
 
-def _yaml(text: str, name: str) -> Download:
+def yaml_download(text: str, name: str) -> Download:
+    """The scenario of a result as YAML; ``name`` begins the name of the file."""
     return Download(
         "Scenario (YAML)",
         "The scenario of this result, as it was when the result was made.",
@@ -153,7 +154,8 @@ def _jobs(folder: Path, name: str) -> list[Download]:
     ]
 
 
-def _row(title: str, files: list[Download]) -> None:
+def download_row(title: str, files: list[Download]) -> None:
+    """Buttons side by side under a title."""
     st.caption(title)
     with st.container(horizontal=True):
         for file in files:

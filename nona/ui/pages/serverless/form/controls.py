@@ -6,12 +6,12 @@ import streamlit as st
 
 from nona.gpu_sharing.registry import WAYS
 from nona.report.text import counted
-from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.ui.pages.serverless.form.platform import platform_controls
-from nona.ui.pages.serverless.form.policy_options import policy_options
 from nona.ui.pages.serverless.form.presets import load_name, load_preset, slo_name, slo_preset
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, number, plain, quantity
+from nona.ui.widgets.policy_options import option_popover
 from nona.ui.widgets.summary_bar import listed, summary_bar
 
 PART = "serverless"
@@ -32,7 +32,8 @@ def controls(state: AppState) -> None:
             _mode_fields(state)
         _size(state)
         with st.container(horizontal=True):
-            policy_options(state)
+            entries = state.scenario.serverless.policies if state.scenario.serverless else ()
+            option_popover(state, "policy-options", (PART, "policies"), entries, POLICIES.get)
             _about(state)
         platform_controls(state)
 

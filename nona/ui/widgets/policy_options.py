@@ -1,47 +1,66 @@
-"""The options of the chosen policies: one field for each, by the kind of its default."""
+"""The options of chosen policies: one field for each, by the kind of its default."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import streamlit as st
 
 from nona.options import Option, Options
-from nona.scenario.serverless import PolicySpec
-from nona.serverless.policies.registry import get_policy, policy_names
-from nona.ui.session.state import AppState
+from nona.ui.session.state import AppState, Path
 from nona.ui.widgets.fields import plain
 
-PATH = ("serverless", "policies")
+
+class Entry(Protocol):
+    """A policy as the scenario has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
 
 
-def policy_options(state: AppState) -> None:
-    """A popover with the options of every chosen policy that has some."""
-    popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key="policy-options")
+class Declared(Protocol):
+    """What a policy says of its options."""
+
+    @property
+    def defaults(self) -> Options: ...
+
+    @property
+    def option_help(self) -> Mapping[str, str]: ...
+
+
+def option_popover(
+    state: AppState, key: str, path: Path, entries: Sequence[Entry], find: Callable[[str], Declared | None]
+) -> None:
+    """A popover with the options of every chosen policy that has some; ``entries`` stand at ``path``."""
+    popover = st.popover("Policy options", icon=":material/tune:", on_change="rerun", key=key)
     if not popover.open:
         return
     with popover:
-        for place, entry in enumerate(
-            state.scenario.serverless.policies if state.scenario.serverless else ()
-        ):
-            defaults = get_policy(entry.name).defaults if entry.name in policy_names() else {}
-            if not defaults:
+        for place, entry in enumerate(entries):
+            declared = find(entry.name)
+            if declared is None or not declared.defaults:
                 continue
             st.markdown(f"**{plain(entry.name)}**")
             with st.grid(2, min_column_width=180):
-                for name, default in defaults.items():
-                    _field(state, place, entry, name, default)
+                for name in declared.defaults:
+                    _field(state, path, entries, place, name, declared)
 
 
-def _field(state: AppState, place: int, entry: PolicySpec, name: str, default: Option) -> None:
-    about = get_policy(entry.name).option_help.get(name, "")
+def _field(
+    state: AppState, path: Path, entries: Sequence[Entry], place: int, name: str, declared: Declared
+) -> None:
+    default = declared.defaults[name]
+    about = declared.option_help.get(name, "")
     hint = f"{plain(about)} Default: {plain(_text(default))}."
     key = f"option:{state.revision}:{place}:{name}"
-    value = entry.options.get(name, default)
+    value = entries[place].options.get(name, default)
 
     def commit() -> None:
-        state.edit(PATH, changed(state, place, name, st.session_state[key], default))
+        state.edit(path, changed(entries, place, name, st.session_state[key], default))
 
     told: Mapping[str, Any] = {"key": key, "help": hint, "on_change": commit}
     with st.container():
@@ -70,10 +89,9 @@ def _text(value: Option) -> str:
 
 
 def changed(
-    state: AppState, place: int, name: str, value: Option, default: Option
+    entries: Sequence[Entry], place: int, name: str, value: Option, default: Option
 ) -> list[dict[str, str | Options]]:
     """The scenario's policies with one option set; one at its default is left out."""
-    entries = state.scenario.serverless.policies if state.scenario.serverless else ()
     own = {**entries[place].options, name: _parsed(value, default)}
     if own[name] == default:
         del own[name]

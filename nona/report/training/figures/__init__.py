@@ -1,0 +1,1 @@
+"""Figures of training clusters as pure functions; their titles are in :mod:`nona.report.training.titles`."""

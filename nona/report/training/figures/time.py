@@ -1,0 +1,78 @@
+"""Figures over time: which job has which GPU, how many run and wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from nona.report.figures.style import PALETTE, QUIET, figure, text
+from nona.report.training.windows import Shown
+from nona.report.training.words import HOUR_S, hours_text
+from nona.results.training.outcome import Round, Stay
+
+LANE = 17
+
+
+def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) -> go.Figure:
+    """GPUs of one type as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
+
+    A bar carries the middle of its stay in seconds, for the round that a click asks for; ``at_s`` marks a
+    round.
+    """
+    bars = [(stay, gpu) for stay in shown.stays for gpu in stay.gpus]
+    lanes = sorted({gpu for _, gpu in bars})
+    made = figure(96 + LANE * max(1, len(lanes)), legend=False)
+    made.add_bar(
+        y=[str(gpu) for _, gpu in bars],
+        x=[(s.end_s - s.start_s) / HOUR_S for s, _ in bars],
+        base=[s.start_s / HOUR_S for s, _ in bars],
+        orientation="h",
+        marker={
+            "color": [PALETTE[s.jobs[0] % len(PALETTE)] for s, _ in bars],
+            "line": {"width": 0.5, "color": "rgba(128,128,128,.6)"},
+            "pattern": {"shape": ["/" if len(s.jobs) > 1 else "" for s, _ in bars], "size": 5},
+        },
+        customdata=[[(s.start_s + s.end_s) / 2, _told(s, names)] for s, _ in bars],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )
+    if at_s is not None:
+        made.add_vline(x=at_s / HOUR_S, line={"color": QUIET, "dash": "dash", "width": 1.5})
+    made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select")
+    made.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
+    made.update_yaxes(
+        title="GPU",
+        type="category",
+        categoryorder="array",
+        categoryarray=[str(g) for g in lanes][::-1],
+        showgrid=False,
+        fixedrange=True,
+    )
+    return made
+
+
+def _told(stay: Stay, names: Sequence[str]) -> str:
+    jobs = " with ".join(text(names[j], 40) for j in stay.jobs)
+    length = hours_text(stay.end_s - stay.start_s)
+    return f"{jobs}<br>{length} from {hours_text(stay.start_s)} on, {stay.gpu}"
+
+
+def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
+    """Jobs that run and jobs that wait, round by round."""
+    made = figure(280)
+    for label, values, colour, dash in (
+        ("running", [r.running for r in rounds], PALETTE[1], "solid"),
+        ("waiting", [r.waiting for r in rounds], PALETTE[2], "dash"),
+    ):
+        made.add_scatter(
+            x=[r.start_s / HOUR_S for r in rounds],
+            y=values,
+            name=label,
+            mode="lines",
+            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
+            customdata=[r.number for r in rounds],
+            hovertemplate=f"round %{{customdata}}: %{{y}} {label}<extra></extra>",
+        )
+    made.update_xaxes(title="hours")
+    made.update_yaxes(title="jobs", rangemode="tozero")
+    return made

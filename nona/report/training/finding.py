@@ -1,0 +1,103 @@
+"""What a run on a training cluster found: the gain of knowing that types of GPU differ, and who is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nona.report.text import share_text
+from nona.report.training.words import by_mean_jct, dollars_text, hours_text, times_text
+from nona.results.training.report import PolicyOutcome
+from nona.training.policies.registry import POLICIES
+
+AGNOSTIC = "-agnostic"
+LEVEL = 0.01  # mean JCTs closer than that are said to be equal
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Mean JCT under ``aware``, which knows that types of GPU differ, and under ``agnostic``."""
+
+    aware: str
+    agnostic: str
+    aware_s: float
+    agnostic_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the agnostic policy's mean JCT is."""
+        return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
+
+
+def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
+    """The gain of heterogeneity-awareness.
+
+    A policy and its agnostic twin, if both ran; else the best aware policy against the best agnostic one.
+    """
+    means = by_mean_jct(policies)
+    twins = [n for n in means if n + AGNOSTIC in means]
+    if twins:
+        name = twins[0]
+        return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
+    aware = [n for n in means if is_aware(n)]
+    agnostic = [n for n in means if not is_aware(n)]
+    if not aware or not agnostic:
+        return None
+    return Gain(aware[0], agnostic[0], means[aware[0]], means[agnostic[0]])
+
+
+def is_aware(name: str) -> bool:
+    """Whether a policy knows that types of GPU differ; one that is not known here counts as aware.
+
+    >>> is_aware("isolated")
+    False
+    """
+    found = POLICIES.get(name)
+    return found is None or found.heterogeneous
+
+
+def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """What knowing each job's speed on each type of GPU is worth, in one sentence."""
+    gain = gain_of(policies)
+    if gain is None:
+        return "Run a policy and an agnostic one to see what it gains to know that types of GPU differ."
+    means = (
+        f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
+    )
+    if abs(gain.ratio - 1) < LEVEL:
+        return f"Knowing each job's speed on each type of GPU changes the mean JCT by less than 1 %: {means}."
+    if gain.ratio < 1:
+        return f"Knowing each job's speed on each type of GPU does not shorten the mean JCT here: {means}."
+    saved = share_text(1 - 1 / gain.ratio)
+    return f"Knowing each job's speed on each type of GPU shortens the mean JCT by {saved}: {means}."
+
+
+def best_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """The policy of the shortest mean JCT, and the cheapest one."""
+    means = by_mean_jct(policies)
+    if not means:
+        return "No policy completed a job."
+    best = next(iter(means))
+    said = f"{best} has the shortest mean JCT, {hours_text(means[best])}"
+    costs = {n: p.cost_usd for n, p in policies.items() if p.cost_usd is not None}
+    if not costs or max(costs.values()) <= 0:
+        return f"{said}."
+    cheapest = min(costs, key=lambda n: (costs[n], n))
+    if cheapest == best:
+        return f"{said}, and costs least, {dollars_text(costs[best])}."
+    return (
+        f"{said}, at {dollars_text(costs.get(best))}; {cheapest} costs least, "
+        f"{dollars_text(costs[cheapest])}."
+    )
+
+
+def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
+    """Label, value and hint of the page's one large number."""
+    gain, means = gain_of(policies), by_mean_jct(policies)
+    if gain is not None and gain.ratio >= 1:
+        hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
+        return "Gain of heterogeneity-awareness", times_text(gain.ratio), hint
+    if not means:
+        return "", "", ""
+    best = next(iter(means))
+    return "Shortest mean JCT", hours_text(means[best]), f"Under {best}."

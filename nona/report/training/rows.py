@@ -1,0 +1,97 @@
+"""Tables of a training cluster: every policy, every job, every row of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nona.report.text import or_dash, share_text, time_text
+from nona.report.training.words import dollars_text, hours_text, jct_text
+from nona.results.training.outcome import PriorityRow
+from nona.results.training.report import JobOutcome, PolicyOutcome
+
+Cell = str | float | None
+DECIDING = ("policy", "mean JCT", "p95 JCT", "makespan", "worst ρ", "utilisation", "cost")
+JOB_DECIDING = ("job", "model", "GPUs", "arrival, h", "JCT, h", "ρ")
+
+
+def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
+    """A row for each policy, in the order of the scenario."""
+    return [_row(name, p) for name, p in policies.items()]
+
+
+def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
+    return {
+        "policy": name,
+        "mean JCT": jct_text(p.jct_s),
+        "median JCT": hours_text(p.jct_s.p50),
+        "p95 JCT": hours_text(p.jct_s.p95),
+        "p99 JCT": hours_text(p.jct_s.p99),
+        "ideal mean JCT": hours_text(p.ideal_jct_s),
+        "makespan": hours_text(p.makespan_s),
+        "mean ρ": _number(p.rho.mean),
+        "worst ρ": _number(p.rho.worst),
+        "utilisation": _share(p.utilization),
+        "cost": dollars_text(p.cost_usd),
+        "SLOs kept": _share(p.slo_hit_rate),
+        "preemptions": f"{p.preemptions:,.4g}",
+        "moves": f"{p.moves:,.4g}",
+        "received − X": _share(p.received_error),
+        "work lost": _share(p.lost_steps_share),
+        "decisions": p.decisions,
+        "mean decision": time_text(p.decision_s),
+        "longest decision": time_text(p.decision_most_s),
+        "largest gap": or_dash(p.worst_gap, lambda v: f"{v:.1g}"),
+    }
+
+
+def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:
+    """A row for each job of the first replication; times in hours."""
+    return [
+        {
+            "job": j.name,
+            "model": j.model,
+            "kind": j.kind,
+            "team": j.entity,
+            "GPUs": j.workers,
+            "arrival, h": _hours(j.arrival_s),
+            "JCT, h": _hours(j.jct_s),
+            "ρ": None if j.rho is None else round(j.rho, 3),
+            "SLO, h": _hours(j.slo_s),
+            "SLO kept": "–" if j.met is None else "yes" if j.met else "no",
+            "cost, $": None if j.cost_usd is None else round(j.cost_usd, 2),
+            "preemptions": j.preemptions,
+            "moves": j.moves,
+        }
+        for j in jobs
+    ]
+
+
+def priority_rows(rows: Sequence[PriorityRow], names: Sequence[str]) -> list[dict[str, Cell]]:
+    """A row for each job, or pair, and type of GPU in a round, the highest priority first."""
+    ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
+    return [
+        {
+            "type": r.gpu,
+            "job": " + ".join(names[j] for j in r.jobs),
+            "ran": "yes" if r.ran else "no",
+            "why": r.why,
+            "share X": round(r.share, 4),
+            "received τ": hours_text(r.received_s),
+            "all rows W": hours_text(r.type_s),
+            "priority π": float(f"{r.priority:.4g}"),
+            "deficit δ": hours_text(r.deficit_s),
+        }
+        for r in ordered
+    ]
+
+
+def _hours(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds / 3600, 3)
+
+
+def _share(share: float | None) -> str:
+    return or_dash(share, lambda known: share_text(known, 1))
+
+
+def _number(value: float | None) -> str:
+    return or_dash(value, lambda known: f"{known:.3g}")

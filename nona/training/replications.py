@@ -1,0 +1,134 @@
+"""Replications of several policies, in this process or in several.
+
+A run depends on its system, the policy, its options and the replication's number alone, so what is found is
+the same whatever the number of processes. Records are kept of the first replication only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key, check_runs
+from nona.options import Options
+from nona.results.training.extensions import ExtensionFindings
+from nona.simulation.records.run import Check
+from nona.training.engine.ideal import ideal_jcts_s
+from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
+from nona.training.engine.run import simulate_training
+from nona.training.extensions.hooks import findings_of, hooks_for
+from nona.training.model.system import TrainingSystem
+from nona.training.policies.base import Policy
+from nona.training.policies.problem import Floats
+from nona.training.records.checks import run_checks
+from nona.training.records.metrics import Measures, measure
+from nona.training.records.run import TrainingRecords
+
+DEFAULT = RunOptions()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TrainingRun:
+    """What is kept of one run; ``ideal_jct_s``: (M,) where shares of time are given exactly, if asked for.
+
+    ``findings``: what the system's switches did, in the first replication.
+    """
+
+    measures: Measures
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    ideal_jct_s: Floats | None
+    records: TrainingRecords | None
+    findings: ExtensionFindings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingWork:
+    """What every process gets once; ``systems``: one for each replication."""
+
+    systems: tuple[TrainingSystem, ...]
+    policies: tuple[tuple[Policy, Options], ...]
+    run_options: RunOptions
+    ideal: bool
+    reporting: bool
+
+    def run(self, key: Key, on_progress: OnProgress | None) -> TrainingRun:
+        """The run of one policy in one replication."""
+        (policy, options), system = self.policies[key[0]], self.systems[key[1]]
+        run = replace(self.run_options, replication=key[1])
+        if key[1]:
+            run = replace(run, trace_rounds=0)
+        hooks = hooks_for(system, key[1])
+        records = simulate_training(system, policy, options, run, on_progress, hooks)
+        return TrainingRun(
+            measures=measure(system, records),
+            checks=run_checks(system, records),
+            warnings=records.warnings,
+            ideal_jct_s=ideal_jcts_s(system, policy, options, key[1]) if self.ideal else None,
+            records=None if key[1] else records,
+            findings=None if key[1] else findings_of(hooks),
+        )
+
+
+def run_policies(
+    systems: Sequence[TrainingSystem],
+    policies: Sequence[tuple[Policy, Options]],
+    run: RunOptions = DEFAULT,
+    *,
+    ideal: bool = True,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+) -> dict[str, tuple[TrainingRun, ...]]:
+    """Simulate every policy on every system.
+
+    Parameters
+    ----------
+    systems
+        That of replication 0, 1, …
+    policies
+        Each with its options; names must differ.
+    ideal
+        Whether the fluid bound is computed beside each run.
+    workers
+        Processes; 1 runs all in this one.
+    on_progress
+        Called in this process as runs report, each with its own fraction.
+        :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
+
+    Returns
+    -------
+    dict
+        Policy's name → its runs in order of replication.
+
+    Raises
+    ------
+    SimulationError
+        For a number below 1, no policy, two of one name, or a run whose process is lost again and again.
+    """
+    check_runs("policy", [policy.name for policy, _ in policies], len(systems), workers)
+    sent = tuple((_sendable(policy), dict(options)) for policy, options in policies)
+    work = TrainingWork(tuple(systems), sent, run, ideal, on_progress is not None)
+    keys = [(p, r) for r in range(len(systems)) for p in range(len(policies))]
+    found = run_work(work, keys, _Passed(on_progress), workers)
+    return {p.name: tuple(found[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
+
+
+class _Passed:
+    """Passes progress on."""
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress
+
+    def report(self, key: Key, progress: TrainingProgress) -> None:
+        """A run has come so far."""
+        if self._on_progress is not None:
+            self._on_progress(progress)
+
+    def repeat(self, key: Key) -> None:
+        """A run's process was lost."""
+
+
+def _sendable(policy: Policy) -> Policy:
+    """The same with plain dictionaries, for read-only ones cannot be sent to a process."""
+    return replace(policy, defaults=dict(policy.defaults), option_help=dict(policy.option_help))

@@ -1,0 +1,1 @@
+"""The form of the Training page: jobs, GPUs and prices, policies, rounds."""

@@ -1,0 +1,64 @@
+"""Run, cancel, the cluster while it runs, and the finding afterwards: one place that stays where it is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.report.training.finding import best_sentence, gain_sentence, hero_figure
+from nona.results.training.live import TrainingLive
+from nona.results.training.outcome import TrainingOutcome
+from nona.ui.pages.training.clusterview.clusterview import cluster_data, cluster_view
+from nona.ui.session.state import AppState
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.hero import hero
+
+KIND = "training"
+POLL_S = 0.3
+
+
+def run_area(state: AppState) -> TrainingOutcome | None:
+    """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
+    running = job_buttons(state, KIND, "Run the policies")
+    with st.container():
+        if not running:
+            stale_note(state, KIND)
+    with st.container(key="training-area"):
+        st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+    return state.held(KIND, TrainingOutcome)
+
+
+def _finding(held: TrainingOutcome) -> None:
+    """What heterogeneity-awareness gained, and which policy is best."""
+    policies = held.report.policies
+    label, value, hint = hero_figure(policies)
+    with hero("training-finding", label, value, hint):
+        st.subheader(_said(gain_sentence(policies)), anchor=False)
+        st.caption(_said(best_sentence(policies)))
+
+
+def _said(sentence: str) -> str:
+    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _area(state: AppState, was_running: bool) -> None:
+    job, held = current_job(state, KIND), state.held(KIND, TrainingOutcome)
+    if job is not None:
+        job.touch()
+    if job is not None and job.running:
+        if job.live:
+            live = TrainingLive.from_json(job.live)
+            cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
+        else:
+            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+        return
+    if was_running:
+        st.rerun()
+    ended_note(job, "The run", "Fewer jobs, replications or policies end sooner.")
+    if held is not None:
+        _finding(held)
+    elif job is None:
+        st.caption(
+            "Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
+            "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round."
+        )

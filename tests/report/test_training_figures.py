@@ -1,0 +1,156 @@
+"""Figures, titles and tables of a training cluster show the numbers of its outcome."""
+
+from __future__ import annotations
+
+import pytest
+from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
+
+from nona.report.training.figures.allocation import allocation_figure
+from nona.report.training.figures.policies import frontier, jct_cdf_figure, pareto_figure, rho_figure, steps
+from nona.report.training.figures.time import gantt_figure, rounds_figure
+from nona.report.training.finding import best_sentence, gain_of, gain_sentence, hero_figure
+from nona.report.training.one_more import one_more_dots, one_more_finding, one_more_rows
+from nona.report.training.perfetto import stays_trace
+from nona.report.training.rows import DECIDING, JOB_DECIDING, job_rows, policy_rows, priority_rows
+from nona.report.training.titles import cdf_title, gantt_title, received_title, rho_title, rounds_title
+from nona.report.training.windows import MOST_BARS, MOST_LANES, fitting_span, round_at, window
+from nona.results.training.outcome import Stay
+
+POLICIES = outcome().report.policies
+AWARE, AGNOSTIC = POLICIES
+
+
+def test_the_gain_is_the_ratio_of_the_twins_means() -> None:
+    gain = gain_of(POLICIES)
+    assert gain is not None
+    assert (gain.aware, gain.agnostic) == (AWARE, AGNOSTIC)
+    assert gain.ratio == pytest.approx(10_800 / 7200)
+    assert hero_figure(POLICIES)[1] == "1.50 ×"
+    assert "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under" in gain_sentence(POLICIES)
+    assert best_sentence(POLICIES) == (
+        "max-min-fairness has the shortest mean JCT, 2 h, at $12; max-min-fairness-agnostic costs least, $10."
+    )
+
+
+def test_without_a_pair_the_shortest_mean_is_said() -> None:
+    alone = {AWARE: POLICIES[AWARE]}
+    assert gain_of(alone) is None
+    assert hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
+    assert hero_figure({}) == ("", "", "")
+    assert best_sentence(alone).endswith("and costs least, $12.")
+    turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
+    assert "does not shorten" in gain_sentence(turned)
+    assert hero_figure(turned)[0] == "Shortest mean JCT"
+
+
+def test_cost_against_jct_has_each_policy_and_the_frontier() -> None:
+    made = pareto_figure(POLICIES)
+    line, *points = made.data
+    assert list(line.x) == [10.0, 12.0]
+    assert [(p.name, p.x[0], p.y[0]) for p in points] == [(AWARE, 12.0, 2.0), (AGNOSTIC, 10.0, 3.0)]
+    assert points[0].error_y.array[0] == pytest.approx(0.2)
+    assert frontier([(1, 1), (2, 2), (1, 2)]) == [(1, 1)]
+
+
+def test_distributions_end_at_all_jobs() -> None:
+    jct, rho = jct_cdf_figure(POLICIES), rho_figure(POLICIES)
+    assert list(jct.data[0].x) == [1.0, 1.0, 2.0, 3.0]
+    assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
+    assert max(rho.data[1].x) == 1.6
+    x, y = steps([float(k) for k in range(10_000)], 100)
+    assert len(x) == len(y) == 101
+    assert (x[-1], y[-1]) == (9999.0, 100.0)
+    assert cdf_title(POLICIES).startswith("95 % of the jobs are complete within 3 h under max-min-fairness,")
+    assert rho_title(POLICIES) == (
+        "The worst ρ is least under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
+        "share of the cluster"
+    )
+
+
+def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs() -> None:
+    shown = window(trace().stays, ROUND_S, 5 * ROUND_S, "k80")
+    made = gantt_figure(shown, NAMES, ROUND_S)
+    (bars,) = made.data
+    assert list(bars.base) == pytest.approx([0.1, 0.4])
+    assert list(bars.x) == pytest.approx([0.3, 0.1])
+    assert list(bars.marker.pattern.shape) == ["", "/"]
+    assert bars.customdata[0][0] == pytest.approx(2.5 * ROUND_S)
+    assert "b with c" in bars.customdata[1][1]
+    assert made.layout.shapes[0].x0 == pytest.approx(0.1)
+    assert gantt_title(trace(), "fifo") == "fifo: 3 jobs ran in 3 stays, 1 for each job"
+
+
+def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out() -> None:
+    many = [
+        Stay(jobs=(k,), gpu="v100", gpus=(k % 100,), start_s=float(k), end_s=k + 1.0) for k in range(9000)
+    ]
+    shown = window(many, 0.0, 9000.0, "v100")
+    assert len(shown.stays) == MOST_BARS
+    inside = sum(s.gpus[0] < MOST_LANES for s in many)
+    assert shown.left_out == inside - MOST_BARS
+    assert {g for s in window(many, 0.0, 9000.0, "v100", MOST_LANES).stays for g in s.gpus} == set(
+        range(MOST_LANES, 2 * MOST_LANES)
+    )
+    assert window(many, 0.0, 9000.0, "k80").stays == ()
+    assert fitting_span(many * 100, 9000.0) == 3600.0
+
+
+def test_an_instant_is_in_its_round() -> None:
+    rounds = trace().rounds
+    assert [round_at(rounds, t).number for t in (0.0, 359.0, 360.0, 1e9)] == [0, 0, 1, 5]  # type: ignore[union-attr]
+    assert round_at(rounds, -1.0) is None
+    made = rounds_figure(rounds)
+    assert list(made.data[0].y) == [2, 2, 2, 2, 3, 3]
+    assert rounds_title(rounds) == "On average 2.33 jobs run and 0.667 wait; most wait in round 0: 1"
+
+
+def test_heat_maps_show_what_was_planned_beside_what_was_received() -> None:
+    made = allocation_figure(trace().received, sorted(TYPES), NAMES)
+    planned, received = (t for t in made.data if t.type == "heatmap")
+    assert [list(row) for row in planned.z] == [[0, 1.0], [0.7, 0], [0.3, 0]]
+    assert [list(row) for row in received.z] == [[0, 1.0], [0.65, 0], [0.35, 0]]
+    words = [list(t.text) for t in made.data if t.type == "scatter"]
+    assert words[0] == ["", "1.00", "0.70", "", "0.30", ""]
+    assert received_title(trace().received, 0.031).endswith("by 3.1 % of a job's time on average")
+
+
+def test_tables_have_the_columns_that_decide() -> None:
+    rows = policy_rows(POLICIES)
+    assert rows[0].keys() >= set(DECIDING)
+    assert rows[0]["mean JCT"] == "2 ± 0.2 h"
+    jobs = job_rows(POLICIES[AWARE].jobs)
+    assert jobs[0].keys() >= set(JOB_DECIDING)
+    assert [r["JCT, h"] for r in jobs] == [1.0, 2.0, 3.0]
+    told = priority_rows(trace().rounds[0].priorities, NAMES)
+    assert [(r["type"], r["job"], r["ran"]) for r in told] == [
+        ("k80", "b", "yes"),
+        ("k80", "c", "no"),
+        ("v100", "a", "yes"),
+    ]
+
+
+def test_one_more_gpu_is_judged_by_time_and_by_price() -> None:
+    report = one_more()
+    assert one_more_finding(report) == (
+        "One more v100 shortens the mean JCT under fifo most, by 66.7 min (40.0 %); for its price k80 buys "
+        "most."
+    )
+    assert [r["change"] for r in one_more_rows(report)] == ["–", "-10.0 %", "-40.0 %"]
+    dots = one_more_dots(report)
+    assert [d.value for d in dots] == pytest.approx([2.5, 6000 / 3600])
+    worse = report.model_copy(
+        update={"rows": tuple(r.model_copy(update={"mean_jct_s": 2e4}) for r in report.rows)}
+    )
+    assert one_more_finding(worse) == "One more GPU of no type shortens the mean JCT under fifo."
+
+
+def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
+    trace_file = stays_trace(outcome())
+    slices = [e for e in trace_file.events if e.ph == "X"]
+    assert len(slices) == 2 * 3
+    assert {e.name for e in slices} == {"a", "b", "b + c"}
+    assert sum(e.dur or 0 for e in slices) == pytest.approx(2 * 12 * ROUND_S * 1e6)
+    assert {e.args["name"] for e in trace_file.events if e.args} == {
+        f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
+    }
+    assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3

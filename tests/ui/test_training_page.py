@@ -1,0 +1,196 @@
+"""The Training page: how it begins, that its fields are the scenario's, and what a run shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from app_driver import Open, finish, go, metrics, new_session, tab
+from nona.study.training.run import report_of, simulate_training_scenario
+
+from nona.report.training.finding import gain_sentence, hero_figure
+from nona.report.training.one_more import one_more_finding
+from nona.report.training.rows import DECIDING
+from nona.scenario.file import load_scenario, scenario_from_mapping
+from nona.sources.samples import scenario_names, scenario_path
+from nona.ui.pages.training.start import DEMOS
+from nona.ui.pages.training.tabs import TABS
+from nona.ui.session.workspace import jobs
+
+PAGE = "9_training"
+SMALL = {
+    "version": 1,
+    "name": "Small training cluster",
+    "cluster": {"servers": [{"count": 2, "gpu": "v100"}, {"count": 1, "gpu": "k80", "gpus": 2}]},
+    "simulation": {"replications": 2},
+    "training": {
+        "generate": {"jobs": 8, "mean_gap": "10 min"},
+        "policies": ["max-min-fairness", "max-min-fairness-agnostic"],
+    },
+}
+TRACE = b"ResNet-18 (batch size 64)\tpython3 main.py\tdir\t-n\t0\t9000\t1\t1\t-1\t0\n"
+
+
+def state_of(at: Any) -> Any:
+    return at.session_state["nona_state"]
+
+
+def said(elements: Any) -> str:
+    return "\n".join(e.value.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ") for e in elements)
+
+
+def adopt(at: Any, **changes: Any) -> Any:
+    """The small cluster with ``changes``, on the page."""
+    state_of(at).adopt(scenario_from_mapping({**SMALL, **changes}))
+    at.run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
+def test_every_demo_of_the_start_opens(open_page: Open, demo: Any) -> None:
+    assert demo.name in scenario_names()
+    at = open_page(PAGE)
+    at.button(key=f"open-training-{demo.name}").click().run()
+    assert not at.exception
+    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+    assert at.session_state["training-tabs"] == demo.tab
+
+
+def test_jobs_are_generated_for_the_present_cluster(open_page: Open) -> None:
+    at = open_page(PAGE)
+    before = state_of(at).scenario
+    at.button(key="make-training").click().run()
+    assert not at.exception
+    made = state_of(at).scenario
+    assert made.training.generate.jobs == 60
+    assert made.model_copy(update={"training": None}) == before
+    assert [b for b in at.button if b.key == "run-training"]
+    state_of(at).undo()
+    assert state_of(at).scenario == before
+
+
+def test_an_uploaded_trace_is_the_source_of_the_jobs(open_page: Open) -> None:
+    at = open_page(PAGE)
+    at.file_uploader[0].upload("mine.trace", TRACE).run()
+    assert not at.exception
+    spec = state_of(at).scenario.training
+    assert (spec.trace, spec.generate, spec.jobs) == ("mine.trace", None, ())
+    source = next(b for b in at.get("button_group") if b.label == "Jobs from")
+    source.set_value("generator").run()
+    assert state_of(at).scenario.training.trace is None
+    source = next(b for b in at.get("button_group") if b.label == "Jobs from")
+    source.set_value("trace").run()
+    assert state_of(at).scenario.training.trace == "mine.trace"
+
+
+def test_without_an_upload_there_is_no_trace_to_take(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    before = state_of(at).scenario
+    next(b for b in at.get("button_group") if b.label == "Jobs from").set_value("trace").run()
+    assert "No trace was uploaded yet" in said(at.error)
+    assert state_of(at).scenario == before
+
+
+def test_fields_are_those_of_the_scenario(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    next(b for b in at.get("button_group") if b.label == "Policies").set_value(["fifo", "isolated"]).run()
+    assert [p.name for p in state_of(at).scenario.training.policies] == ["fifo", "isolated"]
+    [n for n in at.number_input if n.label == "Servers"][1].set_value(5).run()
+    assert [g.count for g in state_of(at).scenario.cluster.servers] == [2, 5]
+    next(n for n in at.number_input if n.label == "Price, $/h").set_value(3.5).run()
+    assert state_of(at).scenario.training.prices == {"v100": 3.5}
+    next(t for t in at.toggle if t.label == "Multi-GPU jobs").set_value(True).run()
+    assert state_of(at).scenario.training.generate.multi_gpu
+    field = next(t for t in at.text_input if t.label == "Measured jobs")
+    field.set_value("2 to 5").run()
+    assert state_of(at).scenario.training.generate.measured == (2, 5)
+    next(t for t in at.text_input if t.label == "Measured jobs").set_value("some").run()
+    assert at.error
+    assert state_of(at).scenario.training.generate.measured == (2, 5)
+    at.button(key="training-add-gpus").click().run()
+    assert [g.gpu for g in state_of(at).scenario.cluster.servers] == ["v100", "k80", "p100"]
+
+
+PAGES = ("1_overview", "2_models", "3_contraction", "4_cluster", "5_workload", "6_placement", "7_simulation")
+
+
+def test_other_pages_open_for_training_jobs_alone(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    for page in (*PAGES, "8_serverless", "10_validation", "11_guide"):
+        go(at, page)
+        assert not at.error, page
+        if page in ("6_placement", "7_simulation"):
+            assert "This scenario has training jobs only." in said(at.markdown)
+            assert not [b for b in at.button if b.key in ("run-place", "run-simulate")]
+        if page == "5_workload":
+            assert "This scenario has training jobs only." in said(at.caption)
+
+
+@pytest.fixture(scope="module")
+def ran() -> Iterator[Any]:
+    """The page with the result of a small run under two policies."""
+    at = go(new_session().run(), PAGE)
+    adopt(at)
+    at.button(key="run-training").click().run()
+    yield finish(at, "training")
+    jobs().close()
+
+
+def result_of(at: Any, kind: str = "training") -> Any:
+    return state_of(at).results[kind].data
+
+
+def test_the_finding_and_the_table_are_those_of_the_report(ran: Any) -> None:
+    at = tab(ran, "training-tabs", "Policies")
+    report = result_of(at).report
+    again = report_of(simulate_training_scenario(state_of(at).scenario))
+    assert {n: p.jct_s for n, p in report.policies.items()} == {n: p.jct_s for n, p in again.policies.items()}
+    label, value, _ = hero_figure(report.policies)
+    assert metrics(at)[label] == value
+    assert gain_sentence(report.policies) in said(at.subheader)
+    shown = at.dataframe[0].value
+    assert shown["policy"].tolist() == list(report.policies)
+    assert list(shown.columns) == list(DECIDING)
+    assert not report.failed_checks
+
+
+def test_every_tab_of_a_result_is_drawn_with_words(ran: Any) -> None:
+    for name in TABS:
+        at = tab(ran, "training-tabs", name)
+        assert [t.label for t in at.tabs if t.children] == [name]
+        assert all(c.proto.alt for c in at.get("plotly_chart"))
+        assert at.get("plotly_chart") or name in ("Jobs", "One more GPU")
+
+
+def test_any_round_is_explained(ran: Any) -> None:
+    at = tab(ran, "training-tabs", "Rounds")
+    data = result_of(at)
+    name = next(iter(data.traces))
+    wanted = next(r for r in data.traces[name].rounds if r.priorities and r.number > 2)
+    at.number_input(key="training-shown-round").set_value(wanted.number).run()
+    assert not at.exception
+    assert f"Round {wanted.number}" in said(at.markdown)
+    shown = at.dataframe[0].value
+    assert len(shown) == len(wanted.priorities)
+    assert (shown["ran"] == "yes").sum() == sum(r.ran for r in wanted.priorities)
+
+
+def test_one_more_gpu_of_each_type_is_simulated(ran: Any) -> None:
+    at = tab(ran, "training-tabs", "One more GPU")
+    at.button(key="run-training-one-more").click().run()
+    finish(at, "training-one-more")
+    report = result_of(at, "training-one-more")
+    assert [r.gpu for r in report.rows] == ["k80", "v100"]
+    base = result_of(at).report.policies["max-min-fairness"]
+    assert report.base.mean_jct_s == base.jct_s.mean
+    assert one_more_finding(report) in said(at.markdown)
+    assert at.get("plotly_chart")
+
+
+def test_the_strip_says_what_the_run_found(ran: Any) -> None:
+    at = go(ran, PAGE)
+    links = " ".join(e.proto.label for e in at.get("page_link"))
+    assert "8 training jobs" in links
+    assert "mean JCT" in links
