@@ -7,6 +7,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import TrainingSpec
 from nona.sources.lookup import Sources
 from nona.study.training.cluster import training_cluster, training_devices
+from nona.study.training.extension_notes import extension_notes
 from nona.study.training.inference import enter_inference
 from nona.study.training.jobs import given_jobs
 from nona.study.training.modelled import ModelledRates
@@ -15,9 +16,11 @@ from nona.training.model.cluster import TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.problem import EntityShare
+from nona.training.regions.system import with_regions
 from nona.training.workload.step_time import STACK
 from nona.training.workload.table import GAVEL, MODELLED
 
+OWN_RATES = "Throughputs are those that the jobs give."
 _NO_SOURCES = Sources()
 
 
@@ -49,15 +52,18 @@ def prepare_training(
     table = base_table(spec, sources, modelled)
     book = RateBook(table, modelled, cluster)
     jobs: list[Job] = []
-    notes = [_source_note(scenario, spec), *_price_notes(cluster)]
-    for given in given_jobs(scenario, spec, sources, table, cluster.gpus, replication):
+    listed = given_jobs(scenario, spec, sources, table, cluster.gpus, replication)
+    own = all(given.rates for given in listed if given.job.kind == "training")
+    notes = [OWN_RATES if own else _source_note(scenario, spec), *_price_notes(cluster)]
+    for given in listed:
         if given.job.kind != "inference":
             jobs.append(book.enter(given))
         elif (served := enter_inference(given, book)) is not None:
             jobs += served.jobs
             notes.append(served.note)
     book.check()
-    return TrainingSystem(
+    notes += extension_notes(spec, jobs)
+    system = TrainingSystem(
         cluster=cluster,
         jobs=tuple(jobs),
         throughputs=book.throughputs,
@@ -74,6 +80,7 @@ def prepare_training(
         regions=spec.regions,
         notes=tuple(notes),
     )
+    return with_regions(system)
 
 
 def training_part(scenario: Scenario) -> TrainingSpec:
