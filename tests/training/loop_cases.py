@@ -97,9 +97,14 @@ class PlainLoop:
             for t in order:
                 free = system.cluster.gpus[t]
                 pi = {
-                    i: share.get((i, t), 0.0) * of_type[t] / got[i, t] if rate[i, t] else 0.0 for i in there
+                    i: share.get((i, t), 0.0) * round(of_type[t], 6) / round(got[i, t], 6)
+                    if rate[i, t]
+                    else 0.0
+                    for i in there
                 }
-                for i in sorted(there, key=lambda i: (-pi[i], -short[i, t], -share.get((i, t), 0.0), i)):
+                for i in sorted(
+                    there, key=lambda i: (-pi[i], -round(short[i, t], 6), -share.get((i, t), 0.0), i)
+                ):
                     fits = rate[i, t] > 0 and jobs[i].workers <= free and i not in taken
                     if not fits or (self.policy.needs_share and pi[i] <= 0):
                         continue

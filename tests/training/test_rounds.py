@@ -74,7 +74,12 @@ def test_golden_numbers_of_the_public_simulator(
 
 def _two_types(jobs: tuple[Job, ...], rates: dict[str, tuple[float, float]], **more: float) -> TrainingSystem:
     """One A and one B; ``rates``: (on A, on B) by model."""
-    alone = {AloneKey(gpu, model, 1): r for model, pair in rates.items() for gpu, r in zip("ab", pair, strict=True) if r}
+    alone = {
+        AloneKey(gpu, model, 1): r
+        for model, pair in rates.items()
+        for gpu, r in zip("ab", pair, strict=True)
+        if r
+    }
     cluster = TrainingCluster((NodeGroup("a", 1), NodeGroup("b", 1)), {"a": 3.6, "b": 0.36})
     return TrainingSystem(cluster, jobs, Throughputs(alone), **more)  # type: ignore[arg-type]
 
