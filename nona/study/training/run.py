@@ -11,6 +11,7 @@ import numpy as np
 from nona.options import Options
 from nona.report.training.outcome import policy_trace
 from nona.report.training.report import training_report
+from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport, TrainingSetting
 from nona.scenario.schema import Scenario
@@ -34,7 +35,8 @@ class TrainingResult:
     """Per policy a summary over its replications, and the records of the first.
 
     ``systems``: that of each replication; ``ideal_jct_s``: mean JCT of the measured jobs in the fluid bound;
-    ``checks``: every check of every run; ``setting`` says what was run.
+    ``checks``: every check of every run; ``setting`` says what was run;
+    ``findings``: what switches did in the first replication.
     """
 
     systems: tuple[TrainingSystem, ...]
@@ -44,6 +46,7 @@ class TrainingResult:
     checks: Mapping[str, tuple[Check, ...]]
     seconds: float
     setting: TrainingSetting
+    findings: Mapping[str, ExtensionFindings]
 
 
 def simulate_training_scenario(
@@ -97,6 +100,7 @@ def simulate_training_scenario(
         checks={name: tuple(c for r in runs for c in r.checks) for name, runs in found.items()},
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, systems, chosen, spec.throughputs),
+        findings={name: runs[0].findings for name, runs in found.items() if runs[0].findings is not None},
     )
 
 
@@ -154,6 +158,7 @@ def report_of(result: TrainingResult) -> TrainingReport:
         result.checks,
         result.setting,
         result.seconds,
+        result.findings,
     )
 
 

@@ -11,6 +11,7 @@ from nona.training.engine.hooks import NO_HOOKS, Hooks, Outcome, Stretch
 from nona.training.extensions.beliefs import ClaimedRates, EstimatedPairs
 from nona.training.extensions.charging import Charger
 from nona.training.extensions.disturbance import Disturbance
+from nona.training.extensions.holding import Holder
 from nona.training.extensions.regional import Regional
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
@@ -29,6 +30,7 @@ class Extensions(Hooks):
         disturbs = system.moves or system.failures or system.regions
         self._disturbance = Disturbance(system, streams) if disturbs else None
         self._charger = self._charged()
+        self._holder = self._holding()
         self._regions: Regional | None = None
         self._state: State | None = None
 
@@ -38,6 +40,12 @@ class Extensions(Hooks):
             return None
         numbers = {job.name: i for i, job in enumerate(self._system.jobs)}
         return Charger(numbers, disturbance.move_s, moves.horizon or self._system.reallocation_s)
+
+    def _holding(self) -> Holder | None:
+        moves, disturbance = self._system.moves, self._disturbance
+        if moves is None or not moves.charge or disturbance is None:
+            return None
+        return Holder(disturbance.move_s, moves.overhead)
 
     def begin(self, rates: Rates, state: State) -> None:
         """The run's own rates, which regions limit, and its state, which the planner reads."""
@@ -67,12 +75,22 @@ class Extensions(Hooks):
         """A charged policy keeps its old answer where the new one is not worth its moves."""
         return self._charger.choose(problem, old, new) if self._charger else new
 
+    def held(
+        self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
+    ) -> Sequence[tuple[int, int]]:
+        """Under a charged policy a moved job keeps its GPUs until its move has paid."""
+        return self._holder.held(rows, shares, now_s) if self._holder else ()
+
     def run(self, stretch: Stretch) -> Outcome | None:
         """Moves and failures."""
+        if self._holder:
+            self._holder.starts(stretch)
         return self._disturbance.run(stretch) if self._disturbance else None
 
     def measured(self, job: int, kind: int, partner: int | None, rate: float, partner_rate: float) -> None:
         """Rates alone correct claims; pairs that ran are known."""
+        if self._holder:
+            self._holder.ran((job,) if partner is None else (job, partner), kind)
         if partner is None:
             if self._claims:
                 self._claims.measured(job, kind, rate)
@@ -104,6 +122,11 @@ class Extensions(Hooks):
             region_moves=self._regions.moves if self._regions else 0,
             advice=tuple(self._regions.advice) if self._regions else (),
         )
+
+
+def findings_of(hooks: Hooks) -> ExtensionFindings | None:
+    """What switches did in a run; ``None`` where all are off."""
+    return hooks.findings() if isinstance(hooks, Extensions) else None
 
 
 def hooks_for(system: TrainingSystem, replication: int = 0) -> Hooks:

@@ -27,14 +27,23 @@ def select(
     *,
     needs_share: bool = False,
     unknown_block: bool = False,
+    held: Sequence[tuple[int, int]] = (),
 ) -> list[Chosen]:
     """Type by type in ``order``, rows by (π, δ, X) descending, ties by their place; each job runs once.
 
     A row is taken if none of its jobs is, the type can run it, and enough GPUs are ``free``. Rows without a
-    share run where GPUs are left, unless ``needs_share``.
+    share run where GPUs are left, unless ``needs_share``. ``held``: (row, type) that keep their GPUs whatever
+    their priority, where these are still free.
     """
     taken: set[int] = set()
     chosen: list[Chosen] = []
+    free = list(free)
+    for row, kind in held:
+        workers = int(ledger.workers[row])
+        if workers <= free[kind] and ledger.fits[row, kind] and taken.isdisjoint(ledger.rows[row]):
+            taken.update(ledger.rows[row])
+            free[kind] -= workers
+            chosen.append(Chosen(row, kind, runs=True))
     place = np.arange(len(ledger.rows))
     for kind in order:
         left = free[kind]
