@@ -233,3 +233,15 @@ class ServerlessStudyOptions(StudyOptions):
     small: int
     few: int
     seed: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStudyOptions(StudyOptions):
+    """``nona study training``; ``load`` in single-GPU jobs per hour."""
+
+    jobs: int
+    at_once: int
+    gpus: int
+    load: tuple[float, ...]
+    policy: tuple[str, ...]
+    seed: int

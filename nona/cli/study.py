@@ -15,6 +15,7 @@ from nona.cli.options import (
     PaperOptions,
     ServerlessStudyOptions,
     StudyOptions,
+    TrainingStudyOptions,
 )
 from nona.cli.output import emit
 from nona.errors import SimulationError
@@ -27,11 +28,13 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.report.training.study.text import study_text as training_text
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
+from nona.results.training.study import TrainingStudy
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
 from nona.study.estimator.study import EstimatorSettings, estimator_study
 from nona.study.exports import check_places, write_text
@@ -44,7 +47,10 @@ from nona.study.shipped import (
     shipped_map,
     shipped_paper,
     shipped_serverless,
+    shipped_training,
 )
+from nona.study.training.published.study import StudySettings as TrainingSettings
+from nona.study.training.published.study import training_study
 
 R = TypeVar("R")
 
@@ -129,6 +135,24 @@ def estimator(arguments: EstimatorOptions) -> None:
 def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
     settings = EstimatorSettings(replications=arguments.replications, seed=arguments.seed)
     return estimator_study(settings, tell)
+
+
+def training(arguments: TrainingStudyOptions) -> None:
+    """Compare training policies with each other and with the paper, or show the shipped results."""
+    emit(arguments, _data(arguments, shipped_training, _run_training), training_text)
+
+
+def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
+    settings = TrainingSettings(
+        jobs=arguments.jobs,
+        at_once=arguments.at_once,
+        gpus=arguments.gpus,
+        replications=arguments.replications,
+        loads=arguments.load or TrainingSettings().loads,
+        seed=arguments.seed,
+        policies=arguments.policy,
+    )
+    return training_study(settings, workers=arguments.workers, on_progress=tell)
 
 
 def decisions(arguments: DecisionOptions) -> None:

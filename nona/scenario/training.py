@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer
@@ -25,6 +26,7 @@ from nona.scenario.values import (
     named_text,
     quantity,
 )
+from nona.units import parse_quantity
 
 LongSeconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e9)]
 Positive = Annotated[float, Field(gt=0, le=1e15)]
@@ -34,8 +36,9 @@ Price = Annotated[float, Field(ge=0, le=1e6)]
 class TrainingJobSpec(Part):
     """A job given in the scenario: by ``model`` from the table of throughputs, or with its own rates.
 
-    ``throughputs``: steps/s of the whole job by type of GPU. Other keys as
-    :class:`nona.training.model.job.Job` explains them.
+    ``throughputs``: steps/s of the whole job by type of GPU; for an inference job queries/s of a replica.
+    Interactive and inference jobs may have a ``duration`` in place of steps, which for them are seconds.
+    Other keys as :class:`nona.training.model.job.Job` explains them.
     """
 
     name: Name
@@ -52,6 +55,21 @@ class TrainingJobSpec(Part):
     latency_slo: LongSeconds | None = None
     checkpoint: Bytes = 0.0
     region: Annotated[str, Field(max_length=200)] = ""
+
+    @_model_validator(mode="before")
+    @classmethod
+    def _lasts(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "duration" not in data:
+            return data
+        if data.get("kind", "training") == "training" or "steps" in data:
+            raise PydanticCustomError(
+                "training", "duration is for interactive and inference jobs, in place of steps; give steps"
+            )
+        try:
+            seconds = parse_quantity(data["duration"], "time")
+        except ValueError as error:
+            raise PydanticCustomError("training", "duration: {why}", {"why": str(error)}) from None
+        return {**{k: v for k, v in data.items() if k != "duration"}, "steps": seconds}
 
     @_model_validator(mode="after")
     def _can_run(self) -> Self:

@@ -101,6 +101,16 @@ def scenario_names() -> tuple[str, ...]:
     return tuple(path.stem for path in sorted((sample_root() / "scenarios").glob("*.yaml")))
 
 
+@cache
+def query_scenario_names() -> tuple[str, ...]:
+    """Names of the shipped scenarios that have queries: a workload to place and to simulate.
+
+    >>> "slides_example" in query_scenario_names(), "who_gets_the_v100" in query_scenario_names()
+    (True, False)
+    """
+    return tuple(name for name in scenario_names() if load_scenario(scenario_path(name)).workload)
+
+
 def scenario_path(name: str) -> Path:
     """The file of the shipped scenario ``name``.
 

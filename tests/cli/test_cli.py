@@ -17,7 +17,7 @@ from nona.cli.main import main
 from nona.scenario.file import dump_scenario, load_scenario
 from nona.schedulers.registry import scheduler_names
 from nona.sources.lookup import Sources
-from nona.sources.samples import sample_names, scenario_names, scenario_path
+from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
 from nona.study import place, prepare
 from nona.study.outcome import full_report
 
@@ -59,7 +59,7 @@ def test_place_prints_what_the_study_finds(scenario: str, capsys: pytest.Capture
     assert run(capsys, "place", scenario) == {**found, "seconds": ANY}
 
 
-@pytest.mark.parametrize("scenario", scenario_names())
+@pytest.mark.parametrize("scenario", query_scenario_names())
 def test_simulate_checks_itself_in_every_shipped_scenario(
     scenario: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

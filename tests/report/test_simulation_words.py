@@ -37,7 +37,7 @@ from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to
 from nona.scenario.schema import Scenario
 from nona.simulation.run import Progress
 from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_names, scenario_path
+from nona.sources.samples import query_scenario_names, scenario_path
 from nona.study import prepare
 from nona.study.outcome import simulation_outcome
 from nona.study.simulating.run import simulate
@@ -125,7 +125,7 @@ def test_what_changed_is_said_in_words() -> None:
     assert change_text(before, changed(seed=9, simulation=size)).endswith(", and 1 more change")
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", query_scenario_names())
 def test_no_model_can_be_done_before_its_longest_chain(name: str) -> None:
     """The bound is the mix of each model's critical path, and below its local time on the same device."""
     path = scenario_path(name)

@@ -14,7 +14,12 @@ from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
 from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_description, scenario_names, scenario_path
+from nona.sources.samples import (
+    query_scenario_names,
+    scenario_description,
+    scenario_names,
+    scenario_path,
+)
 from nona.study.outcome import full_report
 
 PROMISED = {
@@ -75,7 +80,7 @@ def test_an_unknown_scenario_names_those_there_are() -> None:
         scenario_path("slide_example")
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", query_scenario_names())
 def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> None:
     prepared, placement = _placed(name)
     assert placement.formula is not None
@@ -95,7 +100,7 @@ def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> Non
         assert least < query.slo_s < 20 * predicted.jct_s
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", query_scenario_names())
 def test_the_report_on_a_placement_certifies_it(name: str) -> None:
     placed = full_report(*_placed(name))
     assert placed.objective_s is not None
@@ -126,7 +131,7 @@ def _objective(fixed, prepared: study.Study) -> float:  # type: ignore[no-untype
         return float("inf")  # spread may overload the link
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", query_scenario_names())
 def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> None:
     short = _prepare(name, jobs=300, replications=1, warmup=50)
     result = study.simulate(short, placement=_placed(name)[1])
@@ -136,7 +141,7 @@ def test_every_scheduler_of_a_scenario_runs_and_passes_its_checks(name: str) -> 
         assert summary.arrived == summary.completed + summary.in_flight
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", query_scenario_names())
 def test_simulated_the_placement_is_not_clearly_slower_than_one_by_hand(name: str) -> None:
     """By no more than the interval of paired runs, and 1 %."""
     schedulers = ("nona", "local", "spread", "expert")

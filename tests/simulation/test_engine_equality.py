@@ -48,7 +48,7 @@ def compare(system: System, made: Made, **options: Any) -> Records:
     return fast
 
 
-@pytest.mark.parametrize("scenario", samples.scenario_names())
+@pytest.mark.parametrize("scenario", samples.query_scenario_names())
 def test_every_scheduler_on_every_shipped_scenario(scenario: str) -> None:
     path = samples.scenario_path(scenario)
     loaded = load_scenario(path)

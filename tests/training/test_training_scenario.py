@@ -75,6 +75,9 @@ def open_problems(text: str, folder: Path) -> tuple[str, ...]:
         ("{jobs: [{name: a, model: A3C, steps: 1}, {name: a, model: A3C, steps: 1}]}", "called 'a'"),
         ("{jobs: [{name: a, model: gpt2, steps: 1, kind: inference}]}", "go together"),
         ("{jobs: [{name: a, model: A3C, steps: 1, rate: 3/s}]}", "go together"),
+        ("{jobs: [{name: a, model: A3C, duration: 3 h}]}", "in place of steps"),
+        ("{jobs: [{name: a, steps: 5, duration: 3 h, kind: interactive}]}", "in place of steps"),
+        ("{jobs: [{name: a, duration: long, kind: interactive}]}", "is not a time"),
         ("{jobs: [{name: a, model: A3C, steps: 1, latency_slo: 1 s}]}", "use slo for a deadline"),
     ],
 )
@@ -126,13 +129,15 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["simulate"], ["place"], ["sweep", "--key", "load", "--values", "0.5,1"], ["capacity"]],
+    [["simulate"], ["place"], ["serverless"], ["sweep", "--key", "load", "--values", "0.5,1"], ["capacity"]],
 )
 def test_commands_for_queries_say_that_there_are_none(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "plan.yaml"
-    path.write_text("{version: 1, cluster: {servers: [{gpu: v100}]}, training: {generate: {}}}")
+    path.write_text(
+        "{version: 1, cluster: {servers: [{gpu: v100}]}, training: {generate: {}}, serverless: {}}"
+    )
     assert main([command[0], str(path), *command[1:]]) == 2
     told = capsys.readouterr().err
     assert "nona training simulate" in told

@@ -8,13 +8,14 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
-from nona.cli.known import ENGINE, MAPPED, NETWORK
+from nona.cli.known import ENGINE, MAPPED, NETWORK, TRAINING_POLICY
 from nona.cli.options import (
     DecisionOptions,
     EstimatorOptions,
     MapOptions,
     PaperOptions,
     ServerlessStudyOptions,
+    TrainingStudyOptions,
 )
 from nona.cli.parameters import Decimal, Whole
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # these take most of the program along
     from nona.study.paper import PaperSettings
     from nona.study.prediction_map import MapSettings
     from nona.study.serverless.study import StudySettings
+    from nona.study.training.published.study import StudySettings as TrainingSettings
 
 SUMMARY = "run or show a shipped study, e.g. the paper's evaluation"
 _shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
@@ -70,6 +72,12 @@ def _estimator() -> EstimatorSettings:
     from nona.study.estimator.study import EstimatorSettings
 
     return EstimatorSettings()
+
+
+def _training() -> TrainingSettings:
+    from nona.study.training.published.study import StudySettings as TrainingSettings
+
+    return TrainingSettings()
 
 
 @command("paper", "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability")
@@ -231,6 +239,53 @@ def estimator(options: EstimatorOptions) -> None:
     studies.estimator(options)
 
 
-STUDIES = (paper, prediction, decisions, serverless, estimator)
+@command("training", "training policies over load and all at once, beside what Gavel's paper states")
+@click.option(
+    "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
+)
+@click.option(
+    "--at-once",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().at_once,
+    help="jobs that are there at the start, for the makespan",
+)
+@click.option(
+    "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
+)
+@click.option(
+    "--load",
+    type=Decimal(),
+    multiple=True,
+    metavar="JOBS",
+    help="single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
+)
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    multiple=True,
+    metavar="P",
+    help="only this one; repeat for several",
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().replications,
+    help="independent runs of each point",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
+@common.workers
+@_shipped
+@common.json
+@takes(TrainingStudyOptions)
+def training(options: TrainingStudyOptions) -> None:
+    """The study of training policies."""
+    from nona.cli import study as studies
+
+    studies.training(options)
+
+
+STUDIES = (paper, prediction, decisions, serverless, estimator, training)
 for _command in STUDIES:
     study.add_command(_command)

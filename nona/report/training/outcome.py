@@ -109,7 +109,9 @@ def _why(
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:
         return "ran: its turn by priority" if share > 0 else "ran: GPUs were left, though it has no share"
-    if not any(system.throughputs.rate(types[kind], system.jobs[j].model, system.jobs[j].workers) for j in jobs):
+    if not any(
+        system.throughputs.rate(types[kind], system.jobs[j].model, system.jobs[j].workers) for j in jobs
+    ):
         return "cannot run on this type"
     busy = [j for j in jobs if j in where]
     if busy:

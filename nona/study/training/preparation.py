@@ -20,6 +20,7 @@ from nona.training.regions.system import with_regions
 from nona.training.workload.step_time import STACK
 from nona.training.workload.table import GAVEL, MODELLED
 
+OWN_RATES = "Throughputs are those that the jobs give."
 _NO_SOURCES = Sources()
 
 
@@ -51,8 +52,10 @@ def prepare_training(
     table = base_table(spec, sources, modelled)
     book = RateBook(table, modelled, cluster)
     jobs: list[Job] = []
-    notes = [_source_note(scenario, spec), *_price_notes(cluster)]
-    for given in given_jobs(scenario, spec, sources, table, cluster.gpus, replication):
+    listed = given_jobs(scenario, spec, sources, table, cluster.gpus, replication)
+    own = all(given.rates for given in listed if given.job.kind == "training")
+    notes = [OWN_RATES if own else _source_note(scenario, spec), *_price_notes(cluster)]
+    for given in listed:
         if given.job.kind != "inference":
             jobs.append(book.enter(given))
         elif (served := enter_inference(given, book)) is not None:

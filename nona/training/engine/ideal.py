@@ -2,9 +2,9 @@
 
 Between two events a job progresses at thr_i(X) = Σ T·X over its rows. Events are arrivals, completions, and
 ends of jobs that hold GPUs. Where shares add up to more GPUs than there are (as Proportional's do), all
-shares of that type are cut in proportion. Nothing is lost to rounds, waiting for the next answer, moves or failures.
-It is a bound on what a mechanism can make of the same shares, not on what another policy could reach; and
-as a mechanism may give away time that shares leave over, it may beat it where GPUs are plenty.
+shares of that type are cut in proportion. Nothing is lost to rounds, waiting for the next answer, moves or
+failures. It is a bound on what rounds can make of the same shares, not on what another policy could reach;
+rounds also give away time that the shares leave over, so they may beat it where GPUs are plenty.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from nona.training.policies.problem import Allocation, Floats
 DONE = 1e-9  # of a job's steps
 
 
-def ideal_jcts_s(
-    system: TrainingSystem, policy: Policy, options: Options, replication: int = 0
-) -> Floats:
+def ideal_jcts_s(system: TrainingSystem, policy: Policy, options: Options, replication: int = 0) -> Floats:
     """(M,) JCT of each job; NaN for one that is not complete when the last measured one is.
 
     Raises
@@ -70,7 +68,7 @@ class _Fluid:
             if math.isinf(event):
                 name = self.system.jobs[self.active[0]].name if self.active else ""
                 raise SimulationError(
-                    f"Policy {self.policy.name!r}: job {name!r} never gets a GPU; give it one that it can use."
+                    f"Policy {self.policy.name!r}: job {name!r} never gets a GPU; add one that it can use."
                 )
             self._pass(event, speed)
             self._admit()
@@ -119,9 +117,7 @@ class _Fluid:
         self.calls += 1
         shares = np.zeros((len(answer.rows), len(free)))
         shares[:, kinds] = answer.shares
-        used = sum(
-            (workers[row[0]] * share for row, share in zip(answer.rows, shares, strict=True)), np.zeros(len(free))
-        )
+        used = workers[[row[0] for row in answer.rows]] @ shares
         shares *= np.minimum(1.0, np.divide(free, used, out=np.ones_like(free), where=used > 0))
         numbered = tuple(tuple(self.active[i] for i in row) for row in answer.rows)
         self.answer = Allocation(numbered, shares)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nona.report.means import estimate, mean_text
+from nona.report.means import mean_of, mean_text
 from nona.report.text import or_dash, percent_text, table, time_text
 from nona.report.training.study.claims import NEAR, Judged, judged, values
 from nona.results.training.study import StudyPoint, TrainingStudy
@@ -87,7 +87,7 @@ def _found(j: Judged) -> str:
 
 
 def _hours(found: Sequence[float]) -> str:
-    return mean_text(estimate(mean_interval([v / 3600 for v in found])), "{:.2f}".format)
+    return mean_text(mean_of(mean_interval([v / 3600 for v in found])), "{:.2f}".format)
 
 
 def provenance(data: TrainingStudy) -> str:

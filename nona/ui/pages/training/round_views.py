@@ -120,9 +120,7 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     """Why each job ran or waited in the chosen round."""
     chosen, last = _chosen(trace), trace.rounds[-1].number
     if chosen is None:
-        st.caption(
-            "The priorities of this run were not kept: it has too many rounds. A smaller run keeps them."
-        )
+        st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
         return
     st.session_state[ROUND] = chosen.number
     number = st.number_input(
@@ -143,7 +141,9 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
         "highest priority π = X · W / τ goes first."
     )
     if not found.priorities:
-        st.caption("The priorities of this round were not kept.")
+        kept = [r.number for r in trace.rounds if r.priorities]
+        told = f"those of rounds {kept[0]} to {kept[-1]} are" if kept else "a run of fewer jobs keeps them"
+        st.caption(f"The priorities of this round were not kept; {told}.")
         return
     frame = pd.DataFrame(priority_rows(found.priorities, data.job_names))
     table(

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.study.training.one_more import one_more_gpu
 from nona.study.training.preparation import prepare_training
-from nona.study.training.run import outcome_of, simulate_training_scenario
+from nona.study.training.run import TRACE_ROUNDS, outcome_of, simulate_training_scenario
 from nona.training.engine.options import TrainingProgress
 from nona.ui.jobs.desk import Desk
 from nona.ui.tasks.reading import scenario_of, sources_of
@@ -16,6 +16,8 @@ from nona.ui.tasks.training.asked import OneMoreAsked
 from nona.ui.tasks.training.live import TrainingWatch
 
 REPORT_EVERY_S = 0.2
+MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
+MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
 def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -25,9 +27,11 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     system = prepare_training(scenario, sources)
     policies = scenario.training.policies if scenario.training else ()
     watch = TrainingWatch(system.cluster, [p.name for p in policies])
-    size = len(policies) * scenario.simulation.replications
-    told = _teller(desk, watch, size)
-    return outcome_of(simulate_training_scenario(scenario, sources, on_progress=told)).to_json()
+    told = _teller(desk, watch, len(policies) * scenario.simulation.replications)
+    rows = len(system.jobs) * len(system.cluster.types)
+    kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))
+    result = simulate_training_scenario(scenario, sources, trace_rounds=kept, on_progress=told)
+    return outcome_of(result).to_json()
 
 
 def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingProgress], None]:
