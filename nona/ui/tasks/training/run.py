@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +17,8 @@ from nona.ui.tasks.training.asked import OneMoreAsked
 from nona.ui.tasks.training.live import TrainingWatch
 
 REPORT_EVERY_S = 0.2
+MOST_PROCESSES = 4
+FEW_JOBS = 300  # in all runs: below, processes of their own cost more than they save
 MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
@@ -30,7 +33,14 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     told = _teller(desk, watch, len(policies) * scenario.simulation.replications)
     rows = len(system.jobs) * len(system.cluster.types)
     kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))
-    result = simulate_training_scenario(scenario, sources, trace_rounds=kept, on_progress=told)
+    runs = len(policies) * scenario.simulation.replications
+    result = simulate_training_scenario(
+        scenario,
+        sources,
+        workers=_processes(runs * len(system.jobs)),
+        trace_rounds=kept,
+        on_progress=told,
+    )
     return outcome_of(result).to_json()
 
 
@@ -49,6 +59,11 @@ def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingPr
             desk.emit({"fraction": fraction, "text": text, "live": watch.told().to_json()})
 
     return told
+
+
+def _processes(jobs: int) -> int:
+    """Processes for so many jobs in all runs together."""
+    return 1 if jobs <= FEW_JOBS else min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
