@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,8 +16,6 @@ from nona.ui.tasks.training.asked import OneMoreAsked
 from nona.ui.tasks.training.live import TrainingWatch
 
 REPORT_EVERY_S = 0.2
-MOST_PROCESSES = 4
-FEW_JOBS = 300  # in all runs: below, processes of their own cost more than they save
 MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
@@ -33,14 +30,7 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     told = _teller(desk, watch, len(policies) * scenario.simulation.replications)
     rows = len(system.jobs) * len(system.cluster.types)
     kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))
-    runs = len(policies) * scenario.simulation.replications
-    result = simulate_training_scenario(
-        scenario,
-        sources,
-        workers=_processes(runs * len(system.jobs)),
-        trace_rounds=kept,
-        on_progress=told,
-    )
+    result = simulate_training_scenario(scenario, sources, trace_rounds=kept, on_progress=told)
     return outcome_of(result).to_json()
 
 
@@ -51,6 +41,8 @@ def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingPr
         nonlocal last
         desk.check()
         watch.take(progress)
+        for key in done:  # one run after the other: those that reported before are complete
+            done[key] = 1.0
         done[progress.policy, progress.replication] = progress.fraction
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()
@@ -59,11 +51,6 @@ def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingPr
             desk.emit({"fraction": fraction, "text": text, "live": watch.told().to_json()})
 
     return told
-
-
-def _processes(jobs: int) -> int:
-    """Processes for so many jobs in all runs together."""
-    return 1 if jobs <= FEW_JOBS else min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
