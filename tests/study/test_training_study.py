@@ -1,4 +1,4 @@
-"""The study of training policies: equal jobs for all, its claims, its text, the shipped results."""
+"""The study of training policies: equal jobs for all, its claims, its text."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from nona.errors import SimulationError
 from nona.report.training.study.claims import CLAIMS, SINGLE, judged
 from nona.report.training.study.text import load_rows, makespan_rows, study_text
 from nona.results.training.study import StudyPoint, TrainingStudy
-from nona.study.shipped import shipped_training
 from nona.study.training.published.pieces import Piece, run_piece, system_of
 from nona.study.training.published.study import StudySettings, training_study
 from nona.study.training.published.variants import AT_ONCE, OVER_LOAD, Variant
@@ -97,11 +96,3 @@ def test_claims_name_variants_that_are_run() -> None:
 def test_wrong_sizes_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SimulationError, match="Study: "):
         StudySettings(**wrong)  # type: ignore[arg-type]
-
-
-def test_a_stored_point_can_be_computed_again() -> None:
-    data = shipped_training()
-    stored = next(p for p in data.makespans if p.variant == "fifo" and p.mode == SINGLE)
-    everyone = (0, data.at_once - 1)
-    piece = Piece(Variant("fifo"), SINGLE, 0.0, data.at_once, everyone, data.gpus, data.seed)
-    assert stored.makespans_s[0] == pytest.approx(run_piece(piece, 0).makespan_s, rel=1e-4)
