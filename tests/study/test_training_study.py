@@ -57,7 +57,8 @@ def test_the_study_is_what_its_pieces_are() -> None:
     again = run_piece(Piece(Variant("fifo"), SINGLE, 0.0, 4, (0, 3), 4, 0), 1)
     assert data.makespans[0].makespans_s[1] == pytest.approx(again.makespan_s, rel=1e-5)
     assert data.makespans[0].jcts_s[1] == pytest.approx(again.jct_s, rel=1e-5)
-    for point in (*data.loads, *data.makespans):
+    assert all(j and j > 0 for point in data.loads for j in point.jcts_s)
+    for point in data.makespans:
         assert all(j and m and 0 < j <= m for j, m in zip(point.jcts_s, point.makespans_s, strict=True))
     assert TrainingStudy.from_json(data.to_json()) == data
     assert "--policy gandiva" in data.command
