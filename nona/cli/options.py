@@ -248,9 +248,11 @@ class ServerlessStudyOptions(StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingStudyOptions(StudyOptions):
+class TrainingStudyOptions(ListOptions):
     """``nona study training``; ``load`` in single-GPU jobs per hour."""
 
+    replications: int
+    workers: int
     jobs: int
     at_once: int
     gpus: int

@@ -1,4 +1,4 @@
-"""The study of training policies: equal jobs for all, its claims, its text, the shipped results."""
+"""The study of training policies: equal jobs for all, its claims, its text."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from nona.errors import SimulationError
 from nona.report.training.study.claims import CLAIMS, SINGLE, judged
 from nona.report.training.study.text import load_rows, makespan_rows, study_text
 from nona.results.training.study import StudyPoint, TrainingStudy
-from nona.study.shipped import shipped_training
 from nona.study.training.published.pieces import Piece, run_piece, system_of
 from nona.study.training.published.study import StudySettings, training_study
 from nona.study.training.published.variants import AT_ONCE, OVER_LOAD, Variant
@@ -58,7 +57,8 @@ def test_the_study_is_what_its_pieces_are() -> None:
     again = run_piece(Piece(Variant("fifo"), SINGLE, 0.0, 4, (0, 3), 4, 0), 1)
     assert data.makespans[0].makespans_s[1] == pytest.approx(again.makespan_s, rel=1e-5)
     assert data.makespans[0].jcts_s[1] == pytest.approx(again.jct_s, rel=1e-5)
-    for point in (*data.loads, *data.makespans):
+    assert all(j and j > 0 for point in data.loads for j in point.jcts_s)
+    for point in data.makespans:
         assert all(j and m and 0 < j <= m for j, m in zip(point.jcts_s, point.makespans_s, strict=True))
     assert TrainingStudy.from_json(data.to_json()) == data
     assert "--policy gandiva" in data.command
@@ -97,11 +97,3 @@ def test_claims_name_variants_that_are_run() -> None:
 def test_wrong_sizes_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SimulationError, match="Study: "):
         StudySettings(**wrong)  # type: ignore[arg-type]
-
-
-def test_a_stored_point_can_be_computed_again() -> None:
-    data = shipped_training()
-    stored = next(p for p in data.makespans if p.variant == "fifo" and p.mode == SINGLE)
-    everyone = (0, data.at_once - 1)
-    piece = Piece(Variant("fifo"), SINGLE, 0.0, data.at_once, everyone, data.gpus, data.seed)
-    assert stored.makespans_s[0] == pytest.approx(run_piece(piece, 0).makespan_s, rel=1e-4)

@@ -276,7 +276,6 @@ def estimator(options: EstimatorOptions) -> None:
 )
 @click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
 @common.workers
-@_shipped
 @common.json
 @takes(TrainingStudyOptions)
 def training(options: TrainingStudyOptions) -> None:

@@ -9,7 +9,8 @@ class StudyPoint(Document):
     """One variant of a policy at one load: a value for each replication, so that variants can be paired.
 
     ``per_hour``: jobs that arrive per hour on 36 GPUs of each type, in proportion on fewer; 0: all jobs are
-    there at the start. ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended;
+    there at the start. ``jcts_s``: mean JCT of the measured jobs; ``makespans_s``: when the last job ended,
+    ``None`` where runs end with the measured jobs;
     ``utilization``: mean; ``decision_s``: mean seconds of an answer of the policy.
     """
 
