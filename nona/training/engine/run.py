@@ -32,6 +32,7 @@ from nona.training.records.run import Held, TrainingRecords
 
 DEFAULT = RunOptions()
 TYPE_SHUFFLE = 5  # added to the seed
+NOTHING_LOST = ((), (0.0,), (0.0, 0.0))  # by the jobs of a row
 PACE_S = 0.1  # of reports
 DONE = 1e-9  # of a job's steps
 
@@ -93,6 +94,7 @@ class Run:
         self.last_reset, self.previous_end = 0.0, math.nan
         self.dirty = False
         self.shuffle = random.Random(system.seed + TYPE_SHUFFLE)
+        self._disturbed = hooks is not NO_HOOKS
         self._told, self._on_progress = 0.0, on_progress
 
     def finish(self) -> TrainingRecords:
@@ -171,7 +173,8 @@ class Run:
                     state.remaining[job] = 0.0
                     state.completion_s[job] = row.finish_s
                     done.add(job)
-            self._measure(row)
+            if self._disturbed:
+                self._measure(row)
         if running:
             self.previous_end = state.now
         self._leave(done)
@@ -307,6 +310,11 @@ class Run:
 
     def _started(self, choice: Chosen, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
         start, board = self.state.now, self.boards[choice.kind]
+        if not self._disturbed:
+            done = tuple(self._steps(choice, place, job) for place, job in enumerate(jobs))
+            rates = self.ledger.rates[choice.row, choice.kind].tolist()
+            finish = start + max(d / r for d, r in zip(done, rates, strict=False))
+            return Running(choice.row, jobs, choice.kind, gpus, start, finish, done, NOTHING_LOST[len(jobs)])
         nodes = tuple(dict.fromkeys((choice.kind, board.node(g)) for g in gpus))
         steps, ends, lost = [], [], []
         for place, job in enumerate(jobs):
@@ -318,16 +326,19 @@ class Run:
                 Stretch(job, choice.kind, nodes, start, end, rate, remaining, moved, paused)
             )
             if found is None:
-                done = min(rate * self.system.round_s, remaining)
-                done = min(math.floor(rate * self.system.round_s), remaining) if self.run.replay else done
-                steps.append(done)
-                ends.append(start + done / rate)
+                steps.append(self._steps(choice, place, job))
+                ends.append(start + steps[-1] / rate)
                 lost.append(0.0)
             else:
                 steps.append(found.steps)
                 ends.append(found.end_s)
                 lost.append(found.lost_steps)
         return Running(choice.row, jobs, choice.kind, gpus, start, max(ends), tuple(steps), tuple(lost))
+
+    def _steps(self, choice: Chosen, place: int, job: int) -> float:
+        """What a job does undisturbed in a round; whole steps in a replay."""
+        whole = float(self.ledger.rates[choice.row, choice.kind, place]) * self.system.round_s
+        return min(math.floor(whole) if self.run.replay else whole, float(self.state.remaining[job]))
 
     def _report(self, running: list[Running]) -> None:
         if self._on_progress is None or time.monotonic() - self._told < PACE_S:
