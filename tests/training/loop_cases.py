@@ -46,10 +46,11 @@ class PlainLoop:
         short: dict[tuple[int, str], float] = {}
         of_type = dict.fromkeys(types, 0.0)
         coming, now, since, last, before = 0, 0.0, 0.0, None, None
-        dirty, asked = False, False
+        dirty = False
         shuffle = random.Random(system.seed + 5)
         running: list[tuple[int, str, float, float]] = []  # job, type, steps, finish
         while True:
+            idle = not self.replay and not running and bool(there) and dirty
             if running:
                 now = max(f for *_, f in running)
             elif coming < len(jobs) and not (there and dirty and not self.replay):
@@ -71,22 +72,21 @@ class PlainLoop:
                     dirty = True
             if running:
                 before = now
-            ran, running = bool(running), []
+            running = []
             while coming < len(jobs) and jobs[coming].arrival_s <= now:
                 there.append(coming)
                 for t in types:
                     got[coming, t], short[coming, t] = half, 0.0
                 dirty, coming = True, coming + 1
-            idle = not self.replay and asked and not ran and dirty
             if dirty and (last is None or now - last >= gap or idle):
-                passed = now - (last or 0.0)
+                passed = 0.0 if idle else now - (last or 0.0)
                 for i in there:
                     for t in types:
                         short[i, t] += share.get((i, t), 0.0) * passed - (got[i, t] - half)
                         got[i, t] = half
                 of_type = dict.fromkeys(types, len(there) * half)
                 last = None if self.replay and now == 0 else now
-                dirty, asked = False, bool(there)
+                dirty = False
                 share = self._ask(answer, there, left, rate) if there else {}
                 if not there:
                     last = None
