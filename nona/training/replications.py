@@ -21,6 +21,7 @@ from nona.training.extensions.hooks import findings_of, hooks_for
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.policies.problem import Floats
+from nona.training.policies.registry import POLICIES, get_policy
 from nona.training.records.checks import run_checks
 from nona.training.records.metrics import Measures, measure
 from nona.training.records.run import TrainingRecords
@@ -48,14 +49,15 @@ class TrainingWork:
     """What every process gets once; ``systems``: one for each replication."""
 
     systems: tuple[TrainingSystem, ...]
-    policies: tuple[tuple[Policy, Options], ...]
+    policies: tuple[tuple[Policy | str, Options], ...]
     run_options: RunOptions
     ideal: bool
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> TrainingRun:
         """The run of one policy in one replication."""
-        (policy, options), system = self.policies[key[0]], self.systems[key[1]]
+        (sent, options), system = self.policies[key[0]], self.systems[key[1]]
+        policy = get_policy(sent) if isinstance(sent, str) else sent
         run = replace(self.run_options, replication=key[1])
         if key[1]:
             run = replace(run, trace_rounds=0)
@@ -129,6 +131,6 @@ class _Passed:
         """A run's process was lost."""
 
 
-def _sendable(policy: Policy) -> Policy:
-    """The same with plain dictionaries, for read-only ones cannot be sent to a process."""
-    return replace(policy, defaults=dict(policy.defaults), option_help=dict(policy.option_help))
+def _sendable(policy: Policy) -> Policy | str:
+    """The name of a registered policy, which every process has; another one itself."""
+    return policy.name if POLICIES.get(policy.name) is policy else policy

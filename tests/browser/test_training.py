@@ -17,10 +17,9 @@ pytestmark = pytest.mark.browser
 def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     page = app_page
     open_page(page, "Training")
-    card = page.get_by_text("A shared research cluster", exact=True).locator("xpath=../../../../..")
-    card.get_by_role("button", name="Open this demo").first.click()
+    page.get_by_role("button", name="Open this demo").first.click()
     wait_idle(page)
-    fill_number(page, "Replications", "1")
+    fill_number(page, "Replications", "40")
     page.get_by_role("button", name="Run the policies").click()
     cancel = page.get_by_role("button", name="Cancel training run")
     cancel.wait_for()

@@ -20,6 +20,7 @@ from nona.training.engine.run import simulate_training
 from nona.training.extensions.hooks import Extensions, hooks_for
 from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.training.model.job import Job
+from nona.training.model.rates import Rates
 from nona.training.model.system import TrainingSystem
 from nona.training.model.throughputs import AloneKey, Throughputs
 from nona.training.policies.registry import get_policy
@@ -181,7 +182,11 @@ def test_estimated_pairs_become_the_truth_as_they_run() -> None:
     found, hooks = _run(system, "gandiva")
     assert isinstance(hooks, Extensions)
     assert found.complete
-    assert (hooks.findings().pair_error or 0.0) >= 0.0
+    seen = hooks.findings()
+    assert (seen.pair_error_first or 0.0) > 0.02
+    ran = next(p.jobs for p in found.placed if len(p.jobs) == 2)
+    true = Rates(system).pair(*ran)[None]
+    np.testing.assert_array_equal(hooks.believed_pairs(ran, [ran], true), true)
     again, _ = _run(system, "gandiva")
     _same(found, again)
 

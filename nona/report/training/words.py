@@ -34,7 +34,7 @@ def jct_text(jct: JctSummary) -> str:
     '2.5 ± 0.1 h'
     """
     shown = hours_text(jct.mean)
-    if jct.mean is None or jct.ci95 is None:
+    if jct.mean is None or jct.ci95 is None or jct.ci95[0] == jct.ci95[1]:
         return shown
     unit = shown.rpartition(" ")[2]
     per = {"s": 1.0, "min": 60.0, "h": HOUR_S}[unit]

@@ -107,7 +107,8 @@ def simulate_training_scenario(
 def _ideal(runs: Sequence[TrainingRun]) -> float:
     """Mean over replications of the mean JCT of measured jobs."""
     found = [r.ideal_jct_s[r.measures.measured] for r in runs if r.ideal_jct_s is not None]
-    return float(np.mean([np.nanmean(jcts) for jcts in found if np.isfinite(jcts).any()] or [np.nan]))
+    means = [float(np.nanmean(jcts)) for jcts in found if np.isfinite(jcts).any()]
+    return float(np.mean(means)) if means else float("nan")
 
 
 def _setting(
@@ -139,7 +140,7 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     """
     spec = training_part(scenario)
     own = {entry.name: entry.options for entry in spec.policies}
-    found = []
+    found: list[tuple[Policy, Options]] = []
     for name in dict.fromkeys(names or own):
         policy, options = get_policy(name), dict(own.get(name, {}))
         if spec.space_sharing and policy.space_sharing and "space_sharing" in policy.defaults:

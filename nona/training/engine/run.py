@@ -7,7 +7,6 @@ admit arrivals, ask the policy if something changed and enough time passed, sele
 from __future__ import annotations
 
 import math
-import random
 import time
 from dataclasses import replace
 
@@ -15,23 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.options import Options
-from nona.training.engine.hooks import NO_HOOKS, Hooks, Stretch
+from nona.training.engine.hooks import NO_HOOKS, Hooks
 from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
-from nona.training.engine.pinned import Pinned
-from nona.training.engine.question import Flags, Questioner
-from nona.training.mechanism.gpus import Board
-from nona.training.mechanism.ledger import Ledger
-from nona.training.mechanism.selection import Chosen, select
-from nona.training.model.rates import Rates
-from nona.training.model.state import State
+from nona.training.engine.question import Flags
+from nona.training.engine.rounds import Rounds
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.policies.problem import Allocation, Floats
-from nona.training.records.collector import Collector, Running
+from nona.training.records.collector import Running
 from nona.training.records.run import Held, TrainingRecords
 
 DEFAULT = RunOptions()
-TYPE_SHUFFLE = 5  # added to the seed
 PACE_S = 0.1  # of reports
 DONE = 1e-9  # of a job's steps
 
@@ -63,37 +56,8 @@ def simulate_training(
     return Run(system, policy, options, run, on_progress, hooks).finish()
 
 
-class Run:
-    """The state of a run, and its steps."""
-
-    def __init__(
-        self,
-        system: TrainingSystem,
-        policy: Policy,
-        options: Options,
-        run: RunOptions,
-        on_progress: OnProgress | None,
-        hooks: Hooks,
-    ) -> None:
-        self.system, self.policy, self.run, self.hooks = system, policy, run, hooks
-        self.allocate = policy.prepare({**policy.defaults, **options})
-        self.rates = Rates(system)
-        self.state = State(system)
-        self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
-        self.boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]
-        hooks.begin(self.rates, self.state)
-        self.workers = np.array([j.workers for j in system.jobs], np.int64)
-        self.ledger = Ledger(self.rates, self.workers, system.round_s)
-        self.questions = Questioner(system, self.rates, hooks, run.replication)
-        self.pinned = Pinned(system, self.rates, self.boards)
-        self.records = Collector(system, policy.name, run.trace_rounds)
-        self.active: list[int] = []
-        self.arrived = 0
-        self.answer: Allocation | None = None
-        self.last_reset, self.previous_end = 0.0, math.nan
-        self.dirty = False
-        self.shuffle = random.Random(system.seed + TYPE_SHUFFLE)
-        self._told, self._on_progress = 0.0, on_progress
+class Run(Rounds):
+    """Steps 1 to 4 of the loop, and its records."""
 
     def finish(self) -> TrainingRecords:
         """All rounds."""
@@ -105,7 +69,7 @@ class Run:
                 break
             self._admit()
             self._reset()
-            running = self._round()
+            running = self.next_round()
             self._report(running)
         self.state.settle(np.arange(len(self.system.jobs)))
         return self.records.finished(self.state, self._held())
@@ -113,8 +77,7 @@ class Run:
     def _measured(self) -> NDArray[np.bool_]:
         """Which of the jobs that metrics count are complete."""
         first, last = self.system.window
-        found: NDArray[np.bool_] = np.isfinite(self.state.completion_s[first : last + 1])
-        return found
+        return np.isfinite(self.state.completion_s[first : last + 1])
 
     def _held(self) -> list[Held]:
         """All stays of jobs that hold GPUs; those that still do are cut off now."""
@@ -171,7 +134,8 @@ class Run:
                     state.remaining[job] = 0.0
                     state.completion_s[job] = row.finish_s
                     done.add(job)
-            self._measure(row)
+            if self._disturbed:
+                self._measure(row)
         if running:
             self.previous_end = state.now
         self._leave(done)
@@ -266,68 +230,6 @@ class Run:
         kept = [r for r, row in enumerate(self.answer.rows) if all(job in place for job in row)]
         rows = tuple(tuple(place[job] for job in self.answer.rows[r]) for r in kept)
         return Allocation(rows, self.answer.shares[kept][:, kinds])
-
-    def _order(self) -> list[int]:
-        """Types, fastest first by the mean over jobs; shuffled in each round if the policy sees no types."""
-        speed = self.rates.alone.sum(axis=0)
-        order = sorted(range(len(speed)), key=lambda j: (-speed[j], j))
-        if not self.policy.heterogeneous:
-            self.shuffle.shuffle(order)
-        return order
-
-    def _round(self) -> list[Running]:
-        """Steps 5 to 7: select rows, give them GPUs, run them."""
-        if not self.active:
-            return []
-        priorities = self.ledger.priorities()
-        free = self.pinned.free(self.gpus).astype(int).tolist()
-        chosen = select(
-            self.ledger,
-            priorities,
-            free,
-            self._order(),
-            needs_share=self.policy.needs_share,
-            unknown_block=self.run.replay,
-            held=self.hooks.held(self.ledger.rows, self.ledger.shares, self.state.now),
-        )
-        running = self._placed(chosen)
-        self.records.round(self.state, self.ledger, priorities, chosen, running, self.active)
-        return running
-
-    def _placed(self, chosen: list[Chosen]) -> list[Running]:
-        running = []
-        for kind, board in enumerate(self.boards):
-            here = [c for c in chosen if c.kind == kind and c.runs]
-            keyed = {self.ledger.rows[c.row]: c for c in here}
-            sizes = [(jobs, int(self.ledger.workers[c.row])) for jobs, c in keyed.items()]
-            before = {jobs: self.records.gpus_before(jobs, kind) for jobs in keyed}
-            gpus = board.place(sizes, before, self.pinned.taken(kind))
-            running += [self._started(keyed[jobs], jobs, gpus[jobs]) for jobs, _ in sizes]
-        return running
-
-    def _started(self, choice: Chosen, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
-        start, board = self.state.now, self.boards[choice.kind]
-        nodes = tuple(dict.fromkeys((choice.kind, board.node(g)) for g in gpus))
-        steps, ends, lost = [], [], []
-        for place, job in enumerate(jobs):
-            rate = float(self.ledger.rates[choice.row, choice.kind, place])
-            moved, paused = self.records.moved_from(job, choice.kind, gpus), self.records.paused(job)
-            remaining = float(self.state.remaining[job])
-            end = start + self.system.round_s
-            found = self.hooks.run(
-                Stretch(job, choice.kind, nodes, start, end, rate, remaining, moved, paused)
-            )
-            if found is None:
-                done = min(rate * self.system.round_s, remaining)
-                done = min(math.floor(rate * self.system.round_s), remaining) if self.run.replay else done
-                steps.append(done)
-                ends.append(start + done / rate)
-                lost.append(0.0)
-            else:
-                steps.append(found.steps)
-                ends.append(found.end_s)
-                lost.append(found.lost_steps)
-        return Running(choice.row, jobs, choice.kind, gpus, start, max(ends), tuple(steps), tuple(lost))
 
     def _report(self, running: list[Running]) -> None:
         if self._on_progress is None or time.monotonic() - self._told < PACE_S:

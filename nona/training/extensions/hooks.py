@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from nona.random_streams import RandomStreams
 from nona.results.training.extensions import ExtensionFindings
@@ -106,6 +105,7 @@ class Extensions(Hooks):
         """What they did in the run."""
         tally = self._disturbance.tally if self._disturbance else None
         errors = self._claims.errors if self._claims else []
+        pairs = self._pairs.errors if self._pairs else []
         undone = tally.undone / tally.done if tally and tally.done > 0 else None
         return ExtensionFindings(
             failures=tally.failures if tally else 0,
@@ -118,7 +118,8 @@ class Extensions(Hooks):
             claim_error_first=errors[0] if errors else None,
             claim_error_last=errors[-1] if errors else None,
             flagged=self._claims.book.flagged() if self._claims else (),
-            pair_error=self._pairs.error if self._pairs and isfinite(self._pairs.error) else None,
+            pair_error_first=pairs[0] if pairs else None,
+            pair_error_last=pairs[-1] if pairs else None,
             region_moves=self._regions.moves if self._regions else 0,
             advice=tuple(self._regions.advice) if self._regions else (),
         )

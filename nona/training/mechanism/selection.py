@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.training.mechanism.ledger import Ledger
+from nona.training.mechanism.ledger import CLOCK_DECIMALS, Ledger
 from nona.training.policies.problem import Floats
 
 
@@ -44,12 +44,12 @@ def select(
             taken.update(ledger.rows[row])
             free[kind] -= workers
             chosen.append(Chosen(row, kind, runs=True))
-    place = np.arange(len(ledger.rows))
+    place, deficit = np.arange(len(ledger.rows)), np.round(ledger.deficit, CLOCK_DECIMALS)
     for kind in order:
         left = free[kind]
         if left <= 0:
             continue
-        keys = (place, -ledger.shares[:, kind], -ledger.deficit[:, kind], -priorities[:, kind])
+        keys = (place, -ledger.shares[:, kind], -deficit[:, kind], -priorities[:, kind])
         for row in np.lexsort(keys).tolist():
             if left <= 0:
                 break

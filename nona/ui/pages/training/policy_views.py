@@ -54,5 +54,5 @@ def _checks(report: TrainingReport) -> None:
     runs = counted(setting.replications, "run")
     st.caption(
         f"{runs} of {counted(setting.jobs, 'job')} under each policy, of which jobs {first} to {last} are "
-        f"measured, simulated in {duration(report.seconds)}{held}. Throughputs: {plain(setting.throughputs)}."
+        f"measured, simulated in {duration(report.seconds)}{held}."
     )

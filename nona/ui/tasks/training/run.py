@@ -41,6 +41,8 @@ def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingPr
         nonlocal last
         desk.check()
         watch.take(progress)
+        for key in done:  # one run after the other: those that reported before are complete
+            done[key] = 1.0
         done[progress.policy, progress.replication] = progress.fraction
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()
