@@ -3,8 +3,8 @@
 import streamlit as st
 
 from nona.ui.pages.demo.bar import demo_bar
-from nona.ui.pages.demo.tour import press, take_demo, tour_of
-from nona.ui.session.page_list import icon_path, page_list
+from nona.ui.pages.demo.tour import press_key, take_demo, tour_of
+from nona.ui.session.page_list import icon_path, page_file, page_list
 from nona.ui.shell.shell import follow, open_session, page_head, side_bar
 from nona.ui.shell.surround.surround import surround
 from nona.ui.widgets.terms import page_terms
@@ -13,7 +13,7 @@ st.set_page_config(page_icon=icon_path(), layout="wide")
 state = open_session()
 take_demo(state)
 page = st.navigation(page_list())
-follow(state)
+follow(state, page_file(page.url_path))
 tour = tour_of(state)
 side_bar(state)
 page_head(state, page.title)
@@ -22,7 +22,7 @@ if tour is not None:
 body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
 with foot:
     page_terms(page.title)
-    surround(state, "" if tour is None else tour.place, lambda key: press(state, key))
+    surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
 with body:
     page.run()
 state.drawn = state.revision

@@ -55,8 +55,12 @@ def meanwhile(other: Any, busy: Any, ready: str, most_s: float = 240) -> tuple[l
 def phases(busy: Any, data: bytes, operators: int) -> dict[str, tuple[Callable[[], object], str]]:
     """What the busy session does, and what holds in its page when it is done."""
     file = {"name": "residual.onnx", "mimeType": "application/octet-stream", "buffer": data}
-    uploads = busy.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
     count = f"{operators:,}"
+
+    def upload() -> None:
+        busy.get_by_role("button", name="Model: ").click()
+        field = busy.get_by_test_id("stFileUploader").filter(has_text="Upload a model")
+        field.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file)
 
     def open_contraction() -> None:
         nav = busy.get_by_test_id("stSidebarNav")
@@ -66,6 +70,7 @@ def phases(busy: Any, data: bytes, operators: int) -> dict[str, tuple[Callable[[
         return lambda: busy.get_by_role("tab", name=name).click()
 
     def device() -> None:
+        busy.get_by_role("button", name="Times: ").click()
         box = busy.get_by_role("combobox", name="Times on device")
         box.click()
         busy.get_by_role("option", name="t4", exact=True).click()
@@ -73,7 +78,7 @@ def phases(busy: Any, data: bytes, operators: int) -> dict[str, tuple[Callable[[
     drawn = f"() => ({READY})()"
     return {
         "upload and Models": (
-            lambda: uploads.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(file),
+            upload,
             f"() => window.text('{count}') && ({READY})()",
         ),
         "Contraction": (open_contraction, f"() => window.title() === 'Contraction' && ({READY})()"),

@@ -23,14 +23,14 @@ CHANGES = 10
 # Resolves, with milliseconds since the key press, when the answer is no longer dimmed as the former one and
 # a frame has been drawn since. (The cells in the document are the grid's copy for screen readers; it lags.)
 NEW_TABLE = """() => new Promise((resolve, reject) => { let asked = false; const look = () => {
-  const asking = document.querySelector('.st-key-what-if').textContent.includes('Computing again');
+  const asking = (document.querySelector('.st-key-what-if')?.textContent ?? '').includes('Computing again');
   asked = asked || asking;
   if (asked && !asking) requestAnimationFrame(() => resolve(performance.now() - window.pressed));
   else if (performance.now() - window.pressed > 60000) reject('no new table within a minute');
   else requestAnimationFrame(look); }; look(); })"""
-DONE = """() => { const t = document.querySelector('.st-key-what-if').textContent;
+DONE = """() => { const t = (document.querySelector('.st-key-what-if')?.textContent ?? '');
   const a = document.querySelector('[data-testid="stApp"]');
-  const asked = /Computing again|Simulating all|Waiting for/.test(t);
+  const asked = /Computing again|Simulating all|Waiting for|stands follows/.test(t);
   return /, 8 replications/.test(t) && !asked && a.dataset.testScriptState === 'notRunning' }"""
 CELLS = "() => [...document.querySelectorAll('.st-key-what-if-answer td')].map(c => c.textContent).join('|')"
 

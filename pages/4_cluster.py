@@ -35,33 +35,34 @@ else:
 if state.notice:
     st.warning(plain(state.notice), icon=":material/warning:")
 
-with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-    st.subheader("Servers", width="content")
-    guide_link("mig", "How MIG slices a GPU")
-for index in range(len(spec.servers)):
-    group_editor(state, index)
-st.button(
-    "Add a server group",
-    icon=":material/add:",
-    help="Another kind of server in addition to those above.",
-    on_click=add_group,
-    args=(state,),
-)
+with st.container(key="settings-cluster"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Servers", width="content")
+        guide_link("mig", "How MIG slices a GPU")
+    for index in range(len(spec.servers)):
+        group_editor(state, index)
+    st.button(
+        "Add a server group",
+        icon=":material/add:",
+        help="Another kind of server in addition to those above.",
+        on_click=add_group,
+        args=(state,),
+    )
 
-left, right = st.columns(2)
-with left.container(border=True, height="stretch"):
-    st.subheader("Network")
-    core_editor(state)
-with right.container(border=True, height="stretch"):
-    background_editor(state)
+    left, right = st.columns(2)
+    with left.container(border=True, height="stretch"):
+        st.subheader("Network")
+        core_editor(state)
+    with right.container(border=True, height="stretch"):
+        background_editor(state)
 
-with st.container(border=True):
-    path_editor(state, cluster)
+    with st.container(border=True):
+        path_editor(state, cluster)
 
-st.subheader("Devices")
-device_list(state)
-with st.expander("Add a device of your own"):
-    device_form(state)
-with st.expander("All devices, and where their figures come from"):
-    device_table(state)
+    st.subheader("Devices")
+    device_list(state)
+    with st.expander("Add a device of your own"):
+        device_form(state)
+    with st.expander("All devices, and where their figures come from"):
+        device_table(state)
 equivalent(state, "devices", key="cluster", scenario=False)

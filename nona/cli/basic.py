@@ -11,6 +11,7 @@ from nona import app_root, study
 from nona.cli import capacity as capacity_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
+from nona.cli.opened import opened, scenario_path
 from nona.cli.options import (
     AppOptions,
     BundleOptions,
@@ -27,7 +28,6 @@ from nona.cli.output import emit, warn_of_hardware
 from nona.cli.progress import ProgressLine
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
-from nona.errors import ScenarioError
 from nona.hardware.executor import executor_class
 from nona.hardware.network import Network
 from nona.placement.result.placement import Placement
@@ -51,7 +51,6 @@ from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
 from nona.sources.bundle import SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
-from nona.sources.opening import Opened, open_scenario
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
@@ -63,8 +62,8 @@ def app(arguments: AppOptions) -> None:
     """Serve the browser app until interrupted; new sessions open the given scenario."""
     environment = dict(os.environ)
     if arguments.scenario:
-        _scenario(arguments.scenario)  # refused here, not in the browser
-        environment[START_WITH] = str(_scenario_path(arguments.scenario).resolve())
+        opened(arguments.scenario)  # refused here, not in the browser
+        environment[START_WITH] = str(scenario_path(arguments.scenario).resolve())
     command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
@@ -97,7 +96,7 @@ def _contraction(arguments: ContractOptions, model: study.PreparedModel) -> Full
 def place(arguments: PlaceOptions) -> None:
     """Solve the placement of a scenario."""
     check_places(arguments.html)
-    scenario, sources = _scenario(arguments.scenario)
+    scenario, sources = opened(arguments.scenario)
     if arguments.objective:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     prepared = study.prepare(scenario, sources)
@@ -130,7 +129,7 @@ def _placement_lines(report: FullPlacementReport) -> str:
 
 def simulate(arguments: SimulateOptions) -> None:
     """Simulate a scenario."""
-    scenario, sources = _scenario(arguments.scenario)
+    scenario, sources = opened(arguments.scenario)
     scenario = _overridden(scenario, arguments)
     check_baseline(arguments.baseline, [s.name for s in scenario.schedulers])
     check_places(arguments.records, arguments.html, arguments.trace)
@@ -164,12 +163,12 @@ def simulate(arguments: SimulateOptions) -> None:
 
 def sweep(arguments: SweepOptions) -> None:
     """Sweep one number of a scenario."""
-    sweep_command.sweep(arguments, *_scenario(arguments.scenario))
+    sweep_command.sweep(arguments, *opened(arguments.scenario))
 
 
 def capacity(arguments: CapacityOptions) -> None:
     """The fewest servers that keep the SLOs."""
-    scenario, sources = _scenario(arguments.scenario)
+    scenario, sources = opened(arguments.scenario)
     if arguments.objective:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     capacity_command.capacity(arguments, scenario, sources)
@@ -177,7 +176,7 @@ def capacity(arguments: CapacityOptions) -> None:
 
 def serverless(arguments: ServerlessOptions) -> None:
     """Simulate a serverless scenario."""
-    serverless_command.serverless(arguments, *_scenario(arguments.scenario))
+    serverless_command.serverless(arguments, *opened(arguments.scenario))
 
 
 def measure(arguments: MeasureOptions) -> None:
@@ -198,31 +197,13 @@ def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.P
 def bundle(arguments: BundleOptions) -> None:
     """Write a scenario with all its files as one."""
     check_places(arguments.output)
-    scenario, sources = _scenario(arguments.scenario)
+    scenario, sources = opened(arguments.scenario)
     data = pack_bundle(scenario, sources)
     write_bytes(arguments.output, data)
     held = read_bundle(data)
     mark = scenario_hash(parse_scenario(held[SCENARIO].decode()))
     files = ", ".join(held)
     print(f"{arguments.output}: fingerprint {mark}, {len(data):,} bytes with {files}", file=sys.stderr)
-
-
-def _scenario(name: str) -> Opened:
-    return open_scenario(_scenario_path(name))
-
-
-def _scenario_path(name: str) -> Path:
-    if name in samples.scenario_names():
-        return samples.scenario_path(name)
-    path = Path(name)
-    if not path.is_file() and path.suffix == "":
-        raise ScenarioError(
-            [
-                f"Scenario {name!r}: no such file or shipped scenario; choose one of "
-                f"{', '.join(samples.scenario_names())}, or name a file."
-            ]
-        )
-    return path
 
 
 def _overridden(scenario: Scenario, arguments: SimulateOptions) -> Scenario:

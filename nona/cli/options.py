@@ -173,6 +173,18 @@ class GenerateOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulateTrainingOptions(ListOptions):
+    """``nona training simulate``."""
+
+    scenario: str
+    policy: tuple[str, ...]
+    replications: int | None
+    seed: int | None
+    workers: int
+    no_ideal: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 

@@ -61,7 +61,8 @@ class MovesSpec(Part):
     """What a change of GPUs costs: a checkpoint is saved, sent and loaded, then the job warms up.
 
     ``charge``: a policy's new answer is taken only if what it gains within ``horizon`` exceeds the steps that
-    its moves lose. ``horizon`` is the least time between two answers if left out.
+    its moves lose, and a job that was moved keeps its GPUs until the move is at most the share ``overhead``
+    of its time there. ``horizon`` is the least time between two answers if left out.
     """
 
     save: Bandwidth = 1e9
@@ -69,6 +70,7 @@ class MovesSpec(Part):
     load: Bandwidth = 1e9
     warmup: Seconds = 10.0
     charge: bool = False
+    overhead: Annotated[float, *quantity("fraction"), Field(gt=0, le=1)] = 0.05
     horizon: LongTime | None = None
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key, check_runs
 from nona.options import Options
+from nona.results.training.extensions import ExtensionFindings
 from nona.simulation.records.run import Check
 from nona.training.engine.ideal import ideal_jcts_s
 from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
 from nona.training.engine.run import simulate_training
-from nona.training.extensions.hooks import hooks_for
+from nona.training.extensions.hooks import findings_of, hooks_for
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.policies.problem import Floats
@@ -29,13 +30,17 @@ DEFAULT = RunOptions()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TrainingRun:
-    """What is kept of one run; ``ideal_jct_s``: (M,) where shares of time are given exactly, if asked for."""
+    """What is kept of one run; ``ideal_jct_s``: (M,) where shares of time are given exactly, if asked for.
+
+    ``findings``: what the system's switches did, in the first replication.
+    """
 
     measures: Measures
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
     ideal_jct_s: Floats | None
     records: TrainingRecords | None
+    findings: ExtensionFindings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,15 @@ class TrainingWork:
         run = replace(self.run_options, replication=key[1])
         if key[1]:
             run = replace(run, trace_rounds=0)
-        records = simulate_training(system, policy, options, run, on_progress, hooks_for(system, key[1]))
+        hooks = hooks_for(system, key[1])
+        records = simulate_training(system, policy, options, run, on_progress, hooks)
         return TrainingRun(
             measures=measure(system, records),
             checks=run_checks(system, records),
             warnings=records.warnings,
             ideal_jct_s=ideal_jcts_s(system, policy, options, key[1]) if self.ideal else None,
             records=None if key[1] else records,
+            findings=None if key[1] else findings_of(hooks),
         )
 
 

@@ -118,6 +118,27 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     assert page.get_by_role("heading", level=1).inner_text() == "Cluster"
 
 
+def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
+    app_page: Any, app_url: str
+) -> None:
+    page = app_page
+    page.goto(f"{app_url}/?demo=3")
+    bar = page.locator(".st-key-demo-bar")
+    bar.get_by_text("step 1 of").wait_for()
+    wait_idle(page)
+    for step in (2, 3, 4, 1):  # the last is the first of the next question, on another page
+        page.evaluate(
+            "() => { for (let i = 0; i < 4; i++) setTimeout(() => document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, composed: true})), 12 * i) }"
+        )
+        bar.get_by_text(f"step {step} of").wait_for()
+        wait_idle(page, 60_000)
+        page.wait_for_timeout(600)
+        assert f"step {step} of" in bar.inner_text()
+    bar.get_by_text("Question 4 of").wait_for()
+    assert page.get_by_role("heading", level=1).inner_text() == "Workload"
+
+
 def focused(page: Any) -> str:
     return str(page.evaluate("() => (document.activeElement.textContent || '').trim()"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from onnx_cases import model, relu
 
 from nona.errors import GraphError
 from nona.graph.guarded import guard
+from nona.graph.guarded.child import PIECE, in_pieces
 from nona.graph.guarded.guard import GuardedWorker, Limits, parse_guarded
 
 GOOD = model([relu("x", "y")])
@@ -48,6 +50,8 @@ READ = "import sys; q = sys.stdin.buffer.readline(); "
         (READ + "print(4, flush=True); print('null')", "gave an invalid answer"),
         (READ + "print(9, flush=True); print('{\"a\":123}')", "gave an invalid answer"),
         (READ + "print(9, flush=True); print('{[{[{[{[{')", "gave an invalid answer"),
+        (READ + 'print(24, flush=True); print(\'{"document":{}}\\n["a",[]]\')', "gave an invalid answer"),
+        (READ + "print(17, flush=True); print('{\"document\":{}}\\n7')", "gave an invalid answer"),
     ],
 )
 def test_a_child_that_dies_or_lies_gives_one_line(code, says, monkeypatch) -> None:
@@ -128,3 +132,13 @@ def test_the_child_imports_only_what_it_needs() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("length", [0, 1, PIECE, PIECE + 1, 3 * PIECE + 7])
+def test_a_document_in_pieces_is_the_document_and_no_line_is_long(length: int) -> None:
+    document = {"graph": {"name": "g"}, "nodes": [{"id": str(i)} for i in range(length)], "edges": []}
+    document["graph"]["tensors"] = {f"t{i}": [i] for i in range(length)}
+    written = in_pieces(document)
+    assert guard._document(written, "m.onnx") == document
+    assert all(len(json.loads(line)[1]) <= PIECE for line in written.split(b"\n")[1:])
+    assert len(written.split(b"\n")) == 1 + (2 * -(-length // PIECE) if length > PIECE else 0)

@@ -12,6 +12,7 @@ import pytest
 
 from nona import study
 from nona.report.html.report import placement_html, simulation_html
+from nona.report.html.simulation import edges
 from nona.report.html.svg_axes import log_ticks, ticks
 from nona.report.means import mean_text
 from nona.report.placements.certificate_text import bound_text
@@ -152,6 +153,18 @@ def test_bars_are_as_long_as_their_means(data: SimulationOutcome) -> None:
     assert len(widths) == len(means)
     ratios = [w / m for w, m in zip(widths, means, strict=True)]
     assert max(ratios) / min(ratios) == pytest.approx(1, abs=0.01)  # drawn to a tenth of a pixel
+
+
+def test_slo_hits_per_window_are_drawn_where_a_job_has_an_slo(data: SimulationOutcome) -> None:
+    assert "SLO hits over time" in simulation_html(data)
+    hits = data.report.slo_over_time
+    for windows in hits.values():
+        at, rate = edges(windows)
+        assert len(at) == len(rate) == 2 * len([w for w in windows if w.hit_rate is not None])
+        assert at == sorted(at)
+        assert all(0 <= r <= 100 for r in rate)
+    none = data.model_copy(update={"report": data.report.model_copy(update={"slo_over_time": {}})})
+    assert "SLO hits over time" not in simulation_html(none)
 
 
 def test_the_scenario_and_the_command_are_in_it(data: SimulationOutcome, page: Page) -> None:

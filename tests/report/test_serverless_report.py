@@ -16,7 +16,6 @@ from nona.report.serverless.figures.study import (
     settings_figure,
     sharing_figure,
 )
-from nona.report.serverless.figures.time import queues_figure, use_figure
 from nona.report.serverless.layouts import clipped, layouts_title, placed, stranded_spans
 from nona.report.serverless.nearest import over_oracle
 from nona.report.serverless.nodes import nodes_finding
@@ -25,9 +24,7 @@ from nona.report.serverless.text import serverless_text, sharing_text
 from nona.report.serverless.titles import (
     latency_title,
     pareto_title,
-    queues_title,
     search_title,
-    use_title,
 )
 from nona.report.serverless.ways import ways_title
 from nona.report.serverless.words import hit_rate, ranked
@@ -42,11 +39,7 @@ from nona.results.serverless.outcome import (
 )
 from nona.results.serverless.report import Oracle, ServerlessReport, Setting, SharingReport
 from nona.results.serverless.values import Latency, Spread
-from nona.scenario.file import load_scenario
-from nona.serverless.records.run import Snapshot
-from nona.sources.samples import scenario_path
 from nona.study.serverless.alternatives import ALTERNATIVES
-from nona.study.serverless.preparation import prepare_serverless
 from nona.study.shipped import shipped_serverless
 
 NASTY = "<b>x</b><a href='http://e'>"
@@ -173,23 +166,6 @@ def test_searches_of_no_time_have_no_point_on_a_logarithmic_axis() -> None:
     values = [v for t in made.data for v in t.x]
     assert values
     assert all(v > 0 for v in values)
-
-
-def test_snapshots_become_queues_and_shares_of_what_there_is() -> None:
-    system = prepare_serverless(load_scenario(scenario_path("strict_light")))
-    nodes, queues = len(system.invokers), len(system.queues)
-
-    def snapshot(time_s: float, waiting: int, free: int) -> Snapshot:
-        first = (waiting, *[0] * (queues - 1))
-        return Snapshot(time_s, first, (16,) * nodes, (free,) * nodes, (0,) * nodes, 0, 0)
-
-    shots = [snapshot(0.0, 1, 7), snapshot(1.0, 5, 0)]
-    assert max(max(t.y) for t in queues_figure(shots, system).data) == 5
-    held = {t.name: list(t.y) for t in use_figure(shots, system).data}
-    assert held["vGPUs held"] == pytest.approx([0.0, 100.0])
-    assert held["vCPUs held"] == pytest.approx([0.0, 0.0])
-    assert "At most 5 jobs wait in one queue" in queues_title(shots, system)
-    assert use_title(shots, system).startswith("vGPUs are the scarcer: 50 % of the vGPUs")
 
 
 def test_the_text_of_a_simulation_tells_every_policy() -> None:

@@ -41,6 +41,10 @@ def test_dots_stand_at_their_values_with_their_intervals_cut_where_no_value_can_
 
 
 def test_differences_keep_zero_in_view_and_means_far_apart_get_a_logarithmic_axis() -> None:
+    for values in ([99.0, 99.9], [20.0, 100.0], [100.0]):
+        axis = dots_figure([Dot(f"{v}", v, [v - 1, v + 1], "") for v in values], "%", most=100.0).layout.xaxis
+        assert axis.range[0] <= max(0.0, values[0] - 1)
+        assert 100.0 < axis.range[1] < 103.0, "room for a marker at 100 %, and no more"
     signed = dots_figure([Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
     assert signed.layout.shapes[0].x0 == 0
     assert (signed.data[0].error_x.arrayminus[0], signed.layout.xaxis.type) == (1.0, "linear")

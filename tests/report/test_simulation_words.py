@@ -47,8 +47,8 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded() ->
     found = {"local": scheduler(0.03), "nona": scheduler(0.015), "spread": scheduler(None, "overloaded")}
     differences = {"local": {"nona": difference(-0.0164, -0.52, "faster")}, "nona": {}}
     assert headline(found, differences).text == (
-        "nona is shortest: 15 ms ± 1.5 ms simulated (95 %); 52 % below local (16.4 ms ± 1 ms on the same "
-        "jobs); spread is overloaded."
+        "nona is shortest: 15 ms ± 1.5 ms simulated (95 %); 52 % below local (16.4 ms ± 1 ms less on "
+        "the same jobs); spread is overloaded."
     )
     off = {"nona": OffRange(low_s=0.0084, high_s=0.0267)}
     assert "simulated (95 %); 8.4 to 27 ms if times are off" in headline(found, differences, off).text

@@ -255,3 +255,27 @@ def test_the_report_says_why_tasks_are_no_stages() -> None:
     report = serverless_report(result.summaries, result.setting)
     assert result.setting.notes == (result.system.notes[0],)
     assert "resnet18 is one function" in serverless_text(report)
+
+
+def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_which_it_holds() -> None:
+    def first_s(gpu: str = "a100-40gb", device: str | None = None, **cost: Any) -> float:
+        nodes = [{"id": "a", "compute_ms": 40, "bound": "compute"}]
+        model = {"nodes": nodes, "edges": [], "graph": {"device": device} if device else {}}
+        scenario = {
+            "cluster": {"servers": [{"count": 2, "gpu": gpu}]},
+            "workload": [{"model": "flow", "rate": 3.0, "slo": "2 s"}],
+            "models": {"flow": model},
+            "serverless": {"configurations": SMALL},
+            "cost": cost,
+        }
+        made = prepare_serverless(Scenario.model_validate(scenario))
+        return float(made.time_s[0, made.space.smallest])
+
+    assert first_s() == first_s(given={"flow": "any"}) == pytest.approx(0.040)
+    assert first_s(device="a100-40gb/1g.5gb") == pytest.approx(0.040), "the very slice"
+    whole = first_s(device="a100-40gb")
+    assert 2 < whole / 0.040 <= 7, "one of seven slices is slower than the whole"
+    assert first_s(given={"flow": "a100-40gb"}) == whole
+    assert first_s("t4", given={"flow": "a100-40gb"}) > whole, "a seventh of a T4 is slower still"
+    factors = {"device": "a100-40gb", "factors": {"a100-40gb/1g.5gb": 3.0}}
+    assert first_s(given={"flow": factors}) == pytest.approx(0.120)

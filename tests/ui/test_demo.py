@@ -8,11 +8,13 @@ from streamlit.testing.v1 import AppTest
 
 from nona.ui.pages.demo.stories import MOST_STEPS, STORIES
 from nona.ui.pages.demo.story import Step
-from nona.ui.pages.demo.tour import Tour, can
+from nona.ui.pages.demo.tour import Tour, begin, can, press_key
 from nona.ui.pages.overview.demos import QUESTIONS
 from nona.ui.session.kept import is_choice
 from nona.ui.session.shipped import shipped
 from nona.ui.session.state import AppState
+from nona.ui.shell import shell
+from nona.ui.shell.strip import facts
 
 STEPS = [(s, step) for s in STORIES for step in s.steps]
 
@@ -104,6 +106,48 @@ def test_ones_own_session_comes_back_whole(open_page: Open) -> None:
     assert go(at, "2_models").session_state["model-tabs"] == "Operators"
     state.undo()
     assert state.scenario.cluster.servers[0].count == 8
+
+
+def test_a_late_key_moves_nothing_and_leads_back_to_the_step_that_is_shown() -> None:
+    state = AppState()
+    begin(state, 3)
+    pages = [step.page for step in STORIES[3].steps]
+    press_key(state, "next 4.1")
+    assert state.go_to == pages[1]
+    state.go_to = ""
+    for told in ("next 4.1", "back 4.1", "leave 4.1"):  # pressed before the browser had drawn the second step
+        press_key(state, told)
+        found = state.choices.find(Tour)
+        assert found is not None
+        assert found.place == "4.2"
+        assert state.go_to == pages[1] != pages[0], "Streamlit would draw the page it was pressed on"
+    press_key(state, "back 4.2")
+    assert state.go_to == pages[0]
+
+
+def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(shell.st, "switch_page", lambda page, query_params: asked.append(page))
+    state = AppState(go_to="pages/5_workload.py")
+    for running in ("pages/7_simulation.py", "pages/7_simulation.py", "pages/5_workload.py"):
+        shell.follow(state, running)  # an event of the page before came in between
+    assert asked == ["pages/5_workload.py"] * 2
+    shell.follow(state, "pages/7_simulation.py")
+    assert len(asked) == 2, "whoever goes elsewhere afterwards is left alone"
+
+
+def test_nothing_of_another_story_is_shown(open_page: Open) -> None:
+    at = open_page("1_overview")
+    at.button(key="show-1").click().run()
+    for _ in range(2):
+        press(at, "next")
+    finish(at, "simulate")
+    assert "simulate" in state_of(at).results
+    assert any(fact.text.endswith("SLO hits") for fact in facts(state_of(at)))
+    press(press(at, "next"), "next")
+    assert tour(at).place == "4.1"
+    finish(at, "simulate")  # the run of the step before ends here
+    assert not any("SLO hits" in fact.text for fact in facts(state_of(at)))
 
 
 def test_the_ends_of_the_demo() -> None:

@@ -264,8 +264,16 @@ def test_the_tasks_and_what_is_left_of_them(open_page: Open) -> None:
     assert f"Task **{model.contracted.tasks[0].id}**" in words(at)
     frame = tab(at, "contraction-tabs", "Left to distribute").dataframe[0].value
     assert list(frame["interior tasks"]) == [len(s.subgraph.interior) for s in spans]
-    assert list(frame["best split µs"]) == pytest.approx([1e6 * s.best_s for s in spans])
-    assert list(frame["border kB"]) == pytest.approx([s.border_bytes / 1e3 for s in spans])
+    one, free, here = (
+        list(frame[f"{name} µs"]) for name in ("on one server", "saved at most", "saved over the link")
+    )
+    assert one == pytest.approx([1e6 * s.local_s for s in spans])
+    assert here == pytest.approx([1e6 * (s.local_s - s.best_s) for s in spans])
+    assert all(
+        0 <= least <= most <= all_of_it for least, most, all_of_it in zip(here, free, one, strict=True)
+    )
+    most_s = model.costed[0].total_compute_s - model.costed[0].critical_path_s
+    assert sum(free) == pytest.approx(1e6 * most_s), "the figure above the table is the sum of its column"
     steps = tab(at, "contraction-tabs", "All steps").dataframe[0].value
     assert list(steps["why it is allowed"]) == [s.reason for s in model.contracted.steps]
 
@@ -333,6 +341,7 @@ def test_samples_are_picks_with_their_size_and_family(open_page: Open) -> None:
     entries = {e["name"]: e for e in listed["entries"]}
     assert set(entries) == {"my diamond.json", *sample_names()}
     assert listed["entries"][0]["name"] == listed["chosen"] == "my diamond.json"
+    assert entries["my diamond.json"]["figures"] == "4 operators, parallelism 1.57"
     assert entries["googlenet"]["figures"].startswith("139 operators, parallelism")
     assert entries["llama2_7b"]["family"] == "transformer"
     pick(at, "googlenet")

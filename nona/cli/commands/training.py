@@ -7,7 +7,7 @@ import click
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
 from nona.cli.known import TRAINING_POLICY
-from nona.cli.options import AllocateOptions, GenerateOptions
+from nona.cli.options import AllocateOptions, GenerateOptions, SimulateTrainingOptions
 from nona.cli.parameters import Quantity, Whole
 
 SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
@@ -66,6 +66,29 @@ def generate(options: GenerateOptions) -> None:
     work.generate(options)
 
 
-COMMANDS = (allocate, generate)
+@command("simulate", "simulate long jobs on a training cluster, round by round")
+@common.scenario
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    multiple=True,
+    metavar="P",
+    help="overrides the scenario's policies, see `nona schedulers`; repeat for several",
+)
+@click.option("--replications", type=common.COUNT, help="independent runs")
+@common.seed
+@common.workers
+@click.option("--no-ideal", is_flag=True, help="leave out the fluid bound, which asks policies more often")
+@common.json
+@takes(SimulateTrainingOptions)
+def simulate(options: SimulateTrainingOptions) -> None:
+    """Simulate a training scenario."""
+    from nona.cli.opened import opened
+    from nona.cli.training import simulate as work
+
+    work.simulate(options, *opened(options.scenario))
+
+
+COMMANDS = (allocate, simulate, generate)
 for _command in COMMANDS:
     training.add_command(_command)

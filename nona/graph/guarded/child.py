@@ -1,7 +1,7 @@
 """The child process of :mod:`nona.graph.guarded.guard`: limit oneself, then parse what arrives on stdin.
 
 Per file it reads one line of JSON and the file's bytes, and writes one line with a length and that
-many bytes of JSON. Only the module of the reader that is asked for is imported.
+many bytes of JSON (:func:`in_pieces`). Only the module of the reader that is asked for is imported.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from nona.errors import NonaError
@@ -20,6 +21,7 @@ from nona.graph.registry import READERS
 from nona.graph.symbols import MissingDimensions
 from nona.graph.text import one_line, quote
 
+PIECE = 1000  # entries of a list or mapping in one line
 UNEXPECTED = "cannot be understood"
 """Marks the message for an error that no reader foresaw."""
 
@@ -66,7 +68,7 @@ def answer(question: Mapping[str, Any], data: bytes) -> bytes:
     filename = str(question["filename"])
     try:
         document = READERS[question["reader"]].read(data, filename, question["symbols"])
-        return json.dumps({"document": document}, separators=(",", ":")).encode()
+        return in_pieces(document)
     except MissingDimensions as error:
         return json.dumps({"error": str(error), "missing": error.names}).encode()
     except NonaError as error:
@@ -80,6 +82,34 @@ def answer(question: Mapping[str, Any], data: bytes) -> bytes:
         return json.dumps(
             {"error": f"File {quote(filename)}: {UNEXPECTED} ({reason}); export it again."}
         ).encode()
+
+
+def in_pieces(document: Mapping[str, Any]) -> bytes:
+    """The document as lines of JSON: all but its long lists and mappings, then these, piece by piece.
+
+    Whoever reads it takes one line after the other, so that a server's other threads get their turns.
+
+    >>> print(in_pieces({"name": "g", "nodes": list(range(PIECE + 1))}).decode()[:40])
+    {"document":{"name":"g","nodes":[]}}
+    [["
+    """
+    pieces: list[Any] = []
+    lines = [{"document": _without_long(document, [], pieces)}, *pieces]
+    return b"\n".join(json.dumps(line, separators=(",", ":")).encode() for line in lines)
+
+
+def _without_long(value: Any, path: list[str], pieces: list[Any]) -> Any:
+    """The value with its long lists and mappings empty, and what was in them added to ``pieces``."""
+    if not isinstance(value, list | Mapping):
+        return value
+    if len(value) > PIECE:
+        for begin in range(0, len(value), PIECE):
+            some = islice(value.items() if isinstance(value, Mapping) else value, begin, begin + PIECE)
+            pieces.append([path, dict(some) if isinstance(value, Mapping) else list(some)])
+        return {} if isinstance(value, Mapping) else []
+    if isinstance(value, Mapping):
+        return {key: _without_long(inside, [*path, key], pieces) for key, inside in value.items()}
+    return value
 
 
 def main() -> int:

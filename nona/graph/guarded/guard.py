@@ -14,9 +14,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import getitem
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 from nona import import_root
 from nona.errors import GraphError
@@ -173,11 +176,21 @@ def _ask(child: subprocess.Popen[bytes], header: bytes, data: bytes) -> bytes | 
     return answer if len(answer) == size else None
 
 
+def _joined(answer: bytes) -> Any:
+    """What :func:`nona.graph.guarded.child.in_pieces` wrote, read line by line."""
+    first, *rest = answer.split(b"\n")
+    reply = json.loads(first)
+    for line in rest:
+        path, piece = json.loads(line)
+        held = reduce(getitem, path, reply["document"])
+        (held.update if isinstance(held, dict) else held.extend)(piece)
+    return reply
+
+
 def _document(answer: bytes, filename: str) -> Document:
-    try:
-        reply = json.loads(answer)
-    except (ValueError, RecursionError):
-        reply = None
+    reply: Any = None
+    with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        reply = _joined(answer)
     if isinstance(reply, dict) and isinstance(reply.get("document"), dict):
         document: Document = reply["document"]
         return document

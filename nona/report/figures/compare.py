@@ -61,10 +61,22 @@ def dots_figure(dots: Sequence[Dot], axis: str, zero: bool = False, most: float 
         made.add_vline(x=0, line={"color": QUIET, "width": 1.5})
     elif most is not None:
         low = min((v for v in values if v is not None), default=0.0)
-        made.update_xaxes(rangemode="tozero" if low < 0.5 * most else "normal")
+        ends = [span[0] for d in dots for span in (d.interval, d.before and d.before.interval) if span]
+        begin = 0.0 if low < 0.5 * most else max(0.0, min([low, *ends]))
+        made.update_xaxes(range=capped(begin, most))
     elif not log:
         made.update_xaxes(rangemode="tozero")
     return made
+
+
+def capped(low: float, most: float) -> list[float]:
+    """The range of an axis that ends at ``most``, with room for a marker there but for no tick beyond.
+
+    >>> [round(v, 2) for v in capped(0.0, 100.0)], [round(v, 2) for v in capped(98.0, 100.0)]
+    ([0.0, 102.0], [97.9, 100.04])
+    """
+    low = min(low, 0.98 * most)
+    return [max(0.0, low - 0.05 * (most - low)), most + 0.02 * (most - low)]
 
 
 def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:

@@ -17,6 +17,7 @@ from nona.report.html.simulation import (
     distribution_section,
     results_section,
     warmup_section,
+    windows_section,
 )
 from nona.report.inputs.given_times import hardware_notes, hardware_warnings
 from nona.report.simulations.finding.advice import scheduler_advice
@@ -61,6 +62,7 @@ def simulation_html(data: SimulationOutcome) -> str:
             difference_section(data),
             distribution_section(data),
             slo_section(data),
+            windows_section(data),
             parts_section(data),
             utilisation_section(data),
             warmup_section(data),

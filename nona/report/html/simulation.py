@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from markupsafe import Markup
@@ -9,31 +10,19 @@ from markupsafe import Markup
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.html.parts import bullets, chart, paragraph, section, table
 from nona.report.html.svg_charts import Bar, Line, bars, lines, overloaded, span
+from nona.report.simulations.figures.hits_over_time import hits_over_time_title
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.tables.cells import Style, text_rows
-from nona.report.simulations.tables.columns import columns
+from nona.report.simulations.tables.columns import RESULTS
 from nona.report.simulations.tables.rows import result_rows
 from nona.report.simulations.text import difference_row, precision_lines, warmup_lines, withheld_lines
 from nona.report.text import share_text
+from nona.results.simulation.hits import HitWindow
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Schedulers, SimulationReport
 from nona.units import format_time
 
 MOST_CHARTS = 8
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jobs_completed",
-    "jobs_in_flight",
-)
 STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), "{:,}".format)
 
 
@@ -121,6 +110,34 @@ def _distribution_title(data: SimulationOutcome, model: str) -> str:
     keep = "keeps" if len(best) == 1 else "keep"
     share = share_text(rates[best[0]], 2)
     return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {share} of the jobs"
+
+
+def windows_section(data: SimulationOutcome) -> Markup:
+    """SLO hits of the jobs that arrived in each window; nothing where no job has an SLO."""
+    hits = data.report.slo_over_time
+    curves = [
+        Line(n, *edges(windows), scheduler_style(n).colour, scheduler_style(n).dash)
+        for n, windows in hits.items()
+        if any(w.hit_rate is not None for w in windows)
+    ]
+    if not curves:
+        return Markup()
+    alt = "Share of the SLOs kept in each window of arrivals, one line per scheduler"
+    axis = "arrival, s after the first measured job"
+    svg = lines(curves, axis, "SLO hits, %", alt, {}, steps=False)
+    return section("SLO hits over time", chart(hits_over_time_title(hits), svg))
+
+
+def edges(windows: Sequence[HitWindow]) -> tuple[list[float], list[float]]:
+    """Both ends of every window with an SLO (s), and its SLO hits at both (%).
+
+    >>> half = HitWindow(start_s=0.0, end_s=2.0, hits=1, jobs=2, hit_rate=0.5)
+    >>> edges([half, half.model_copy(update={"start_s": 2.0, "end_s": 4.0, "hit_rate": 1.0})])
+    ([0.0, 2.0, 2.0, 4.0], [50.0, 50.0, 100.0, 100.0])
+    """
+    known = [(w, 100 * w.hit_rate) for w in windows if w.hit_rate is not None]
+    ends = [at for w, _ in known for at in (w.start_s, w.end_s)]
+    return ends, [rate for _, rate in known for _ in range(2)]
 
 
 def warmup_section(data: SimulationOutcome) -> Markup:

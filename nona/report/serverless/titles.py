@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping
 
 from nona.report.serverless.words import PER, call_cost, dollars, hit_rate, overloaded, ranked
 from nona.report.sweeps.stability import listed, verb
 from nona.report.text import share_text
 from nona.results.serverless.outcome import ApplicationOutcome, Outcome, PolicyOutcome
 from nona.results.serverless.values import Spread
-from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.records.run import Snapshot
 from nona.units import format_time
 
 LEVEL = 0.002  # hit rates closer than that are not told apart in a title
@@ -81,40 +77,3 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
         return f"All mean searches are below {format_time(limit_s)}; {longest}"
     who = f"Only {listed(below)}" if below else "No policy"
     return f"{who} {verb(below, 'searches', 'search')} below {format_time(limit_s)} on average; {longest}"
-
-
-def queues_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
-    """The longest queue observed, and its time."""
-    if not snapshots:
-        return "No snapshot was kept"
-    lengths = np.array([s.queues for s in snapshots])
-    at, queue = np.unravel_index(int(lengths.argmax()), lengths.shape)
-    application, stage = system.queues[int(queue)]
-    row = system.applications[application]
-    return (
-        f"At most {int(lengths.max())} jobs wait in one queue: {row.stage_names[stage]} of {row.name}, after "
-        f"{format_time(snapshots[int(at)].time_s)}; {lengths.sum(axis=1).mean():.3g} wait on average"
-    )
-
-
-def use_title(snapshots: Sequence[Snapshot], system: ServerlessSystem) -> str:
-    """Whether vCPUs or vGPUs are scarcer, and the stranded share."""
-    if not snapshots:
-        return "No snapshot was kept"
-    vcpus, vgpus = totals(system)
-    cpu = 1 - float(np.mean([sum(s.free_vcpus) for s in snapshots])) / vcpus
-    gpu = 1 - float(np.mean([sum(s.free_vgpus) for s in snapshots])) / vgpus
-    stranded = float(np.mean([sum(s.stranded) for s in snapshots])) / vgpus
-    lead = "vGPUs are the scarcer" if gpu >= cpu else "vCPUs are the scarcer"
-    return (
-        f"{lead}: {share_text(gpu)} of the vGPUs and {share_text(cpu)} of the vCPUs are allocated on "
-        f"average, {share_text(stranded, 1)} of the vGPUs are stranded"
-    )
-
-
-def totals(system: ServerlessSystem) -> tuple[int, int]:
-    """All vCPUs and vGPUs of the cluster."""
-    return (
-        sum(node.vcpus for node in system.invokers),
-        sum(node.gpus * node.vgpus for node in system.invokers),
-    )

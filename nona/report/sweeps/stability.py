@@ -8,7 +8,7 @@ from nona.report.sweeps.values import value_text
 from nona.results.sweep import SweepReport, SweptCurve
 
 Span = tuple[float | None, float | None]
-NEAR = 0.03  # of the swept span: what lies closer together is told as one
+NEAR = 0.03  # of the swept span: what lies closer together counts as one
 
 
 def unstable_spans(curve: SweptCurve) -> list[Span]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from nona.report.means import bounds
+from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.report import (
     JctSummary,
     JobOutcome,
@@ -30,6 +32,7 @@ def training_report(
     checks: Mapping[str, Sequence[Check]],
     setting: TrainingSetting,
     seconds: float,
+    findings: Mapping[str, ExtensionFindings] = MappingProxyType({}),
 ) -> TrainingReport:
     """All policies; ``system`` and ``records`` are those of the first replication, ``ideal`` mean JCTs."""
     held: dict[str, bool] = {}
@@ -41,7 +44,8 @@ def training_report(
                 failed.append(f"{policy}: {check.name}: {check.detail}")
     return TrainingReport(
         policies={
-            name: policy_outcome(system, s, records[name], ideal.get(name)) for name, s in summaries.items()
+            name: policy_outcome(system, s, records[name], ideal.get(name), findings.get(name))
+            for name, s in summaries.items()
         },
         checks=held,
         failed_checks=tuple(dict.fromkeys(failed)),
@@ -51,7 +55,11 @@ def training_report(
 
 
 def policy_outcome(
-    system: TrainingSystem, s: TrainingSummary, records: TrainingRecords, ideal_jct_s: float | None
+    system: TrainingSystem,
+    s: TrainingSummary,
+    records: TrainingRecords,
+    ideal_jct_s: float | None,
+    extensions: ExtensionFindings | None = None,
 ) -> PolicyOutcome:
     """The figures of one policy."""
     return PolicyOutcome(
@@ -77,6 +85,7 @@ def policy_outcome(
         ideal_jct_s=ideal_jct_s,
         lost_steps_share=s.mean(lambda r: r.lost_share),
         warnings=s.warnings,
+        extensions=extensions,
         jobs=tuple(_job(system, s.runs[0], records, i) for i in range(len(system.jobs))),
     )
 

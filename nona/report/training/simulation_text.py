@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nona.report.text import or_dash, share_text, table, time_text
+from nona.report.text import share_text, table, time_text
 from nona.report.training.rows import DECIDING, policy_rows
 from nona.results.training.report import TrainingReport, TrainingSetting
 
@@ -19,7 +19,7 @@ def simulation_text(report: TrainingReport) -> str:
 def _lines(report: TrainingReport) -> Iterator[str]:
     rows = policy_rows(report.policies)
     for columns in (DECIDING, MORE):
-        yield table([{c: or_dash(row[c], str) for c in columns} for row in rows])
+        yield table([{c: _cell(row[c]) for c in columns} for row in rows], columns)
         yield ""
     kept = {n: p.slo_hit_rate for n, p in report.policies.items() if p.slo_hit_rate is not None}
     if kept:
@@ -31,6 +31,10 @@ def _lines(report: TrainingReport) -> Iterator[str]:
     held = sum(report.checks.values())
     yield f"{held} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."
     yield from report.failed_checks
+
+
+def _cell(value: str | float | None) -> str:
+    return "–" if value is None else value if isinstance(value, str) else f"{value:,.4g}"
 
 
 def _setting_text(of: TrainingSetting) -> str:

@@ -40,8 +40,9 @@ class ExtensionFindings(Document):
         Mean |ln(believed rate / true rate)| at the first answer and the last one; ``None`` without claims.
     flagged
         Jobs whose claims rounds showed to be wrong.
-    pair_error
-        Mean |estimated − true| / true of pair rates at the last answer; ``None`` without an estimator.
+    pair_error_first, pair_error_last
+        Mean |estimated − true| / true of pair rates at the first answer and the last one that had pairs;
+        ``None`` without an estimator.
     region_moves, advice
         Jobs that changed region; the planner's rows, latest last.
     """
@@ -56,6 +57,7 @@ class ExtensionFindings(Document):
     claim_error_first: Figure = None
     claim_error_last: Figure = None
     flagged: tuple[str, ...] = ()
-    pair_error: Figure = None
+    pair_error_first: Figure = None
+    pair_error_last: Figure = None
     region_moves: int = 0
     advice: tuple[MoveAdvice, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nona.options import Option
 from nona.results.document import Document, Figure, Interval
+from nona.results.training.extensions import ExtensionFindings
 
 
 class JctSummary(Document):
@@ -49,7 +50,8 @@ class PolicyOutcome(Document):
     ``slo_hit_rate`` is ``None`` where no job has a deadline. ``received_error`` is the mean over jobs of
     |time received − X|, as a share of the time that a job was there. ``decision_s``: seconds of one answer,
     mean and most. ``ideal_jct_s``: mean JCT where shares of time are given exactly (fluid), or ``None``.
-    ``lost_steps_share``: work lost to failures and moves, over the work done.
+    ``lost_steps_share``: work lost to failures and moves, over the work done. ``extensions``: what switches
+    did in the first replication; ``None`` where all are off.
     """
 
     jct_s: JctSummary
@@ -69,6 +71,7 @@ class PolicyOutcome(Document):
     lost_steps_share: Figure
     warnings: tuple[str, ...]
     jobs: tuple[JobOutcome, ...]
+    extensions: ExtensionFindings | None = None
 
 
 class TrainingSetting(Document):

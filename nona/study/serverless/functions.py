@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
+from nona.cost.costing import cost_graph
+from nona.cost.options import CostOptions
 from nona.errors import GraphError
 from nona.gpu_sharing.resources import Configuration
-from nona.graph.model import ANY_DEVICE, Operator
+from nona.graph.model import ANY_DEVICE, ModelGraph, Operator
+from nona.hardware.device import Device
+from nona.hardware.executor import ExecutorClass
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec
 from nona.serverless.model.catalogue import shipped_function
 from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
@@ -19,7 +24,8 @@ class FunctionBook:
     """The functions that the stages of all workflows name, each once, in order of appearance.
 
     A stage names its function by its attribute ``function``, else by its own id. The scenario's own
-    functions come first, then the shipped ones, then the default law around the stage's own time.
+    functions come first, then the shipped ones, then the default law around the stage's own time, which
+    is that of any device (:func:`on_one_vgpu`).
     """
 
     def __init__(self, spec: ServerlessSpec) -> None:
@@ -64,7 +70,7 @@ class FunctionBook:
         return len(self._made) - 1
 
     def _find(self, stage: Operator) -> Function | None:
-        spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), stated_s(stage)
+        spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), _time_s(stage)
         if name in spec.functions:
             return own_function(name, spec.functions[name])
         shipped = shipped_function(name, spec.gpu_floor, spec.cpu_share)
@@ -76,16 +82,40 @@ class FunctionBook:
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
 
 
-def stated_s(stage: Operator) -> float | None:
-    """The stage's own time: for any device, else the longest that it states; ``None`` without one.
+def on_one_vgpu(
+    graph: ModelGraph, executor: ExecutorClass, options: CostOptions, own: Mapping[str, Device]
+) -> ModelGraph:
+    """The workflow with each stage's stated time on ``executor``, one vGPU, as that of any device.
 
-    >>> stated_s(Operator("a", compute_s={"t4": 0.3, "a30": 0.1}))
-    0.3
+    A time for other hardware is carried over as everywhere (:mod:`nona.cost.stated`); one for any device
+    is that at the smallest configuration. ``own`` are the user's devices.
+
+    Raises
+    ------
+    CostError
+        When a stage has times for unknown devices only.
+
+    Examples
+    --------
+    >>> from nona.hardware.executor import executor_class
+    >>> flow = ModelGraph("flow", (Operator("a", compute_s={"a100-40gb": 0.01}, bound="compute"),), ())
+    >>> slice = executor_class("a100-40gb/1g.5gb")
+    >>> made = on_one_vgpu(flow, slice, CostOptions(), {})
+    >>> 3 < made.operators[0].compute_s["*"] / 0.01 <= 7
+    True
     """
-    stated = stage.compute_s
-    if not stated:
-        return None
-    return stated.get(ANY_DEVICE, max(stated.values()))
+    if all(set(o.compute_s or {}) <= {ANY_DEVICE} for o in graph.operators):
+        return graph
+    costs = cost_graph(graph, executor, options, own=own).costs
+    operators = tuple(
+        replace(o, compute_s={ANY_DEVICE: cost.compute_s}) if o.compute_s else o
+        for o, cost in zip(graph.operators, costs, strict=True)
+    )
+    return replace(graph, operators=operators)
+
+
+def _time_s(stage: Operator) -> float | None:
+    return (stage.compute_s or {}).get(ANY_DEVICE)
 
 
 def own_function(name: str, spec: FunctionSpec) -> Function:

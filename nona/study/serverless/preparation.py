@@ -21,9 +21,9 @@ from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import Function
 from nona.serverless.model.system import ServerlessSystem
 from nona.sources.lookup import Sources
-from nona.study.preparation import arrivals_of, check_has_queries
-from nona.study.serverless.functions import FunctionBook
-from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages
+from nona.study.preparation import arrivals_of, check_has_queries, given_graph
+from nona.study.serverless.functions import FunctionBook, on_one_vgpu
+from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages, slice_of
 from nona.system import Arrivals
 
 _NO_SOURCES = Sources()
@@ -85,11 +85,14 @@ def _staged(
     measured: MeasuredTable | None,
 ) -> tuple[ModelGraph, list[int], str | None]:
     """The workflow of a row, its stages' functions, and the notes on a network."""
-    graph = sources.model(row.model, row.symbols, scenario.models)
-    if any(functions.known(op) for op in graph.operators) or not is_network(graph):
+    cost, own = scenario.cost, user_devices(scenario.cluster.devices)
+    graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost)
+    device = find_device(scenario.cluster.servers[0].gpu, own)
+    if not is_network(graph) or any(functions.known(op) for op in graph.operators):
+        if (smallest := slice_of(device, 1)) is not None:
+            graph = on_one_vgpu(graph, smallest, CostOptions(cost.stack, cost.precision), own)
         return graph, [functions.number(op, graph.name) for op in graph.operators], None
-    device = find_device(scenario.cluster.servers[0].gpu, user_devices(scenario.cluster.devices))
-    options = CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+    options = CostOptions(cost.stack, cost.precision, row.batch)
     made = network_stages(graph, device, spec, space, options, scenario.contraction, measured)
     return made.graph, [functions.add(f, graph.name) for f in made.functions], made.note
 

@@ -7,6 +7,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import TrainingSpec
 from nona.sources.lookup import Sources
 from nona.study.training.cluster import training_cluster, training_devices
+from nona.study.training.extension_notes import extension_notes
 from nona.study.training.inference import enter_inference
 from nona.study.training.jobs import given_jobs
 from nona.study.training.modelled import ModelledRates
@@ -15,6 +16,7 @@ from nona.training.model.cluster import TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.problem import EntityShare
+from nona.training.regions.system import with_regions
 from nona.training.workload.step_time import STACK
 from nona.training.workload.table import GAVEL, MODELLED
 
@@ -60,7 +62,8 @@ def prepare_training(
             jobs += served.jobs
             notes.append(served.note)
     book.check()
-    return TrainingSystem(
+    notes += extension_notes(spec, jobs)
+    system = TrainingSystem(
         cluster=cluster,
         jobs=tuple(jobs),
         throughputs=book.throughputs,
@@ -77,6 +80,7 @@ def prepare_training(
         regions=spec.regions,
         notes=tuple(notes),
     )
+    return with_regions(system)
 
 
 def training_part(scenario: Scenario) -> TrainingSpec:

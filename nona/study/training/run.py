@@ -11,6 +11,7 @@ import numpy as np
 from nona.options import Options
 from nona.report.training.outcome import policy_trace
 from nona.report.training.report import training_report
+from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport, TrainingSetting
 from nona.scenario.schema import Scenario
@@ -34,7 +35,8 @@ class TrainingResult:
     """Per policy a summary over its replications, and the records of the first.
 
     ``systems``: that of each replication; ``ideal_jct_s``: mean JCT of the measured jobs in the fluid bound;
-    ``checks``: every check of every run; ``setting`` says what was run.
+    ``checks``: every check of every run; ``setting`` says what was run;
+    ``findings``: what switches did in the first replication.
     """
 
     systems: tuple[TrainingSystem, ...]
@@ -44,6 +46,7 @@ class TrainingResult:
     checks: Mapping[str, tuple[Check, ...]]
     seconds: float
     setting: TrainingSetting
+    findings: Mapping[str, ExtensionFindings]
 
 
 def simulate_training_scenario(
@@ -97,13 +100,15 @@ def simulate_training_scenario(
         checks={name: tuple(c for r in runs for c in r.checks) for name, runs in found.items()},
         seconds=time.perf_counter() - begin,
         setting=_setting(scenario, systems, chosen, spec.throughputs),
+        findings={name: runs[0].findings for name, runs in found.items() if runs[0].findings is not None},
     )
 
 
 def _ideal(runs: Sequence[TrainingRun]) -> float:
     """Mean over replications of the mean JCT of measured jobs."""
     found = [r.ideal_jct_s[r.measures.measured] for r in runs if r.ideal_jct_s is not None]
-    return float(np.mean([np.nanmean(jcts) for jcts in found if np.isfinite(jcts).any()] or [np.nan]))
+    means = [float(np.nanmean(jcts)) for jcts in found if np.isfinite(jcts).any()]
+    return float(np.mean(means)) if means else float("nan")
 
 
 def _setting(
@@ -135,7 +140,7 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
     """
     spec = training_part(scenario)
     own = {entry.name: entry.options for entry in spec.policies}
-    found = []
+    found: list[tuple[Policy, Options]] = []
     for name in dict.fromkeys(names or own):
         policy, options = get_policy(name), dict(own.get(name, {}))
         if spec.space_sharing and policy.space_sharing and "space_sharing" in policy.defaults:
@@ -154,6 +159,7 @@ def report_of(result: TrainingResult) -> TrainingReport:
         result.checks,
         result.setting,
         result.seconds,
+        result.findings,
     )
 
 

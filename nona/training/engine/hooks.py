@@ -53,6 +53,12 @@ class Hooks:
         """The allocation to follow; ``old`` in the problem's numbers, ``None`` where there is none."""
         return new
 
+    def held(
+        self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
+    ) -> Sequence[tuple[int, int]]:
+        """(row, type) that keep their GPUs in the round that begins; ``rows`` of jobs with their shares."""
+        return ()
+
     def run(self, stretch: Stretch) -> Outcome | None:
         """What the job does in its time; ``None``: it runs undisturbed."""
         return None

@@ -288,6 +288,7 @@ class Run:
             self._order(),
             needs_share=self.policy.needs_share,
             unknown_block=self.run.replay,
+            held=self.hooks.held(self.ledger.rows, self.ledger.shares, self.state.now),
         )
         running = self._placed(chosen)
         self.records.round(self.state, self.ledger, priorities, chosen, running, self.active)

@@ -91,7 +91,7 @@ class EstimatedPairs:
         self._kind = np.array([known.get(j.model, -1) if j.workers == 1 else -1 for j in system.jobs])
         self._models = reference.models
         self._rates: Floats = np.full((len(known), len(known), len(self._types), 2), nan)
-        self.error = nan
+        self.errors: list[float] = []
 
     def rates(self, pairs: Sequence[tuple[int, int]], true: Floats) -> Floats:
         """(p, J, 2) believed rates; 0 where the true ones are 0, for what does not fit is known at once."""
@@ -106,7 +106,7 @@ class EstimatedPairs:
         found[true <= 0] = 0.0
         able = true > 0
         if able.any():
-            self.error = float((np.abs(found[able] - true[able]) / true[able]).mean())
+            self.errors.append(float((np.abs(found[able] - true[able]) / true[able]).mean()))
         return found
 
     def _fill(self, a: int, b: int) -> None:

@@ -130,7 +130,7 @@ class Disturbance:
 
     def _count(self, before: Progress, state: _State, steps: float) -> None:
         started = state.progress.restarts_s - before.restarts_s
-        moving = min(started, state.moving_s)
+        moving = started if self._spec is None else min(started, state.moving_s)
         state.moving_s -= moving
         self.tally.move_s += moving
         self.tally.restart_s += started - moving

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from nona.random_streams import RandomStreams
 from nona.results.training.extensions import ExtensionFindings
@@ -11,6 +10,7 @@ from nona.training.engine.hooks import NO_HOOKS, Hooks, Outcome, Stretch
 from nona.training.extensions.beliefs import ClaimedRates, EstimatedPairs
 from nona.training.extensions.charging import Charger
 from nona.training.extensions.disturbance import Disturbance
+from nona.training.extensions.holding import Holder
 from nona.training.extensions.regional import Regional
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
@@ -29,6 +29,7 @@ class Extensions(Hooks):
         disturbs = system.moves or system.failures or system.regions
         self._disturbance = Disturbance(system, streams) if disturbs else None
         self._charger = self._charged()
+        self._holder = self._holding()
         self._regions: Regional | None = None
         self._state: State | None = None
 
@@ -38,6 +39,12 @@ class Extensions(Hooks):
             return None
         numbers = {job.name: i for i, job in enumerate(self._system.jobs)}
         return Charger(numbers, disturbance.move_s, moves.horizon or self._system.reallocation_s)
+
+    def _holding(self) -> Holder | None:
+        moves, disturbance = self._system.moves, self._disturbance
+        if moves is None or not moves.charge or disturbance is None:
+            return None
+        return Holder(disturbance.move_s, moves.overhead)
 
     def begin(self, rates: Rates, state: State) -> None:
         """The run's own rates, which regions limit, and its state, which the planner reads."""
@@ -67,12 +74,22 @@ class Extensions(Hooks):
         """A charged policy keeps its old answer where the new one is not worth its moves."""
         return self._charger.choose(problem, old, new) if self._charger else new
 
+    def held(
+        self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
+    ) -> Sequence[tuple[int, int]]:
+        """Under a charged policy a moved job keeps its GPUs until its move has paid."""
+        return self._holder.held(rows, shares, now_s) if self._holder else ()
+
     def run(self, stretch: Stretch) -> Outcome | None:
         """Moves and failures."""
+        if self._holder:
+            self._holder.starts(stretch)
         return self._disturbance.run(stretch) if self._disturbance else None
 
     def measured(self, job: int, kind: int, partner: int | None, rate: float, partner_rate: float) -> None:
         """Rates alone correct claims; pairs that ran are known."""
+        if self._holder:
+            self._holder.ran((job,) if partner is None else (job, partner), kind)
         if partner is None:
             if self._claims:
                 self._claims.measured(job, kind, rate)
@@ -88,6 +105,7 @@ class Extensions(Hooks):
         """What they did in the run."""
         tally = self._disturbance.tally if self._disturbance else None
         errors = self._claims.errors if self._claims else []
+        pairs = self._pairs.errors if self._pairs else []
         undone = tally.undone / tally.done if tally and tally.done > 0 else None
         return ExtensionFindings(
             failures=tally.failures if tally else 0,
@@ -100,10 +118,16 @@ class Extensions(Hooks):
             claim_error_first=errors[0] if errors else None,
             claim_error_last=errors[-1] if errors else None,
             flagged=self._claims.book.flagged() if self._claims else (),
-            pair_error=self._pairs.error if self._pairs and isfinite(self._pairs.error) else None,
+            pair_error_first=pairs[0] if pairs else None,
+            pair_error_last=pairs[-1] if pairs else None,
             region_moves=self._regions.moves if self._regions else 0,
             advice=tuple(self._regions.advice) if self._regions else (),
         )
+
+
+def findings_of(hooks: Hooks) -> ExtensionFindings | None:
+    """What switches did in a run; ``None`` where all are off."""
+    return hooks.findings() if isinstance(hooks, Extensions) else None
 
 
 def hooks_for(system: TrainingSystem, replication: int = 0) -> Hooks:

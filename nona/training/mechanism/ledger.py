@@ -16,6 +16,7 @@ from nona.training.model.rates import Rates
 from nona.training.policies.problem import Floats, Ints
 
 DECIMALS = 6  # of shares: equal jobs get shares that are equal only up to a solver's rounding
+CLOCK_DECIMALS = 6  # of times that are compared: the rounding of a clock must not decide who runs
 _NOBODY: Ints = np.empty(0, np.int64)
 STARVED = 1e9  # priority of a row that has not run, per unit of its share
 
@@ -90,7 +91,8 @@ class Ledger:
 
     def priorities(self) -> Floats:
         """(R, J) π; 0 where a row has no share or cannot run."""
-        usual = (self.received > 0) & (self.type_s > 0)[None, :]
-        worth = np.divide(self.shares * self.type_s, self.received, out=self.shares * STARVED, where=usual)
+        received, type_s = np.round(self.received, CLOCK_DECIMALS), np.round(self.type_s, CLOCK_DECIMALS)
+        usual = (received > 0) & (type_s > 0)[None, :]
+        worth = np.divide(self.shares * type_s, received, out=self.shares * STARVED, where=usual)
         found: Floats = np.where(self.fits & (self.shares > 0), worth, 0.0)
         return found

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.training.mechanism.ledger import Ledger
+from nona.training.mechanism.ledger import CLOCK_DECIMALS, Ledger
 from nona.training.policies.problem import Floats
 
 
@@ -27,20 +27,29 @@ def select(
     *,
     needs_share: bool = False,
     unknown_block: bool = False,
+    held: Sequence[tuple[int, int]] = (),
 ) -> list[Chosen]:
     """Type by type in ``order``, rows by (π, δ, X) descending, ties by their place; each job runs once.
 
     A row is taken if none of its jobs is, the type can run it, and enough GPUs are ``free``. Rows without a
-    share run where GPUs are left, unless ``needs_share``.
+    share run where GPUs are left, unless ``needs_share``. ``held``: (row, type) that keep their GPUs whatever
+    their priority, where these are still free.
     """
     taken: set[int] = set()
     chosen: list[Chosen] = []
-    place = np.arange(len(ledger.rows))
+    free = list(free)
+    for row, kind in held:
+        workers = int(ledger.workers[row])
+        if workers <= free[kind] and ledger.fits[row, kind] and taken.isdisjoint(ledger.rows[row]):
+            taken.update(ledger.rows[row])
+            free[kind] -= workers
+            chosen.append(Chosen(row, kind, runs=True))
+    place, deficit = np.arange(len(ledger.rows)), np.round(ledger.deficit, CLOCK_DECIMALS)
     for kind in order:
         left = free[kind]
         if left <= 0:
             continue
-        keys = (place, -ledger.shares[:, kind], -ledger.deficit[:, kind], -priorities[:, kind])
+        keys = (place, -ledger.shares[:, kind], -deficit[:, kind], -priorities[:, kind])
         for row in np.lexsort(keys).tolist():
             if left <= 0:
                 break

@@ -48,23 +48,32 @@ def centre(program: Program, last_mu: float = LAST_MU) -> Optimum:
     Where floors cannot be kept, or only just, the point is bad, and its bound says so (or is NaN).
     """
     form = form_of(program)
-    point = _first(form)
-    left, mu = CENTRING, _mean(form, point)
-    for _ in range(STEPS):
-        left -= mu <= 2 * last_mu
-        if not left:
-            break
-        moved = _moved(form, point, max(SHRINK * mu, last_mu))
-        found = _mean(form, moved)
-        if not np.isfinite(found) or (mu <= NEAR and found > SLOW * mu > 2 * last_mu):
-            break  # rounding errors have the upper hand
-        point, mu = moved, found
+    with np.errstate(all="ignore"):  # where there is no centre, numbers overflow before the last step
+        point = _last(form, last_mu)
     space = program.space
     table = np.zeros((space.jobs, len(space.gpus)))
     table[form.jobs] = point.x
     x = table[space.row, space.column]
     bound, prices = certified(program, form.prices(program, point.on_line, point.on_gpus, point.on_time))
     return Optimum(x, program.value(x), bound, prices)
+
+
+def _last(form: Form, last_mu: float) -> _Point:
+    point = _first(form)
+    left, mu = CENTRING, _mean(form, point)
+    for _ in range(STEPS):
+        left -= mu <= 2 * last_mu
+        if not left:
+            break
+        try:
+            moved = _moved(form, point, max(SHRINK * mu, last_mu))
+        except np.linalg.LinAlgError:
+            break
+        found = _mean(form, moved)
+        if not np.isfinite(found) or (mu <= NEAR and found > SLOW * mu > 2 * last_mu):
+            break  # rounding errors have the upper hand
+        point, mu = moved, found
+    return point
 
 
 def _first(b: Form) -> _Point:

@@ -10,6 +10,9 @@ from nona.errors import SimulationError
 from nona.training.programs.polytope import Floats, Ints
 from nona.training.programs.program import Optimum, Prices, Program, certified
 
+LARGE = 1000  # variables
+SOLVED, INFEASIBLE = 0, 2
+
 
 class InfeasibleError(SimulationError):
     """No allocation gives every job the least throughput that it needs."""
@@ -17,6 +20,9 @@ class InfeasibleError(SimulationError):
 
 def solve_highs(program: Program) -> Optimum:
     """An optimal vertex; the same one for the same program, to the byte (HiGHS runs on one thread).
+
+    Large programs are solved by its interior-point method with crossover to a vertex, which is about 5 times
+    faster there than its dual simplex method.
 
     Raises
     ------
@@ -40,18 +46,16 @@ def solve_highs(program: Program) -> Optimum:
         matrix = hstack([matrix, csr_array(column[:, None])], format="csr")
         cost = np.append(cost * unit, -1.0)
         free = 1
-    done = linprog(
-        cost,
-        A_ub=matrix,
-        b_ub=limits,
-        bounds=[(0.0, None)] * space.variables + [(None, None)] * free,
-        method="highs",
-    )
-    if done.status == 2:
+    bounds = [(0.0, None)] * space.variables + [(None, None)] * free
+    large = space.variables > LARGE
+    done = linprog(cost, matrix, limits, bounds=bounds, method="highs-ipm" if large else "highs-ds")
+    if large and done.status not in (SOLVED, INFEASIBLE):
+        done = linprog(cost, matrix, limits, bounds=bounds, method="highs-ds")
+    if done.status == INFEASIBLE:
         raise InfeasibleError(
             "Allocation: no shares of time give every job the throughput it needs; need less."
         )
-    if done.status != 0:
+    if done.status != SOLVED:
         raise SimulationError(f"Allocation: HiGHS stopped ({done.message}); report this problem.")
     x = np.asarray(done.x, np.float64)[: space.variables]
     return _optimum(program, x, -done.ineqlin.marginals / unit, on, scale)

@@ -37,7 +37,7 @@ class Spans:
     def of_jobs(self, values: Floats, jobs: int, *, split: bool) -> Floats:
         """(jobs,) Σ of ``values`` over each job's spans; with ``split`` two that share have half each."""
         part = np.where(self.second >= 0, 0.5, 1.0) if split else np.ones(len(values))
-        found: Floats = np.bincount(self.first, part * values, jobs)
+        found: Floats = np.bincount(self.first, part * values, jobs).astype(float)
         both = self.second >= 0
         return found + np.bincount(self.second[both], (part * values)[both], jobs)
 
@@ -46,7 +46,8 @@ def spans_of(records: TrainingRecords) -> Spans:
     """The spans of a run: those of rounds in order, then those of jobs that hold their GPUs."""
     placed, held = records.placed, records.held
     rounds = np.array([p.round for p in placed], np.int64)
-    counts = [len(p.gpus) for p in placed] + [len(h.gpus) for h in held]
+    places = [p.gpus for p in placed] + [h.gpus for h in held]
+    counts = list(map(len, places))
     total = sum(counts)
     return Spans(
         first=np.array([p.jobs[0] for p in placed] + [h.job for h in held], np.int64),
@@ -55,6 +56,6 @@ def spans_of(records: TrainingRecords) -> Spans:
         start_s=np.concatenate([records.round_start_s[rounds], np.array([h.start_s for h in held], float)]),
         end_s=np.array([p.end_s for p in placed] + [h.end_s for h in held], float),
         at=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
-        gpus=np.fromiter((g for p in (*placed, *held) for g in p.gpus), np.int64, total),
+        gpus=np.fromiter((g for gpus in places for g in gpus), np.int64, total),
         placed=len(placed),
     )

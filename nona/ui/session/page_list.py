@@ -27,6 +27,17 @@ PAGES = (
 )
 
 
+def page_file(name: str) -> str:
+    """The file of the page with that path in the address; the first page's path is empty.
+
+    >>> page_file("models"), page_file("")
+    ('pages/2_models.py', 'pages/1_overview.py')
+    """
+    names = [known for known, *_ in PAGES]
+    number = names.index(name) + 1 if name in names else 1
+    return f"pages/{number}_{names[number - 1]}.py"
+
+
 def icon_path() -> str:
     """The icon of every page in the browser, a local file: a symbol would be fetched from elsewhere."""
     return str(app_root() / "static" / "nona.png")

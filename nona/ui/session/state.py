@@ -59,7 +59,8 @@ class AppState:
     """Everything that a session holds; pages read it and call its methods.
 
     ``revision`` counts what makes fields show other values than before; ``drawn`` is that of the last page
-    that was drawn to its end.
+    that was drawn to its end. ``go_to`` is the page that a callback chose,
+    ``on_way`` whether it was asked for.
     """
 
     scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
@@ -79,6 +80,7 @@ class AppState:
     revision: int = 0
     drawn: int = 0
     go_to: str = ""
+    on_way: bool = False
     notice: str = ""
     toast: str = ""
     toast_link: str = ""

@@ -17,10 +17,14 @@ from nona.ui.shell.problem_views import missing
 from nona.ui.shell.share_views import share_popover
 from nona.ui.widgets.fields import line, plain
 
+FITTING = 26  # letters of a name that its field shows
+
 
 def scenario_bar(state: AppState) -> None:
     """Name, fingerprint, undo and redo, file and link of the session's scenario."""
     line(state, "Scenario", ("name",), "The name used in files, reports and links. Press Enter to apply.")
+    if len(state.scenario.name) > FITTING:
+        st.caption(plain(state.scenario.name))
     st.caption(
         f"Fingerprint `{scenario_hash(state.scenario)}`",
         help="Of the whole scenario. Equal fingerprints: equal scenarios; reports and runs carry it too.",

@@ -34,15 +34,18 @@ def open_session() -> AppState:
     return state
 
 
-def follow(state: AppState) -> None:
+def follow(state: AppState, page: str) -> None:
     """Go to the page that a button's callback chose, e.g. ``pages/11_guide.py?term=JCT``.
 
-    A callback itself cannot.
+    A callback itself cannot. ``page`` is the file of the page that runs. The wish is kept until its page
+    runs: what the browser sends meanwhile, from the page before, would lead back to that one.
     """
-    if state.go_to:
-        address, state.go_to = state.go_to, ""
-        page, _, query = address.partition("?")
-        st.switch_page(page, query_params=dict(parse_qsl(query)))
+    wanted, _, query = state.go_to.partition("?")
+    if not wanted or (state.on_way and page == wanted):
+        state.go_to, state.on_way = "", False
+        return
+    state.on_way = True
+    st.switch_page(wanted, query_params=dict(parse_qsl(query)))
 
 
 def page_head(state: AppState, title: str) -> None:

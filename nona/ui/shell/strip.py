@@ -120,8 +120,10 @@ def _mean_jct(state: AppState) -> Fact | None:
 
 
 def _hits(state: AppState) -> Fact | None:
-    """SLO hits of the scheduler with the lowest mean JCT in the last run."""
+    """SLO hits of the scheduler with the lowest mean JCT in the last run of this scenario as it is or was."""
     run = state.held("simulate", SimulatedRun)
+    if run is not None and run.about.name != state.scenario.name:
+        return None
     best = shortest(run.report.schedulers) if run is not None else None
     if run is None or best is None:
         return None

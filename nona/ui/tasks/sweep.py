@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from nona.errors import JobError
 from nona.report.sweeps.grid import GridCurves, grid_report
@@ -13,6 +13,8 @@ from nona.results.document import Document
 from nona.results.sweep import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.simulation.engines import AUTO, engine_named
+from nona.sources.lookup import Sources
+from nona.study import StudyCache
 from nona.study.sweeps.curves import curves
 from nona.study.sweeps.grid import grid
 from nona.study.sweeps.numbers import number_named
@@ -40,17 +42,12 @@ def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     NonaError
         For values that the scenario does not allow.
     """
-    scenario = study_of(spec, desk).scenario
     request = SweepRequest.from_json(spec["sweep"])
-    steps = curves(
-        scenario,
-        settings_from(scenario, request),
-        sources_of(spec),
-        engine=engine_named(AUTO),
-        cache=desk.cache,
-        check=desk.check,
-    )
-    return _told(steps, desk, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
+
+    def steps(scenario: Scenario, how: How) -> Iterator[Curves]:
+        return curves(scenario, settings_from(scenario, request), **how)
+
+    return _swept(spec, desk, steps, lambda told: TEXTS[told.stage], lambda told: _outcome(told, request))
 
 
 def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
@@ -61,23 +58,36 @@ def sweep_grid(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     NonaError
         For values that the scenario does not allow.
     """
-    scenario = study_of(spec, desk).scenario
     request = GridRequest.from_json(spec["grid"])
-    steps = grid(
-        scenario,
-        grid_settings_from(scenario, request),
-        sources_of(spec),
-        engine=engine_named(AUTO),
-        cache=desk.cache,
-        check=desk.check,
-    )
-    return _told(steps, desk, lambda told: told.stage, lambda told: _grid_outcome(told, request))
+
+    def steps(scenario: Scenario, how: How) -> Iterator[GridCurves]:
+        return grid(scenario, grid_settings_from(scenario, request), **how)
+
+    return _swept(spec, desk, steps, lambda told: told.stage, lambda told: _grid_outcome(told, request))
 
 
-def _told(
-    steps: Iterator[Told], desk: Desk, text: Callable[[Told], str], outcome: Callable[[Told], Document]
+class How(TypedDict):
+    """What both sweeps take beside their settings."""
+
+    sources: Sources
+    engine: str
+    cache: StudyCache
+    check: Callable[[], None]
+
+
+def _swept(
+    spec: Mapping[str, Any],
+    desk: Desk,
+    sweep: Callable[[Scenario, How], Iterator[Told]],
+    text: Callable[[Told], str],
+    outcome: Callable[[Told], Document],
 ) -> dict[str, Any]:
-    """The last outcome; those before are told now and then."""
+    """The last outcome; those before are reported now and then."""
+    scenario = study_of(spec, desk).scenario
+    steps = sweep(
+        scenario,
+        How(sources=sources_of(spec), engine=engine_named(AUTO), cache=desk.cache, check=desk.check),
+    )
     last, told = 0.0, None
     for told in steps:
         if time.monotonic() - last >= TELL_EVERY_S:

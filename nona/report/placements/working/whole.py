@@ -48,7 +48,7 @@ class _Waits:
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    """One class: what is told of it, its JCT, and its expected numbers of link waits and of visits."""
+    """One class: its description, its JCT, and its expected numbers of link waits and of visits."""
 
     told: WorkingModel
     jct_s: float

@@ -125,7 +125,7 @@ def _against(best: str, other: str | None, differences: Differences) -> str:
     if other is None or row is None or row.relative is None or row.verdict == "not told apart":
         return ""
     size = mean_text(_negated(row.jct_s), format_time)
-    return f"{share_text(abs(row.relative))} below {other} ({size} on the same jobs)"
+    return f"{share_text(abs(row.relative))} below {other} ({size} less on the same jobs)"
 
 
 def _negated(value: Estimate) -> Estimate:

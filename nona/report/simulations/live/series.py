@@ -22,7 +22,7 @@ LOWEST_S = 1e-6  # left end of the first bin of completion times
 PER_OCTAVE = 8  # bins by which a completion time doubles: each is 9 % wide
 OCTAVES = 40
 BINS = PER_OCTAVE * OCTAVES
-MOST_DRAWN = 2000  # executors of a cluster whose loads are told while it runs
+MOST_DRAWN = 2000  # executors of a cluster whose loads are sent while it runs
 Array = NDArray[np.float64]
 
 

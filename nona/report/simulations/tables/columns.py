@@ -94,3 +94,20 @@ def columns(*wanted: str | tuple[str, str]) -> tuple[Column, ...]:
 def headings(chosen: tuple[Column, ...]) -> tuple[str, ...]:
     """Their headings, in order."""
     return tuple(c.heading for c in chosen)
+
+
+RESULTS = columns(
+    "scheduler",
+    "state",
+    "jct",
+    "predicted",
+    "slo_hit_rate",
+    "utilization_compute",
+    "utilization_network",
+    "jct_p50",
+    "jct_p95",
+    "jct_p99",
+    "jobs_completed",
+    "jobs_in_flight",
+)
+"""One row per scheduler, as pages and the HTML report show it."""

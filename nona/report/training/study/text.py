@@ -11,8 +11,8 @@ from nona.results.training.study import StudyPoint, TrainingStudy
 from nona.simulation.statistics.intervals import mean_interval
 
 OURS = (
-    "What the paper states (Narayanan et al., OSDI 2020) is from memory, and was not checked against its text. "
-    "Throughputs are measured ones, those of the paper; jobs are drawn as its public generator draws them."
+    "What the paper states (Narayanan et al., OSDI 2020) is from memory and was not checked against its "
+    "text. Throughputs are the measured ones of the paper, and jobs are drawn as its public generator does."
 )
 WHY = (
     "Sizes differ for known reasons: the largest ratios are those at loads that the agnostic policy cannot "

@@ -33,14 +33,15 @@ class StudySettings:
 
     ``jobs`` arrive, of which those in the middle are measured; ``at_once`` are there at the start in the
     part on makespan. ``gpus``: of each type. ``loads``: single-GPU jobs per hour on 36 GPUs of each type;
-    jobs with several GPUs arrive less often, by their mean of 1.9 GPUs. ``variants``: only these policies.
+    jobs with several GPUs arrive less often, by their mean of 1.9 GPUs. ``policies``: only these;
+    all if empty.
     """
 
     jobs: int = 1000
     at_once: int = 700
     gpus: int = USUAL_GPUS
     replications: int = 3
-    loads: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
+    loads: tuple[float, ...] = (2.0, 4.0, 6.0, 8.0)
     seed: int = 0
     policies: tuple[str, ...] = ()
 

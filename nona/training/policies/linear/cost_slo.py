@@ -39,7 +39,7 @@ def kept_deadlines(space: Polytope, floors: Floats, tightness: Floats) -> Ints:
     """
     order = np.argsort(-tightness, kind="stable")
     order = order[floors[order] > 0]
-    low, high = int((tightness[order] > 1 + ROOM).sum()), int(len(order))
+    low, high = int((tightness[order] > 1 + ROOM).sum()), len(order)
     while low < high:
         middle = (low + high) // 2
         if _possible(space, floors, order[middle:]):

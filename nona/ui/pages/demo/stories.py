@@ -87,9 +87,7 @@ STORIES = (
         "vision_language_8_servers",
         (
             Step(
-                CLUSTER,
-                "The cluster: servers with their GPUs, the link that they share, background load.",
-                QUICK,
+                CLUSTER, "The cluster: servers, their GPUs, the link that they share, background load.", QUICK
             ),
             Step(
                 WORKLOAD,
@@ -166,12 +164,14 @@ STORIES = (
                 "branch.",
                 QUICK,
                 (("serverless-tabs", "Search"),),
+                "serverless",
             ),
             Step(
                 SERVERLESS,
                 "What the slides on ESG claim, and which of it this simulation reproduces.",
                 QUICK,
                 (("serverless-tabs", "The slides"),),
+                "serverless",
             ),
         ),
     ),

@@ -92,6 +92,22 @@ def press(state: AppState, key: str) -> None:
         _go(state, replace(tour, story=place[0], step=place[1]))
 
 
+def press_key(state: AppState, told: str) -> None:
+    """Take a key with the step it was pressed on: ``next 2.1``, ``back 2.1`` or ``leave 2.1``.
+
+    One that arrives twice, or late, moves nothing. But it comes from the page of a step before, which
+    Streamlit would draw again: so the demo's own page is asked for.
+    """
+    key, _, place = told.partition(" ")
+    tour = state.choices.find(Tour)
+    if tour is None:
+        return
+    if place == tour.place:
+        press(state, key)
+    else:
+        state.go_to = tour.shown.page
+
+
 def can(tour: Tour, key: str) -> bool:
     """Whether there is a step in that direction."""
     return _beside(tour, 1 if key == "next" else -1) is not None
@@ -107,6 +123,9 @@ def _go(state: AppState, tour: Tour) -> None:
     """Open a step: its scenario, what is open on its page, the result that it shows."""
     for kind, result in state.results.items():
         tour.seen[kind, result.fingerprint] = result
+    before = state.choices.find(Tour)
+    if before is not None and before.story != tour.story:
+        state.results = {}  # of another story: nothing of it is shown here
     step = tour.shown
     state.choices.keep(tour)
     if not open_scenario(state, tour.told.scenario, step.changes):

@@ -118,7 +118,7 @@ def _frame(glued: Glued) -> pd.DataFrame:
                     "sink": "(end)" if s.sink == VIRTUAL else ids[s.sink],
                     "interior tasks": len(s.interior),
                     "groups": c.interior_units,
-                    "interior time µs": 1e6 * local,
+                    "on one server µs": 1e6 * local,
                     "lost at most µs": 1e6 * c.bound_s(1.0),
                 }
             )

@@ -15,11 +15,15 @@ from nona.ui.shell.job_panel import job_panel
 from nona.ui.widgets.tables import table
 
 HINTS = {
-    "interior time µs": "All its tasks one after the other.",
+    "on one server µs": "All its tasks one after the other.",
+    "saved at most µs": "What splitting saves of that if transfers were free: down to the longest chain.",
+    "saved over the link µs": "What the best split saves over this cluster's link without other traffic; "
+    "0: none is faster than one server.",
     "longest chain µs": "The least time of any split if transfers were free.",
-    "best split µs": "The best split over this cluster's link without other traffic.",
+    "best split µs": "The best split over this cluster's link without other traffic; one server counts too.",
     "border kB": "Distinct tensors from its root into it, and from it into its sink.",
 }
+ON_DEMAND = ("longest chain µs", "best split µs", "border kB")
 
 
 def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
@@ -53,7 +57,7 @@ def subgraphs_with_counts(
         frame,
         "subgraphs",
         "What is left to distribute: every sub-graph with its tasks, times and bytes",
-        deciding=[name for name in frame.columns if name != "longest chain µs"],
+        deciding=[name for name in frame.columns if name not in ON_DEMAND],
         column_config={
             name: st.column_config.NumberColumn(name, format="%.1f", help=hint)
             for name, hint in HINTS.items()

@@ -10,7 +10,7 @@ from nona.errors import NonaError
 from nona.graph.readers import READERS
 from nona.graph.symbols import MissingDimensions
 from nona.ui.loaded.loading import Loaded, load_graph, load_model, model_names
-from nona.ui.pages.models.samples import DEVICE, entries, waiting
+from nona.ui.pages.models.samples import DEVICE, entries, note_figures, waiting
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name
 from nona.ui.widgets.fields import plain
@@ -128,7 +128,9 @@ def loaded_model(state: AppState, device: str) -> Loaded | None:
     try:
         if state.choices.of(Choosing).unread == state.model:
             _read_upload(state)
-        return load_model(state, state.model, device, state.scenario.contraction)
+        loaded = load_model(state, state.model, device, state.scenario.contraction)
+        note_figures(state, loaded, device)
+        return loaded
     except MissingDimensions as question:
         _ask(state, question)
     except NonaError as error:
@@ -152,7 +154,7 @@ def _read_upload(state: AppState) -> None:
         st.rerun()
     state.choices.keep(replace(held, unread="", replaced=None))
     state.tell(f"{state.model} is in the list of models; add it to", "workload", "the workload")
-    st.rerun()  # what is told stands above the page
+    st.rerun()  # the message stands above the page
 
 
 def _ask(state: AppState, question: MissingDimensions) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import partial
 
 from nona.hardware.executor import executor_class
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.study import prepare_model
-from nona.ui.loaded.loading import model_names
+from nona.ui.loaded.loading import Loaded, model_names
 from nona.ui.loaded.shelf import shelf
 from nona.ui.session.state import AppState
 from nona.ui.widgets.picklist.picklist import Entry
@@ -18,12 +20,34 @@ DEVICE = "a100-40gb"
 TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is known of the session's own models that were opened: name → operators and parallelism."""
+
+    figures: Mapping[str, str] = field(default_factory=dict)
+
+
+def note_figures(state: AppState, loaded: Loaded, device: str) -> None:
+    """Keep the figures of the model on the page for the list, where samples have theirs at once."""
+    if state.model in sample_names():
+        return
+    costed, known = loaded.prepared.costed[0], state.choices.of(Read).figures
+    on = "" if device == DEVICE else f" on {device}"
+    told = f"{len(costed.costs):,} operators, parallelism {costed.parallelism:.2f}{on}"
+    state.choices.keep(Read({**known, state.model: told}))
+
+
 def entries(state: AppState) -> list[Entry]:
     """Every model of the session: the person's own first, then the samples, well-known ones first."""
     own = [n for n in model_names(state) if n not in sample_names()]
-    inside = state.scenario.models
+    inside, known = state.scenario.models, state.choices.of(Read).figures
     made = [
-        Entry(name=n, family="in the scenario" if n in inside else "your upload", figures="", about="")
+        Entry(
+            name=n,
+            family="in the scenario" if n in inside else "your upload",
+            figures=known.get(n, "not opened yet"),
+            about="",
+        )
         for n in own
     ]
     return made + [_sample(n) for n in sorted(sample_names(), key=_order)]

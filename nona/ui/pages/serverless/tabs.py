@@ -17,6 +17,7 @@ from nona.ui.pages.serverless.sharing_views import sharing_tab
 from nona.ui.pages.serverless.slides_views import slides_tab
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import current_job
 
 Tab = Callable[[AppState, ServerlessOutcome | None], None]
 
@@ -37,13 +38,17 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
 
     def drawn(state: AppState, data: ServerlessOutcome | None) -> None:
         if data is None:
-            st.caption("Nothing has been run yet: run the policies above.")
+            job = current_job(state, "serverless")
+            runs = job is not None and job.running
+            with st.container(key="serverless-none" if runs else "settings-none"):
+                st.caption(RUNS if runs else "Nothing has been run yet: run the policies above.")
         else:
             draw(state, data)
 
     return drawn
 
 
+RUNS = "The policies run: their result stands here when they are done."
 OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with a shell line of their own
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),

@@ -20,8 +20,6 @@ from nona.report.simulations.figures.simulation import (
 from nona.report.simulations.titles import (
     ecdf_title,
     executors_title,
-    hit_dots,
-    hits_title,
     jct_dots,
     jct_title,
     over_time_title,
@@ -54,13 +52,8 @@ def result_tabs(state: AppState, run: Kept) -> None:
 
 def _compare(state: AppState, data: SimulatedRun) -> None:
     found = data.report.schedulers
-    with st.grid(2, min_column_width=330):
-        with st.container():
-            figure = dots_figure(jct_dots(found), "mean JCT, ms")
-            chart(figure, jct_title(found), "jct", "Mean JCT of each scheduler with its 95 % interval")
-        with st.container():
-            figure = dots_figure(hit_dots(found), "SLO hits, %", most=100.0)
-            chart(figure, hits_title(found), "hits", "SLO hit rate of each scheduler with its 95 % interval")
+    figure = dots_figure(jct_dots(found), "mean JCT, ms")
+    chart(figure, jct_title(found), "jct", "Mean JCT of each scheduler with its 95 % interval")
     differences_panel(data.differences)
 
 

@@ -21,13 +21,13 @@ from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
+TOLD_APART = ("scheduler", "verdict", "JCT", "change")
 DECIDING = (
     "scheduler",
     "predicted",
     "simulated",
     "predicted / simulated",
     "by Little's law",
-    "idle bound",
     "load",
 )
 
@@ -54,7 +54,8 @@ def differences_panel(differences: Differences) -> None:
         "Paired difference of each scheduler's mean JCT with its 95 % interval",
     )
     frame = pd.DataFrame([difference_row(name, d) for name, d in rows.items()])
-    table(frame, "differences", f"Paired differences from {baseline}", f"differences_from_{baseline}")
+    alt = f"Paired differences from {baseline}"
+    table(frame, "differences", alt, f"differences_from_{baseline}", TOLD_APART)
     st.caption(
         "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
         "as many replications independent random numbers would need for the same interval."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
@@ -12,7 +12,7 @@ from nona.report.inputs.figures import provenance_text
 from nona.report.simulations.finding.remedies import advice
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.cells import Style, text_rows
-from nona.report.simulations.tables.columns import Column, columns
+from nona.report.simulations.tables.columns import RESULTS, columns
 from nona.report.simulations.tables.rows import result_rows
 from nona.report.simulations.text import (
     precision_lines,
@@ -30,20 +30,6 @@ from nona.units import format_time
 
 DECIDING = columns(
     "scheduler", "jct", "slo_hit_rate", "jct_p95", "utilization_compute", "utilization_network"
-)
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jct_p50",
-    "jct_p95",
-    "jct_p99",
-    "jobs_completed",
-    "jobs_in_flight",
 )
 STYLE = Style(partial(share_text, digits=2), partial(share_text, digits=1), int)
 
@@ -76,11 +62,9 @@ def overload_warnings(found: Schedulers, of: AppState | SimulatedRun) -> None:
         st.warning("\n\n".join(late), icon=":material/hourglass_bottom:")
 
 
-def results_table(
-    found: Schedulers, predicted: Mapping[str, float | None], chosen: Sequence[Column] = RESULTS
-) -> pd.DataFrame:
+def results_table(found: Schedulers, predicted: Mapping[str, float | None]) -> pd.DataFrame:
     """One row per scheduler, with what theory predicts where it can; intervals at 95 %."""
-    return pd.DataFrame(text_rows(result_rows(found, predicted), chosen, STYLE))
+    return pd.DataFrame(text_rows(result_rows(found, predicted), RESULTS, STYLE))
 
 
 def notes(data: SimulationOutcome) -> None:

@@ -10,12 +10,12 @@ import streamlit as st
 
 from nona.report.figures.compare import beside, dots_figure
 from nona.report.simulations.report import python_decisions
-from nona.report.simulations.tables.columns import columns
+from nona.report.simulations.tables.columns import headings
 from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
 from nona.report.text import time_text
 from nona.results.simulation.report import Schedulers
 from nona.ui.pages.simulation.engine_views import engine_text
-from nona.ui.pages.simulation.views import overload_warnings, results_table
+from nona.ui.pages.simulation.views import DECIDING, overload_warnings, results_table
 from nona.ui.session.live import Shown
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
@@ -23,16 +23,7 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 BEFORE = "before"
-RESULTS = columns(
-    "scheduler",
-    "state",
-    "jct",
-    "predicted",
-    "slo_hit_rate",
-    "utilization_compute",
-    "utilization_network",
-    "jct_p95",
-)
+JCT_BEFORE = "mean JCT before"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +50,8 @@ def draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
             alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
             chart(drawn.hits, hits_title(found), "what-if-hits", alt)
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
-    table(drawn.rows, "what-if-table", alt, "what_if")
+    deciding = [name for name in drawn.rows if name in (*headings(DECIDING), "predicted", JCT_BEFORE)]
+    table(drawn.rows, "what-if-table", alt, "what_if", deciding)
     with st.container():
         for name, why in data.failed.items():
             st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
@@ -88,8 +80,8 @@ def _drawn(state: AppState, shown: Shown, before: Shown | None) -> Drawn:
 def _table(shown: Shown, earlier: Schedulers) -> pd.DataFrame:
     """The table of results, with the mean JCT of the scenario as it stands."""
     found = shown.data.report.schedulers
-    rows = results_table(found, shown.data.predicted, RESULTS)
+    rows = results_table(found, shown.data.predicted)
     if earlier:
         means = [earlier[name].jct_s.mean if name in earlier else None for name in found]
-        rows.insert(3, "mean JCT before", [time_text(mean) for mean in means])
+        rows.insert(3, JCT_BEFORE, [time_text(mean) for mean in means])
     return rows

@@ -16,6 +16,7 @@ from nona.ui.pages.workload.trace_views import traces
 from nona.ui.session.state import AppState
 from nona.ui.widgets.drawing.drawing import draw, el
 from nona.ui.widgets.fields import choice, count, number, percent, plain, quantity
+from nona.units import format_time
 
 PROCESSES = {
     "Poisson": "poisson",
@@ -59,6 +60,8 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
     """A card for one row of the workload."""
     place = ("workload", index)
     with st.container(border=True, key=f"row-{index}"):
+        with st.container(key=f"only-in-demo-row-{index}"):
+            st.markdown(f"**{plain(_row_line(state, index))}**")
         with st.grid(5, min_column_width=125, vertical_alignment="bottom") as grid:
             choice(state, "Model", (*place, "model"), model_names(state), "What these queries run.")
             _rate(state, index)
@@ -85,6 +88,17 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
         _pictures(state, index, load)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index, state.scenario.workload[index].arrivals.process)
+
+
+def _row_line(state: AppState, index: int) -> str:
+    """The row in a line, for the demo, which hides the fields."""
+    row = state.scenario.workload[index]
+    slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
+    try:
+        rate = f", {rate_of(state, index):.4g}/s"
+    except NonaError:
+        rate = ""
+    return f"{state.scenario.labels[index]}{rate}{slo}"
 
 
 def _pictures(state: AppState, index: int, load: Offered | None) -> None:

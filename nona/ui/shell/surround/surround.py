@@ -7,29 +7,26 @@ from pathlib import Path
 
 import streamlit as st
 
-from nona.ui.session.page_list import PAGES
+from nona.ui.session.page_list import PAGES, page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.component import declare
 
 KEY = "surround"
-FILES = {name: f"pages/{number}_{name}.py" for number, (name, *_) in enumerate(PAGES, start=1)}
+FILES = {name: page_file(name) for name, *_ in PAGES}
 _component = declare(Path(__file__).parent, KEY)
 
 
 def surround(state: AppState, demo: str, press: Callable[[str], None]) -> None:
-    """Watch links and focus; in a demo ``press`` gets ``next``, ``back`` or ``leave``.
+    """Watch links and focus; in a demo ``press`` gets a key with the step it was pressed on: ``next 2.1``.
 
-    ``demo`` is the step that is shown, empty outside a demo. A key belongs to the step that it was pressed
-    on: one that arrives twice, or late, does nothing.
+    ``demo`` is the step that is shown, empty outside a demo.
     """
 
     def open_link() -> None:
         state.go_to = page_address(str(_told("open"))) or state.go_to
 
     def pressed() -> None:
-        key, _, step = str(_told("key")).partition(" ")
-        if step == demo:
-            press(key)
+        press(str(_told("key")))
 
     with st.container(key="surround-box"):
         _component(

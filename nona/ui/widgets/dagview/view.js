@@ -1,4 +1,4 @@
-// The view: a toolbar above, the stage, what Python is told and what it sends.
+// The view: a toolbar above, the stage, what is sent to Python and what Python sends.
 const views = new WeakMap();
 
 class View {
@@ -218,7 +218,7 @@ class View {
     this.root.classList.add("busy");
     this.say("ask", [what, id, Date.now()]);
   }
-  // Python is told at once, or when the keys have come to rest.
+  // Sent to Python at once, or when the keys have come to rest.
   say(what, value, wait = 0) {
     clearTimeout(this.later[what]);
     if (wait) this.later[what] = setTimeout(() => this.tell(what, value), wait);

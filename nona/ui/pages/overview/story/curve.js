@@ -32,6 +32,8 @@ class Curve {
       entry.append(look.title);
     }
     html("span", "how", this.legend, "dots: simulated, with 95 % intervals; lines: formula");
+    if (data.points.some((p) => data.order.some((name) => p.runs[name].mean_ms > data.most_ms)))
+      html("span", "how", this.legend, `▲: simulated, above ${data.most_ms} ms`);
     const w = Math.max(260, this.root.clientWidth || 600),
       h = 200,
       top = 24,
@@ -71,21 +73,22 @@ class Curve {
   line(g, name, x, y, most) {
     const look = this.data.looks[name],
       group = svg("g", { style: `--c:${look.colour}` }, g);
-    const known = this.data.points.filter(
-      (p) => p.runs[name].predicted_ms !== null && p.runs[name].predicted_ms <= most,
+    const known = upTo(
+      this.data.points
+        .filter((p) => p.runs[name].predicted_ms !== null)
+        .map((p) => [p.load, p.runs[name].predicted_ms]),
+      most,
     );
     if (known.length)
-      svg(
-        "path",
-        {
-          class: "formula",
-          d: `M${known.map((p) => `${x(p.load)},${y(p.runs[name].predicted_ms)}`).join("L")}`,
-        },
-        group,
-      );
+      svg("path", { class: "formula", d: `M${known.map(([u, v]) => `${x(u)},${y(v)}`).join("L")}` }, group);
     for (const p of this.data.points) {
       const run = p.runs[name];
-      if (run.mean_ms > most) continue;
+      if (run.mean_ms > most) {
+        const [u, v] = [x(p.load), y(most)];
+        const beyond = svg("path", { class: "dot", d: `M${u - 5},${v + 4}h10l-5,-9z` }, group);
+        svg("title", {}, beyond).textContent = `${look.title}: ${run.mean_ms.toPrecision(3)} ms`;
+        continue;
+      }
       if (run.half_ms > 0.1)
         svg(
           "line",
@@ -101,6 +104,14 @@ class Curve {
       svg("path", { class: "dot", d: mark(look.symbol, x(p.load), y(run.mean_ms), 3.6) }, group);
     }
   }
+}
+// The points up to the first one above `most`, and the place between where the line crosses it.
+function upTo(points, most) {
+  const end = points.findIndex(([, v]) => v > most);
+  if (end < 0) return points;
+  if (end === 0) return [];
+  const [[u0, v0], [u1, v1]] = [points[end - 1], points[end]];
+  return [...points.slice(0, end), [u0 + ((u1 - u0) * (most - v0)) / (v1 - v0), most]];
 }
 function mark(symbol, x, y, r) {
   if (symbol === "square") return `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}z`;

@@ -160,7 +160,7 @@ class Platform {
   }
   node(of, n) {
     of.fill.style.width = `${(100 * n.cpu_held) / n.vcpus}%`;
-    of.text.textContent = `${n.cpu_held}/${n.vcpus}`;
+    of.text.textContent = `${n.cpu_held}/${n.vcpus} vCPUs`;
     of.cells.forEach((cell, i) => {
       cell.className = i < n.gpu_held ? "held" : i >= n.vgpus - n.stranded ? "lost" : "";
     });

@@ -1,0 +1,143 @@
+"""The rounds of a training cluster once more, in plain Python over dictionaries, from the description alone.
+
+No pairs, no jobs that hold GPUs, no choice of GPUs: who runs on which type, when, for how many steps.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona.training.model.system import TrainingSystem
+from nona.training.policies.base import Policy
+from nona.training.policies.problem import Problem
+
+Stay = tuple[int, str, float, float]
+"""Number of the job, type, start, end."""
+
+
+@dataclass
+class PlainLoop:
+    """``replay``: as the public simulator, see ``RunOptions``."""
+
+    system: TrainingSystem
+    policy: Policy
+    replay: bool = False
+    stays: list[Stay] = field(default_factory=list)
+    end: dict[int, float] = field(default_factory=dict)
+    booked: float = 0.0
+
+    def run(self) -> PlainLoop:
+        system, jobs = self.system, self.system.jobs
+        types, half, gap = system.cluster.types, system.round_s / 2, system.reallocation_s
+        answer = self.policy.prepare(self.policy.defaults)
+        rate = {
+            (i, t): system.throughputs.rate(t, job.model, job.workers)
+            for i, job in enumerate(jobs)
+            for t in types
+        }
+        left = {i: job.steps for i, job in enumerate(jobs)}
+        there: list[int] = []
+        share: dict[tuple[int, str], float] = {}
+        got: dict[tuple[int, str], float] = {}
+        short: dict[tuple[int, str], float] = {}
+        of_type = dict.fromkeys(types, 0.0)
+        coming, now, since, last, before = 0, 0.0, 0.0, None, None
+        dirty, asked = False, False
+        shuffle = random.Random(system.seed + 5)
+        running: list[tuple[int, str, float, float]] = []  # job, type, steps, finish
+        while True:
+            if running:
+                now = max(f for *_, f in running)
+            elif coming < len(jobs) and not (there and dirty and not self.replay):
+                now = max(now, jobs[coming].arrival_s)
+            elif not there or not dirty:
+                return self
+            elif self.replay:
+                last = None
+            start = since if not self.replay or before is None else before
+            for i, t, steps, finish in running:
+                got[i, t] += finish - start
+                of_type[t] += finish - start
+                self.booked += jobs[i].workers * (finish - start)
+                left[i] -= steps
+                self.stays.append((i, t, since, finish))
+                if left[i] <= 1e-9 * jobs[i].steps:
+                    self.end[i] = finish
+                    there.remove(i)
+                    dirty = True
+            if running:
+                before = now
+            ran, running = bool(running), []
+            while coming < len(jobs) and jobs[coming].arrival_s <= now:
+                there.append(coming)
+                for t in types:
+                    got[coming, t], short[coming, t] = half, 0.0
+                dirty, coming = True, coming + 1
+            idle = not self.replay and asked and not ran and dirty
+            if dirty and (last is None or now - last >= gap or idle):
+                passed = now - (last or 0.0)
+                for i in there:
+                    for t in types:
+                        short[i, t] += share.get((i, t), 0.0) * passed - (got[i, t] - half)
+                        got[i, t] = half
+                of_type = dict.fromkeys(types, len(there) * half)
+                last = None if self.replay and now == 0 else now
+                dirty, asked = False, bool(there)
+                share = self._ask(answer, there, left, rate) if there else {}
+                if not there:
+                    last = None
+            order = sorted(types, key=lambda t: (-sum(rate[i, t] for i in range(len(jobs))), t))
+            if not self.policy.heterogeneous and there:
+                shuffle.shuffle(order)
+            taken: set[int] = set()
+            for t in order:
+                free = system.cluster.gpus[t]
+                pi = {
+                    i: share.get((i, t), 0.0) * round(of_type[t], 6) / round(got[i, t], 6)
+                    if rate[i, t]
+                    else 0.0
+                    for i in there
+                }
+                for i in sorted(
+                    there, key=lambda i: (-pi[i], -round(short[i, t], 6), -share.get((i, t), 0.0), i)
+                ):
+                    fits = rate[i, t] > 0 and jobs[i].workers <= free and i not in taken
+                    if not fits or (self.policy.needs_share and pi[i] <= 0):
+                        continue
+                    taken.add(i)
+                    free -= jobs[i].workers
+                    if self.replay and (i, t) not in share:
+                        continue
+                    steps = rate[i, t] * system.round_s
+                    steps = min(math.floor(steps) if self.replay else steps, left[i])
+                    running.append((i, t, steps, now + steps / rate[i, t]))
+            since = now
+
+    def _ask(self, answer, there, left, rate):  # type: ignore[no-untyped-def]
+        cluster, jobs, m = self.system.cluster, self.system.jobs, len(there)
+        types = cluster.types
+        problem = Problem(
+            types=types,
+            gpus=np.array([cluster.gpus[t] for t in types], float),
+            names=tuple(jobs[i].name for i in there),
+            workers=np.array([jobs[i].workers for i in there], float),
+            weights=np.array([jobs[i].weight for i in there]),
+            rates=np.array([[rate[i, t] for t in types] for i in there]),
+            remaining=np.array([left[i] for i in there]),
+            elapsed_s=np.zeros(m),
+            isolated_s=np.zeros(m),
+            slo_s=np.full(m, np.nan),
+            prices=np.ones(len(types)),
+            entity=np.full(m, -1),
+            pair_rates=np.empty((0, len(types), 2)),
+        )
+        found = answer(problem)
+        return {
+            (there[row[0]], t): round(float(x), 6)
+            for row, shares in zip(found.rows, found.shares, strict=True)
+            for t, x in zip(types, shares, strict=True)
+        }

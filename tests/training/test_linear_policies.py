@@ -1,0 +1,245 @@
+"""Policies that solve linear programs: golden numbers, their own definitions, invariances, hard cases."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from allocation_cases import pairs, problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.errors import SimulationError
+from nona.training.policies.problem import Allocation, Floats, Problem
+from nona.training.policies.registry import get_policy
+from nona.training.policies.shares.isolated import isolated_shares
+
+LINEAR = (
+    *("max-min-fairness", "max-min-fairness-agnostic", "makespan", "finish-time-fairness"),
+    *("finish-time-fairness-agnostic", "cost", "cost-slo", "sum-of-throughputs"),
+)
+SHARING = tuple(n for n in LINEAR if get_policy(n).space_sharing)
+
+
+def ask(name: str, asked: Problem, **options: bool) -> Allocation:
+    policy = get_policy(name)
+    return policy.prepare({**policy.defaults, **options})(asked)
+
+
+def drawn(seed: int, jobs: int = 9) -> Problem:
+    """A problem with all that any policy looks at, and pairs."""
+    rng = np.random.default_rng(seed)
+    m, kinds = int(rng.integers(2, jobs)), int(rng.integers(1, 4))
+    rates = rng.lognormal(size=(m, kinds))
+    rates[:, 1:] *= rng.random((m, kinds - 1)) > 0.2
+    both = [(a, b) for a in range(m) for b in range(a + 1, m)]
+    factors = rng.uniform(0.3, 1.0, (len(both), kinds, 2))
+    beside = [(a, b, f * np.stack([rates[a], rates[b]], 1)) for (a, b), f in zip(both, factors, strict=True)]
+    return problem(
+        rates.tolist(),
+        rng.integers(1, 6, kinds).tolist(),
+        weights=rng.choice([1.0, 2.0, 5.0], m),
+        remaining=rng.lognormal(8, 1.5, m),
+        elapsed_s=rng.exponential(3000, m),
+        isolated_s=rng.exponential(2000, m),
+        slo_s=np.where(rng.random(m) < 0.5, rng.exponential(50_000, m), np.nan),
+        prices=rng.uniform(0.3, 3.0, kinds),
+        **pairs(*beside),
+    )
+
+
+def throughputs(asked: Problem, found: Allocation) -> Floats:
+    beside = {tuple(p): r for p, r in zip(asked.pairs.tolist(), asked.pair_rates, strict=True)}
+    total = np.zeros(asked.jobs)
+    for row, x in zip(found.rows, found.shares, strict=True):
+        if len(row) == 1:
+            total[row[0]] += asked.rates[row[0]] @ x
+        else:
+            total[list(row)] += x @ beside[row]
+    return total
+
+
+def objective(name: str, asked: Problem, found: Allocation) -> float:
+    """What the policy says it optimises, from shares and the definition."""
+    thr = throughputs(asked, found)
+    if name == "max-min-fairness":
+        prop = asked.rates @ asked.gpus / asked.gpus.sum()
+        return float((asked.workers * thr / (asked.weights * prop)).min())
+    if name == "makespan":
+        return float((asked.remaining / thr).max())
+    if name == "finish-time-fairness":
+        iso = (asked.rates * isolated_shares(asked)).sum(1)
+        rho = (asked.elapsed_s + asked.remaining / thr) / (asked.isolated_s + asked.remaining / iso)
+        return float(rho.max())
+    if name == "sum-of-throughputs":
+        return float(thr.sum())
+    priced = replace(
+        asked, rates=asked.rates / asked.prices, pair_rates=asked.pair_rates / asked.prices[:, None]
+    )
+    return float(throughputs(priced, found).sum())
+
+
+def check_possible(asked: Problem, found: Allocation) -> None:
+    workers = np.array([asked.workers[row[0]] for row in found.rows])
+    assert (found.shares >= 0).all()
+    assert (workers @ found.shares <= asked.gpus * (1 + 1e-9)).all()
+    for i in range(asked.jobs):
+        assert sum(found.shares[k].sum() for k, row in enumerate(found.rows) if i in row) <= 1 + 1e-9
+
+
+def test_max_min_fairness_g01() -> None:
+    """Columns k80, v100."""
+    asked = problem([[10, 40], [4, 12], [50, 100]], [1, 1])
+    found = ask("max-min-fairness", asked)
+    assert found.objective == pytest.approx(8 / 11, rel=1e-8)
+    assert found.shares == pytest.approx(
+        np.array([[0, 5 / 11], [1 / 11, 5 / 11], [10 / 11, 1 / 11]]), abs=1e-7
+    )
+    assert throughputs(asked, found) == pytest.approx([200 / 11, 64 / 11, 600 / 11], rel=1e-6)
+
+
+def test_isolated_g09() -> None:
+    found = ask("isolated", problem([[0.5, 1, 2], [1, 2, 3], [2, 3, 4]], [1, 1, 1], workers=[1, 2, 1]))
+    assert found.shares == pytest.approx(np.array([[1 / 3] * 3, [1 / 6] * 3, [1 / 3] * 3]))
+
+
+def test_makespan_g13() -> None:
+    """The exact optimum; the public code's bisection ends at 19629.297."""
+    rates = [[1, 4, 8], [2, 3, 6], [1.5, 6, 10], [2, 3, 4]]
+    found = ask("makespan", problem(rates, [1, 1, 1], remaining=[40e3, 90e3, 30e3, 60e3]))
+    assert found.objective == pytest.approx(370_000 / 19, rel=1e-7)
+    assert round(found.objective, 3) == 19473.684
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000), pack=st.booleans())
+@pytest.mark.parametrize("name", SHARING)
+def test_answers_are_possible_and_proved_optimal(name: str, seed: int, pack: bool) -> None:
+    asked = drawn(seed)
+    found = ask(name, asked, space_sharing=pack)
+    check_possible(asked, found)
+    assert found.objective == pytest.approx(objective(name, asked, found), rel=1e-9)
+    assert found.gap < 2e-6
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_feasible_allocation_has_a_better_rho(seed: int) -> None:
+    """Against allocations drawn at random and mixed with the answer, and against the bound."""
+    asked = drawn(seed)
+    best = ask("finish-time-fairness", asked)
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        shares = rng.dirichlet(np.ones(len(asked.types) + 1), asked.jobs)[:, :-1]
+        shares /= max(1.0, float((asked.workers @ shares / asked.gpus).max()))
+        mixed = replace(best, shares=0.05 * shares + 0.95 * best.shares)
+        for tried in (replace(best, shares=shares), mixed):
+            if (throughputs(asked, tried) > 0).all():
+                assert objective("finish-time-fairness", asked, tried) >= best.bound * (1 - 1e-9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10_000))
+@pytest.mark.parametrize("name", LINEAR)
+def test_order_of_jobs_does_not_matter(name: str, seed: int) -> None:
+    """Nor do units of steps, where the policy compares a job with itself."""
+    asked = drawn(seed)
+    order = np.random.default_rng(seed).permutation(asked.jobs)
+    fields = ("workers", "weights", "rates", "remaining", "elapsed_s", "isolated_s", "slo_s")
+    other = replace(asked, **{f: getattr(asked, f)[order] for f in fields}, **pairs_none(asked))
+    one, two = ask(name, asked), ask(name, other)
+    assert two.objective == pytest.approx(one.objective, rel=1e-6)
+    if name.startswith(("max-min", "makespan", "finish")):
+        unit = np.random.default_rng(seed + 1).lognormal(0, 2, asked.jobs)
+        scaled = replace(asked, rates=asked.rates * unit[:, None], remaining=asked.remaining * unit)
+        assert ask(name, scaled).objective == pytest.approx(one.objective, rel=1e-6)
+
+
+def pairs_none(asked: Problem) -> dict[str, np.ndarray]:
+    return {"pairs": np.empty((0, 2), np.int64), "pair_rates": np.empty((0, len(asked.types), 2))}
+
+
+@pytest.mark.parametrize("pack", [False, True])
+@pytest.mark.parametrize("name", SHARING)
+def test_equal_questions_have_equal_answers(name: str, pack: bool) -> None:
+    one, two = (ask(name, drawn(5), space_sharing=pack) for _ in range(2))
+    assert one.shares.tobytes() == two.shares.tobytes()
+    assert (one.objective, one.bound) == (two.objective, two.bound)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_equal_jobs_share_equally(name: str) -> None:
+    asked = problem([[1, 2]] * 5, [1, 1], prices=[1, 2])
+    shares = ask(name, asked).shares
+    assert shares == pytest.approx(np.tile(shares[0], (5, 1)), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_job_that_can_run_nowhere_is_left_out(name: str) -> None:
+    asked = problem([[1, 2], [0, 0], [3, 1]], [1, 1], prices=[1, 2], slo_s=[np.nan, 5.0, np.nan])
+    found = ask(name, asked)
+    without = ask(name, problem([[1, 2], [3, 1]], [1, 1], prices=[1, 2]))
+    assert found.shares[1].tolist() == [0, 0]
+    assert any("'job1'" in w and "no type" in w for w in found.warnings)
+    if not name.startswith("finish"):  # ρ compares with a share among all three
+        assert found.objective == pytest.approx(without.objective, rel=1e-6)
+    nobody = ask(name, problem([[0, 0]], [1, 1], prices=[1, 2]))
+    assert not nobody.shares.any()
+    assert np.isnan(nobody.objective)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_one_type(name: str) -> None:
+    found = ask(name, problem([[2], [4]], [1], prices=[1]))
+    assert found.shares.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_cost_is_a_choice_of_types_by_steps_per_dollar() -> None:
+    """One job: 4 steps/s at 4 dollars against 2 at 1 dollar."""
+    found = ask("cost", problem([[2, 4]], [1, 1], prices=[1, 4]))
+    assert found.shares == pytest.approx(np.array([[1, 0]]), abs=1e-6)
+    assert found.objective == pytest.approx(2, rel=1e-6)
+
+
+def test_a_deadline_makes_a_job_take_the_dear_type() -> None:
+    asked = problem([[2, 4]], [1, 1], prices=[1, 4], remaining=[3000], slo_s=[1000])
+    found = ask("cost-slo", asked)
+    assert found.shares == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
+    assert found.warnings == ()
+
+
+def test_the_tightest_deadlines_are_dropped_one_by_one() -> None:
+    """Three jobs on one GPU need .9, .5 and .3 of it: without the first, .8 is enough."""
+    asked = problem([[1.0]] * 3, [1], prices=[1], remaining=[500, 900, 300], slo_s=[1000] * 3)
+    found = ask("cost-slo", asked)
+    assert len(found.warnings) == 1
+    assert "'job1'" in found.warnings[0]
+    assert (throughputs(asked, found)[[0, 2]] >= np.array([0.5, 0.3]) * (1 - 1e-6)).all()
+    passed = ask("cost-slo", replace(asked, slo_s=np.array([1000.0, -5.0, 1000.0])))
+    assert len(passed.warnings) == 1
+    every = ask("cost-slo", replace(asked, slo_s=np.array([1.0, 2.0, 3.0])))
+    assert len(every.warnings) == 3
+
+
+def test_deadlines_that_are_kept_only_just_are_kept() -> None:
+    asked = problem([[1.0]] * 2, [1], prices=[1], remaining=[600, 400], slo_s=[1000] * 2)
+    found = ask("cost-slo", asked)
+    assert found.warnings == ()
+    assert throughputs(asked, found) == pytest.approx([0.6, 0.4], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["max-min-fairness", "makespan", "sum-of-throughputs", "finish-time-fairness"]
+)
+def test_space_sharing_helps_by_what_pairs_gain(name: str) -> None:
+    """Two jobs on one GPU, each at .8 of its rate beside the other: 1.6 instead of 1 together."""
+    asked = problem([[10], [10]], [1], **pairs((0, 1, [[8, 8]])))
+    alone, packed = ask(name, asked), ask(name, asked, space_sharing=True)
+    assert throughputs(asked, alone) == pytest.approx([5, 5], rel=1e-5)
+    assert throughputs(asked, packed) == pytest.approx([8, 8], rel=1e-5)
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(SimulationError, match="space_sharing='yes' must be true or false"):
+        get_policy("makespan").prepare({"space_sharing": "yes"})
+    with pytest.raises(SimulationError, match="takes no options"):
+        get_policy("max-min-fairness-agnostic").prepare({"space_sharing": True})

@@ -1,0 +1,235 @@
+"""Rounds: golden numbers, examples by hand, a second loop, conservation, convergence to the shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nona.errors import SimulationError
+from nona.simulation.run import Cancelled
+from nona.training.engine.options import RunOptions, TrainingProgress
+from nona.training.engine.run import simulate_training
+from nona.training.model.cluster import NodeGroup, TrainingCluster
+from nona.training.model.job import Job
+from nona.training.model.system import TrainingSystem
+from nona.training.model.throughputs import AloneKey, Throughputs
+from nona.training.policies.registry import get_policy
+from nona.training.records.checks import run_checks
+from nona.training.records.metrics import measure, shares_of_time
+from nona.training.records.run import TrainingRecords
+from nona.training.workload.table import shipped_throughputs
+from tests.training.loop_cases import PlainLoop
+
+SMALL = (  # Gavel's small_test.trace (MIT): model, steps, GPUs; all arrive at 0
+    ("Transformer (batch size 128)", 346, 2),
+    ("Recommendation (batch size 8192)", 36, 1),
+    ("Transformer (batch size 256)", 102, 1),
+    ("ResNet-18 (batch size 32)", 3948, 2),
+    ("ResNet-50 (batch size 16)", 170, 1),
+    ("LM (batch size 10)", 8601, 1),
+    ("LM (batch size 5)", 10027, 1),
+    ("Transformer (batch size 128)", 346, 1),
+    ("CycleGAN", 295, 1),
+    ("Transformer (batch size 16)", 770, 1),
+    ("LM (batch size 5)", 10027, 2),
+    ("Transformer (batch size 64)", 574, 1),
+    ("LM (batch size 40)", 4303, 1),
+    ("ResNet-50 (batch size 32)", 595, 1),
+    ("LM (batch size 10)", 8601, 1),
+    ("ResNet-18 (batch size 16)", 1019, 1),
+    ("Transformer (batch size 16)", 770, 1),
+    ("ResNet-18 (batch size 16)", 1019, 1),
+    ("Recommendation (batch size 8192)", 36, 1),
+    ("ResNet-18 (batch size 16)", 1817, 1),
+)
+
+
+def _small() -> TrainingSystem:
+    jobs = tuple(Job(str(i), model, steps, workers) for i, (model, steps, workers) in enumerate(SMALL))
+    cluster = TrainingCluster((NodeGroup("v100", 1, 2), NodeGroup("k80", 1, 4)))
+    return TrainingSystem(cluster, jobs, shipped_throughputs())
+
+
+def _run(system: TrainingSystem, policy: str, replay: bool = False) -> TrainingRecords:
+    records = simulate_training(system, get_policy(policy), {}, RunOptions(replay=replay))
+    assert [c for c in run_checks(system, records) if not c.ok] == []
+    return records
+
+
+@pytest.mark.parametrize(
+    ("policy", "jct_s", "makespan_s", "utilization"),
+    [("fifo", 876.2011, 1745.5256, 0.463409), ("max-min-fairness", 714.667, 1687.611, 0.402999)],
+)
+def test_golden_numbers_of_the_public_simulator(
+    policy: str, jct_s: float, makespan_s: float, utilization: float
+) -> None:
+    system = _small()
+    found = measure(system, _run(system, policy, replay=True))
+    assert found.mean_jct_s == pytest.approx(jct_s, abs=1e-3)
+    assert found.makespan_s == pytest.approx(makespan_s, abs=1e-3)
+    assert found.utilization == pytest.approx(utilization, abs=2e-6)
+
+
+def _two_types(jobs: tuple[Job, ...], rates: dict[str, tuple[float, float]], **more: float) -> TrainingSystem:
+    """One A and one B; ``rates``: (on A, on B) by model."""
+    alone = {
+        AloneKey(gpu, model, 1): r
+        for model, pair in rates.items()
+        for gpu, r in zip("ab", pair, strict=True)
+        if r
+    }
+    cluster = TrainingCluster((NodeGroup("a", 1), NodeGroup("b", 1)), {"a": 3.6, "b": 0.36})
+    return TrainingSystem(cluster, jobs, Throughputs(alone), **more)  # type: ignore[arg-type]
+
+
+def test_an_example_by_hand() -> None:
+    """Two jobs on one fast and one slow GPU, FIFO: the first has the fast one until it is done.
+
+    Rounds of 100 s: x does 1000 of 1500 steps, y 200 of 800. In the second round x ends after 50 s, y has
+    its 100 s. At 200 s y is asked about again (gap 0), takes the fast GPU, and needs 40 s for its last 400.
+    """
+    jobs = (Job("x", "x", 1500), Job("y", "y", 800))
+    system = _two_types(jobs, {"x": (10, 1), "y": (10, 2)}, round_s=100.0, reallocation_s=0.0)
+    records = _run(system, "fifo")
+    assert records.completion_s.tolist() == pytest.approx([150, 240])
+    assert [(p.jobs, p.kind) for p in records.placed] == [
+        ((0,), 0),
+        ((1,), 1),
+        ((0,), 0),
+        ((1,), 1),
+        ((1,), 0),
+    ]
+    assert records.booked_s.tolist() == pytest.approx([190, 200])
+    assert (records.moves.tolist(), records.preemptions.tolist()) == ([0, 1], [0, 0])
+    found = measure(system, records)
+    assert found.cost_usd.tolist() == pytest.approx([0.15, 0.04 + 0.02])
+    assert found.utilization == pytest.approx(390 / 480)
+
+
+def test_waiting_jobs_do_not_sleep_until_the_next_arrival() -> None:
+    """FIFO on one GPU: when the first job ends early, the second is asked about at once, not at 5000 s."""
+    jobs = (Job("x", "x", 100), Job("y", "x", 100), Job("z", "x", 100, arrival_s=5000))
+    system = _two_types(jobs, {"x": (10, 0)})
+    assert _run(system, "fifo").completion_s.tolist() == pytest.approx([10, 20, 5010])
+    replayed = simulate_training(system, get_policy("fifo"), {}, RunOptions(replay=True))
+    assert replayed.completion_s[0] == pytest.approx(10)
+
+
+def test_jobs_that_hold_gpus_are_never_moved() -> None:
+    """A notebook takes the fast GPU in the round after it came and keeps it to its end."""
+    jobs = (
+        Job("x", "x", 10_000),
+        Job("n", "x", 500, arrival_s=50, kind="interactive"),
+        Job("y", "x", 5000, arrival_s=60),
+    )
+    system = _two_types(jobs, {"x": (10, 5)}, round_s=100.0, reallocation_s=0.0)
+    records = _run(system, "isolated")
+    (held,) = records.held
+    assert (held.job, held.kind, held.start_s, held.end_s) == (1, 0, 100.0, 600.0)
+    assert records.jct_s[1] == pytest.approx(550)
+
+
+def test_replicas_stand_on_different_nodes() -> None:
+    cluster = TrainingCluster((NodeGroup("a", 2, 4),))
+    jobs = (Job("serve", "s", 1000, 2, kind="inference"), Job("x", "x", 100, 4))
+    rates = Throughputs({AloneKey("a", "s", 2): 1.0, AloneKey("a", "x", 4): 1.0})
+    records = _run(TrainingSystem(cluster, jobs, rates), "isolated")
+    (held,) = records.held
+    assert {g // 4 for g in held.gpus} == {0, 1}
+
+
+def _random_system(seed: int, gap: float, reallocation_s: float) -> TrainingSystem:
+    draw = np.random.default_rng(seed)
+    jobs, alone = [], {}
+    for i, arrival in enumerate(np.cumsum(draw.exponential(gap, 9)).round(3)):
+        workers = int(draw.choice([1, 1, 2]))
+        for gpu, speed in (("k80", 1.0), ("p100", 3.0), ("v100", 5.0)):
+            if gpu == "p100" or draw.random() < 0.8:
+                alone[AloneKey(gpu, f"m{i}", workers)] = round(speed * draw.uniform(0.3, 2), 3)
+        jobs.append(Job(str(i), f"m{i}", round(draw.uniform(50, 9000)), workers, arrival_s=float(arrival)))
+    groups = (NodeGroup("k80", 2, 1), NodeGroup("p100", 1, 2), NodeGroup("v100", 1, 1))
+    return TrainingSystem(
+        TrainingCluster(groups), tuple(jobs), Throughputs(alone), reallocation_s=reallocation_s, seed=seed
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    gap=st.sampled_from([1.0, 300.0, 2000.0]),
+    reallocation_s=st.sampled_from([0.0, 1920.0]),
+    policy=st.sampled_from(["isolated", "proportional", "fifo", "fifo-agnostic", "sjf"]),
+)
+def test_a_second_loop_leaves_the_same_records(
+    seed: int, gap: float, reallocation_s: float, policy: str
+) -> None:
+    system = _random_system(seed, gap, reallocation_s)
+    records = _run(system, policy)
+    plain = PlainLoop(system, get_policy(policy)).run()
+    starts = records.round_start_s
+    ours = sorted((p.jobs[0], records.types[p.kind], starts[p.round], p.end_s) for p in records.placed)
+    theirs = sorted(plain.stays)
+    assert [row[:2] for row in ours] == [row[:2] for row in theirs]
+    assert np.allclose([row[2:] for row in ours], [row[2:] for row in theirs], rtol=1e-9, atol=1e-6)
+    assert plain.end == pytest.approx(dict(enumerate(records.completion_s)))
+    assert records.booked_s.sum() == pytest.approx(plain.booked)
+
+
+def test_time_received_comes_nearer_to_the_shares_in_shorter_rounds() -> None:
+    """Three equal jobs on two types, shares fixed by the policy, all GPUs wanted all the time."""
+    jobs = tuple(Job(n, n, 20_000) for n in "xyz")
+    rates = {"x": (4.0, 1.0), "y": (1.2, 0.4), "z": (10.0, 5.0)}
+    errors = []
+    for round_s in (360.0, 60.0, 10.0):
+        system = _two_types(jobs, rates, round_s=round_s, measured=(2, 2))
+        planned, received = shares_of_time(_run(system, "max-min-fairness"))
+        errors.append(np.abs(planned - received).sum(axis=1).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.02
+
+
+def test_equal_seeds_give_equal_records() -> None:
+    system = _random_system(3, 300.0, 1920.0)
+    first, second = (_run(system, "fifo-agnostic") for _ in range(2))
+    assert first.placed == second.placed
+    assert first.completion_s.tobytes() == second.completion_s.tobytes()
+
+
+def test_a_run_ends_with_the_measured_jobs() -> None:
+    jobs = tuple(Job(str(i), "x", 100, arrival_s=1000.0 * i) for i in range(20))
+    records = _run(_two_types(jobs, {"x": (10, 0)}, measured=(2, 4)), "isolated")
+    assert records.end_s == pytest.approx(4010)
+    assert np.isfinite(records.completion_s).sum() == 5
+
+
+def test_a_listener_may_stop_a_run() -> None:
+    heard: list[TrainingProgress] = []
+
+    def listen(progress: TrainingProgress) -> None:
+        heard.append(progress)
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        simulate_training(_small(), get_policy("isolated"), {}, RunOptions(), listen)
+    assert len(heard) == 1
+    assert heard[0].running > 0
+
+
+def test_checks_find_what_is_wrong() -> None:
+    """A GPU given twice, and a job with steps left, are found."""
+    from dataclasses import replace
+
+    system = _small()
+    records = _run(system, "fifo")
+    two = replace(records, placed=(*records.placed, replace(records.placed[0], jobs=(19,))))
+    names = {c.name for c in run_checks(system, two) if not c.ok}
+    assert {"no GPU given twice", "busy time = booked time"} <= names
+    less = replace(records, done=records.done - 1)
+    assert not run_checks(system, less)[0].ok
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(SimulationError, match="option 'speed' is not known"):
+        simulate_training(_small(), get_policy("isolated"), {"speed": 3})
