@@ -19,7 +19,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     open_page(page, "Training")
     page.get_by_role("button", name="Open this demo").first.click()
     wait_idle(page)
-    fill_number(page, "Replications", "40")
+    fill_number(page, "Replications", "20")
     page.get_by_role("button", name="Run the policies").click()
     cancel = page.get_by_role("button", name="Cancel training run")
     cancel.wait_for()
