@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from nona.cli.main import main
 from nona.report.serverless.text import schedulers_text
 from nona.results.serverless.report import SchedulersReport
+from nona.scenario.file import dump_scenario, load_scenario
 from nona.serverless.policies.registry import policy_names
+from nona.sources.samples import scenario_path
 from nona.study.shipped import shipped
 
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
@@ -96,9 +99,13 @@ def test_the_shipped_study_is_shown_at_once(capsys: pytest.CaptureFixture[str]) 
     assert run(capsys, "study", "serverless", "--shipped") == shipped("serverless")
 
 
-def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schedulers_run_on_the_same_workflows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With the placement by formula, which takes no search."""
+    quickly = load_scenario(scenario_path("strict_light")).model_copy(update={"objective": "formula"})
+    file = tmp_path / "quickly.yaml"
+    file.write_text(dump_scenario(quickly), encoding="utf-8")
     sizes = ("--calls", "200", "--replications", "2")
-    found = run(capsys, "serverless", "strict_light", "--dag-schedulers", *sizes)["schedulers"]
+    found = run(capsys, "serverless", str(file), "--dag-schedulers", *sizes)["schedulers"]
     assert set(found) >= {"nona", "local"}
     for row in found.values():
         assert row["batch"] == 1

@@ -40,9 +40,10 @@ def state_of(at: Any) -> AppState:
 
 
 def small(state: AppState, **changes: Any) -> None:
-    """The slides' example, small."""
+    """The slides' example, small, and placed by formula: its search is not what is tested here."""
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data |= {"simulation": {"jobs": 40, "replications": 2}, "schedulers": ["nona", "local", "spread"]}
+    data |= {"objective": "formula"}
     state.adopt(scenario_from_mapping(data | changes))
 
 
