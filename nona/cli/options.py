@@ -152,39 +152,6 @@ class ServerlessOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllocateOptions(ListOptions):
-    """``nona training allocate``."""
-
-    file: Path
-    policy: str
-    space_sharing: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerateOptions:
-    """``nona training generate``."""
-
-    jobs: int
-    mean_gap: float
-    multi_gpu: bool
-    weights: bool
-    slos: bool
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulateTrainingOptions(ListOptions):
-    """``nona training simulate``."""
-
-    scenario: str
-    policy: tuple[str, ...]
-    replications: int | None
-    seed: int | None
-    workers: int
-    no_ideal: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 
@@ -229,15 +196,6 @@ class DecisionOptions(StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimatorOptions(ListOptions):
-    """``nona study estimator``."""
-
-    replications: int
-    seed: int
-    shipped: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class ServerlessStudyOptions(StudyOptions):
     """``nona study serverless``."""
 
@@ -245,17 +203,3 @@ class ServerlessStudyOptions(StudyOptions):
     small: int
     few: int
     seed: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingStudyOptions(ListOptions):
-    """``nona study training``; ``load`` in single-GPU jobs per hour."""
-
-    replications: int
-    workers: int
-    jobs: int
-    at_once: int
-    gpus: int
-    load: tuple[float, ...]
-    policy: tuple[str, ...]
-    seed: int

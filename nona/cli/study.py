@@ -10,14 +10,13 @@ import pandas as pd
 
 from nona.cli.options import (
     DecisionOptions,
-    EstimatorOptions,
     MapOptions,
     PaperOptions,
     ServerlessStudyOptions,
     StudyOptions,
-    TrainingStudyOptions,
 )
 from nona.cli.output import emit
+from nona.cli.training.options import EstimatorOptions, TrainingStudyOptions
 from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text

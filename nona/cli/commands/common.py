@@ -44,4 +44,5 @@ workers = click.option(
     "--workers", type=COUNT, default=1, help="number of processes; results do not depend on it"
 )
 csv = click.option("--csv", type=FILE, metavar="FILE", help="also write one row per simulated point")
+shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
 html = click.option("--html", type=FILE, metavar="FILE", help="also write the report as one HTML file")

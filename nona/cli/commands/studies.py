@@ -8,27 +8,23 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, Usual, command, takes
-from nona.cli.known import ENGINE, MAPPED, NETWORK, TRAINING_POLICY
+from nona.cli.commands.training_studies import estimator, training
+from nona.cli.known import ENGINE, MAPPED, NETWORK
 from nona.cli.options import (
     DecisionOptions,
-    EstimatorOptions,
     MapOptions,
     PaperOptions,
     ServerlessStudyOptions,
-    TrainingStudyOptions,
 )
 from nona.cli.parameters import Decimal, Whole
 
 if TYPE_CHECKING:  # these take most of the program along
     from nona.study.decisions import DecisionSettings
-    from nona.study.estimator.study import EstimatorSettings
     from nona.study.paper import PaperSettings
     from nona.study.prediction_map import MapSettings
     from nona.study.serverless.study import StudySettings
-    from nona.study.training.published.study import StudySettings as TrainingSettings
 
 SUMMARY = "run or show a shipped study, e.g. the paper's evaluation"
-_shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
 
 
 @click.group(
@@ -68,18 +64,6 @@ def _serverless() -> StudySettings:
     return StudySettings()
 
 
-def _estimator() -> EstimatorSettings:
-    from nona.study.estimator.study import EstimatorSettings
-
-    return EstimatorSettings()
-
-
-def _training() -> TrainingSettings:
-    from nona.study.training.published.study import StudySettings as TrainingSettings
-
-    return TrainingSettings()
-
-
 @command("paper", "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability")
 @click.option("--jobs", cls=Usual, type=Whole(), default=lambda: _paper().jobs, help="jobs measured per run")
 @click.option(
@@ -94,7 +78,7 @@ def _training() -> TrainingSettings:
 @common.csv
 @common.html
 @common.workers
-@_shipped
+@common.shipped
 @common.json
 @takes(PaperOptions)
 def paper(options: PaperOptions) -> None:
@@ -125,7 +109,7 @@ def paper(options: PaperOptions) -> None:
 )
 @common.engine
 @common.workers
-@_shipped
+@common.shipped
 @common.json
 @takes(MapOptions)
 def prediction(options: MapOptions) -> None:
@@ -169,7 +153,7 @@ def prediction(options: MapOptions) -> None:
 @click.option("--engine", type=ENGINE, default="compiled", help="(default: compiled)")
 @click.option("--csv", type=common.FILE, metavar="FILE", help="also write one row per cell and scheduler")
 @common.workers
-@_shipped
+@common.shipped
 @common.json
 @takes(DecisionOptions)
 def decisions(options: DecisionOptions) -> None:
@@ -208,7 +192,7 @@ def decisions(options: DecisionOptions) -> None:
 )
 @common.seed
 @common.workers
-@_shipped
+@common.shipped
 @common.json
 @takes(ServerlessStudyOptions)
 def serverless(options: ServerlessStudyOptions) -> None:
@@ -216,73 +200,6 @@ def serverless(options: ServerlessStudyOptions) -> None:
     from nona.cli import study as studies
 
     studies.serverless(options)
-
-
-@command(
-    "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _estimator().replications,
-    help="how often each model is profiled anew",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
-@_shipped
-@common.json
-@takes(EstimatorOptions)
-def estimator(options: EstimatorOptions) -> None:
-    """The throughput estimator's error."""
-    from nona.cli import study as studies
-
-    studies.estimator(options)
-
-
-@command("training", "training policies over load and all at once, beside what Gavel's paper states")
-@click.option(
-    "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
-)
-@click.option(
-    "--at-once",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _training().at_once,
-    help="jobs that are there at the start, for the makespan",
-)
-@click.option(
-    "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
-)
-@click.option(
-    "--load",
-    type=Decimal(),
-    multiple=True,
-    metavar="JOBS",
-    help="single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
-)
-@click.option(
-    "--policy",
-    type=TRAINING_POLICY,
-    multiple=True,
-    metavar="P",
-    help="only this one; repeat for several",
-)
-@click.option(
-    "--replications",
-    cls=Usual,
-    type=Whole(min=1),
-    default=lambda: _training().replications,
-    help="independent runs of each point",
-)
-@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
-@common.workers
-@common.json
-@takes(TrainingStudyOptions)
-def training(options: TrainingStudyOptions) -> None:
-    """The study of training policies."""
-    from nona.cli import study as studies
-
-    studies.training(options)
 
 
 STUDIES = (paper, prediction, decisions, serverless, estimator, training)

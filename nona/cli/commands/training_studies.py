@@ -1,0 +1,96 @@
+"""Studies of training clusters: ``nona study estimator`` and ``nona study training``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nona.cli.commands import common
+from nona.cli.commands.group import Usual, command, takes
+from nona.cli.known import TRAINING_POLICY
+from nona.cli.parameters import Decimal, Whole
+from nona.cli.training.options import EstimatorOptions, TrainingStudyOptions
+
+if TYPE_CHECKING:  # these take most of the program along
+    from nona.study.estimator.study import EstimatorSettings
+    from nona.study.training.published.study import StudySettings
+
+
+def _estimator() -> EstimatorSettings:
+    from nona.study.estimator.study import EstimatorSettings
+
+    return EstimatorSettings()
+
+
+def _training() -> StudySettings:
+    from nona.study.training.published.study import StudySettings
+
+    return StudySettings()
+
+
+@command(
+    "estimator", "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles"
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _estimator().replications,
+    help="how often each model is profiled anew",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
+@common.shipped
+@common.json
+@takes(EstimatorOptions)
+def estimator(options: EstimatorOptions) -> None:
+    """The throughput estimator's error."""
+    from nona.cli import study as studies
+
+    studies.estimator(options)
+
+
+@command("training", "training policies over load and all at once, beside what Gavel's paper states")
+@click.option(
+    "--jobs", cls=Usual, type=Whole(min=10), default=lambda: _training().jobs, help="jobs that arrive per run"
+)
+@click.option(
+    "--at-once",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().at_once,
+    help="jobs that are there at the start, for the makespan",
+)
+@click.option(
+    "--gpus", cls=Usual, type=Whole(min=1), default=lambda: _training().gpus, help="GPUs of each type"
+)
+@click.option(
+    "--load",
+    type=Decimal(),
+    multiple=True,
+    metavar="JOBS",
+    help="single-GPU jobs per hour on 36 GPUs of each type, fewer with fewer GPUs; repeat for several",
+)
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    multiple=True,
+    metavar="P",
+    help="only this one; repeat for several",
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _training().replications,
+    help="independent runs of each point",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
+@common.workers
+@common.json
+@takes(TrainingStudyOptions)
+def training(options: TrainingStudyOptions) -> None:
+    """The study of training policies."""
+    from nona.cli import study as studies
+
+    studies.training(options)

@@ -1,0 +1,64 @@
+"""The options of the commands on training clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nona.cli.options import ListOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocateOptions(ListOptions):
+    """``nona training allocate``."""
+
+    file: Path
+    policy: str
+    space_sharing: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """``nona training generate``."""
+
+    jobs: int
+    mean_gap: float
+    multi_gpu: bool
+    weights: bool
+    slos: bool
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateTrainingOptions(ListOptions):
+    """``nona training simulate``."""
+
+    scenario: str
+    policy: tuple[str, ...]
+    replications: int | None
+    seed: int | None
+    workers: int
+    no_ideal: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatorOptions(ListOptions):
+    """``nona study estimator``."""
+
+    replications: int
+    seed: int
+    shipped: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStudyOptions(ListOptions):
+    """``nona study training``; ``load`` in single-GPU jobs per hour."""
+
+    replications: int
+    workers: int
+    jobs: int
+    at_once: int
+    gpus: int
+    load: tuple[float, ...]
+    policy: tuple[str, ...]
+    seed: int
