@@ -24,9 +24,7 @@ def extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
         if unknown:
             notes.append(f"{unknown} jobs have no checkpoint size: their moves cost the warm-up only.")
     if spec.failures is not None:
-        notes.append(
-            "Nodes fail after exponential times and are back at once; jobs restart where they were."
-        )
+        notes.append("Nodes fail after exponential times and are back at once; jobs restart where they were.")
     if spec.estimates is not None:
         notes.append("Claimed rates are the true ones times log-normal factors, an assumption.")
     if spec.regions is not None:
