@@ -152,39 +152,6 @@ class ServerlessOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllocateOptions(ListOptions):
-    """``nona training allocate``."""
-
-    file: Path
-    policy: str
-    space_sharing: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenerateOptions:
-    """``nona training generate``."""
-
-    jobs: int
-    mean_gap: float
-    multi_gpu: bool
-    weights: bool
-    slos: bool
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulateTrainingOptions(ListOptions):
-    """``nona training simulate``."""
-
-    scenario: str
-    policy: tuple[str, ...]
-    replications: int | None
-    seed: int | None
-    workers: int
-    no_ideal: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 

@@ -7,8 +7,8 @@ import click
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
 from nona.cli.known import TRAINING_POLICY
-from nona.cli.options import AllocateOptions, GenerateOptions, SimulateTrainingOptions
 from nona.cli.parameters import Quantity, Whole
+from nona.cli.training.options import AllocateOptions, GenerateOptions, SimulateTrainingOptions
 
 SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from nona.cli.options import AllocateOptions
 from nona.cli.output import emit
+from nona.cli.training.options import AllocateOptions
 from nona.errors import ScenarioError
 from nona.report.training.allocation_text import allocation_text
 from nona.scenario.training_question import parse_question

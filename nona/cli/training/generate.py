@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from nona.cli.options import GenerateOptions
+from nona.cli.training.options import GenerateOptions
 from nona.errors import SimulationError
 from nona.training.workload import generator
 from nona.training.workload.table import shipped_throughputs

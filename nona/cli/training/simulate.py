@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from nona.cli.options import SimulateTrainingOptions
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
+from nona.cli.training.options import SimulateTrainingOptions
 from nona.experiments.progress import Shares
 from nona.report.training.simulation_text import simulation_text
 from nona.scenario.schema import Scenario
