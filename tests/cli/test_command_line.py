@@ -15,6 +15,7 @@ from click.shell_completion import ShellComplete
 
 from nona.cli import lists, options
 from nona.cli.main import main, nona
+from nona.cli.training import options as training_options
 from nona.placement.solver.registry import SOLVERS, Solver
 from nona.placement.solver.slsqp import solve_slsqp
 from nona.sources.samples import sample_names, scenario_names
@@ -42,7 +43,8 @@ def completions(*words: str) -> list[str]:
 def test_an_options_object_has_what_its_command_declares(path: tuple[str, ...]) -> None:
     command = ALL[path]
     assert command.callback is not None
-    kind = getattr(options, command.callback.__annotations__["options"])
+    module = training_options if path[0] == "training" else options
+    kind = getattr(module, command.callback.__annotations__["options"])
     assert {f.name for f in fields(kind)} == {p.name for p in command.params}
     assert kind.__dataclass_params__.frozen
 
