@@ -185,6 +185,24 @@ class SimulateTrainingOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SwitchesOptions(ListOptions):
+    """``nona training switches``."""
+
+    scenario: str
+    policy: tuple[str, ...]
+    replications: int | None
+    seed: int | None
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions(ListOptions):
+    """``nona training checkpoints``."""
+
+    scenario: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions(ListOptions):
     """The options of every ``nona study``."""
 
