@@ -111,7 +111,14 @@ def test_an_end_from_outside_has_its_status(
 
 def test_a_shell_completes_commands_options_and_names() -> None:
     assert completions("") == list(nona.commands)
-    assert completions("study", "") == ["paper", "prediction", "decisions", "serverless"]
+    assert completions("study", "") == [
+        "paper",
+        "prediction",
+        "decisions",
+        "serverless",
+        "estimator",
+        "training",
+    ]
     assert "--warmup" in completions("simulate", "slides_example", "--w")
     assert completions("simulate", "") == list(scenario_names())
     assert completions("inspect", "") == list(sample_names())

@@ -8,7 +8,13 @@ from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
 from nona.cli.known import TRAINING_POLICY
 from nona.cli.parameters import Quantity, Whole
-from nona.cli.training.options import AllocateOptions, GenerateOptions, SimulateTrainingOptions
+from nona.cli.training.options import (
+    AllocateOptions,
+    CheckpointOptions,
+    GenerateOptions,
+    SimulateTrainingOptions,
+    SwitchesOptions,
+)
 
 SUMMARY = "training clusters: allocate GPUs of several types to long jobs"
 
@@ -89,6 +95,40 @@ def simulate(options: SimulateTrainingOptions) -> None:
     work.simulate(options, *opened(options.scenario))
 
 
-COMMANDS = (allocate, simulate, generate)
+@command("switches", "what wrong claims, moves, failures and regions cost, one at a time")
+@common.scenario
+@click.option(
+    "--policy",
+    type=TRAINING_POLICY,
+    multiple=True,
+    metavar="P",
+    help="overrides the scenario's policies, see `nona schedulers`; repeat for several",
+)
+@click.option("--replications", type=common.COUNT, help="independent runs")
+@common.seed
+@common.workers
+@common.json
+@takes(SwitchesOptions)
+def switches(options: SwitchesOptions) -> None:
+    """Runs with one switch at a time beside runs with none."""
+    from nona.cli.opened import opened
+    from nona.cli.training import switches as work
+
+    work.switches(options, *opened(options.scenario))
+
+
+@command("checkpoints", "intervals between checkpoints: Young's, Daly's and the best by simulation")
+@common.scenario
+@common.json
+@takes(CheckpointOptions)
+def checkpoints(options: CheckpointOptions) -> None:
+    """Checkpoint intervals for the jobs of a scenario."""
+    from nona.cli.opened import opened
+    from nona.cli.training import switches as work
+
+    work.checkpoints(options, *opened(options.scenario))
+
+
+COMMANDS = (allocate, simulate, generate, switches, checkpoints)
 for _command in COMMANDS:
     training.add_command(_command)

@@ -62,3 +62,21 @@ class TrainingStudyOptions(ListOptions):
     load: tuple[float, ...]
     policy: tuple[str, ...]
     seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchesOptions(ListOptions):
+    """``nona training switches``."""
+
+    scenario: str
+    policy: tuple[str, ...]
+    replications: int | None
+    seed: int | None
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions(ListOptions):
+    """``nona training checkpoints``."""
+
+    scenario: str

@@ -47,9 +47,9 @@ def checkpoint_rows(report: CheckpointReport) -> list[dict[str, str]]:
         {
             "nodes": str(row.nodes),
             "jobs": str(row.jobs),
-            "mean time between failures": format_time(row.mtbf_s),
-            "interval": f"{row.method}",
-            "work between checkpoints": format_time(row.interval_s),
+            "hours between failures": _hours(row.mtbf_s),
+            "interval": row.method,
+            "minutes between checkpoints": f"{row.interval_s / 60:.1f}",
             "time per work, formula": f"{row.formula:.4f}",
             "simulated": mean_text(row.simulated, "{:.4f}".format),
         }
