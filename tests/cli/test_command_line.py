@@ -43,8 +43,8 @@ def completions(*words: str) -> list[str]:
 def test_an_options_object_has_what_its_command_declares(path: tuple[str, ...]) -> None:
     command = ALL[path]
     assert command.callback is not None
-    module = training_options if path[0] == "training" else options
-    kind = getattr(module, command.callback.__annotations__["options"])
+    name = command.callback.__annotations__["options"]
+    kind = getattr(options, name, None) or getattr(training_options, name)
     assert {f.name for f in fields(kind)} == {p.name for p in command.params}
     assert kind.__dataclass_params__.frozen
 
