@@ -40,7 +40,7 @@ def run_of(at: AppTest, kind: str) -> AppState:
 
 def taken(monkeypatch: pytest.MonkeyPatch, show: Any, of: AppState | Kept) -> Files:
     found: Files = {}
-    monkeypatch.setattr(downloads, "_row", lambda _, files: found.update({f.label: f for f in files}))
+    monkeypatch.setattr(downloads, "download_row", lambda _, files: found.update({f.label: f for f in files}))
     show(of)
     return found
 

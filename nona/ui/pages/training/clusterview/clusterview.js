@@ -20,7 +20,10 @@ class Cluster {
 
   // Elements are made once for each shape of data, and only changed afterwards: nothing flickers.
   show(data) {
-    const shape = JSON.stringify([data.policies.map((p) => [p.name, p.colour]), data.lanes.map((l) => l.name)]);
+    const shape = JSON.stringify([
+      data.policies.map((p) => [p.name, p.colour]),
+      data.lanes.map((l) => l.name),
+    ]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.build(data);
