@@ -24,7 +24,7 @@ class Shown:
 
 
 def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> Shown:
-    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type between two instants.
+    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type, "" for all, between two instants.
 
     >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
     >>> shown = window([stay], 4.0, 8.0, "v100")
@@ -35,7 +35,7 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
     found, bars, left = [], 0, 0
     for stay in stays:
         own = tuple(g for g in stay.gpus if g in lanes)
-        if stay.gpu != gpu or not own or stay.end_s <= start_s or stay.start_s >= end_s:
+        if (gpu and stay.gpu != gpu) or not own or stay.end_s <= start_s or stay.start_s >= end_s:
             continue
         if bars + len(own) > MOST_BARS:
             left += 1
