@@ -15,6 +15,7 @@ from nona.report.training.rows import (
     DECIDING,
     JOB_DECIDING,
     deciding,
+    disturbance_rows,
     job_deciding,
     job_rows,
     policy_rows,
@@ -23,6 +24,7 @@ from nona.report.training.rows import (
 )
 from nona.report.training.titles import cdf_title, gantt_title, received_title, rho_title, rounds_title
 from nona.report.training.windows import MOST_BARS, MOST_LANES, fitting_span, round_at, window
+from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.outcome import Stay
 
 POLICIES = outcome().report.policies
@@ -202,3 +204,18 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
         f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
     }
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
+
+
+def test_failures_and_moves_are_told_where_they_took_time() -> None:
+    assert disturbance_rows(POLICIES) == []
+    found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
+    (row,) = disturbance_rows({AWARE: POLICIES[AWARE].model_copy(update={"extensions": found})})
+    assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
+
+
+def test_a_window_holds_all_bars_even_where_they_are_dense() -> None:
+    dense = [
+        Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5) for k in range(MOST_BARS + 1)
+    ]
+    assert fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
+    assert fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0

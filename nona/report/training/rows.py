@@ -89,6 +89,24 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
     }
 
 
+def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
+    """What failures and moves took in the first replication; none where neither costs anything."""
+    found = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
+    if not any(e.failures or e.checkpoint_s or e.move_s for e in found.values()):
+        return []
+    return [
+        {
+            "policy": name,
+            "failures of jobs": e.failures,
+            "work undone by failures": _share(e.undone_share),
+            "restarts": hours_text(e.restart_s),
+            "checkpoints": hours_text(e.checkpoint_s),
+            "moves": hours_text(e.move_s),
+        }
+        for name, e in found.items()
+    ]
+
+
 def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:
     """A row for each job of the first replication; times in hours."""
     return [

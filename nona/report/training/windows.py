@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,15 +48,18 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
 
 
 def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
-    """The longest of the usual spans of which a chart holds all bars, if they are spread evenly.
+    """The longest of the usual spans of which a chart holds all bars, wherever its window begins.
 
     >>> fitting_span([], 7200.0)
     21600.0
     """
-    bars = sum(len(s.gpus) for s in stays)
     best = SPANS_S[0]
     for span in SPANS_S:
-        if bars * min(1.0, span / max(end_s, 1.0)) > MOST_BARS:
+        bars: Counter[int] = Counter()
+        for stay in stays:
+            for place in range(int(stay.start_s // span), int(stay.end_s // span) + 1):
+                bars[place] += len(stay.gpus)
+        if max(bars.values(), default=0) > MOST_BARS:
             break
         best = span
         if span >= end_s:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from nona.report.text import counted
 from nona.report.training.figures.policies import jct_cdf_figure, pareto_figure
-from nona.report.training.rows import deciding, policy_rows
+from nona.report.training.rows import deciding, disturbance_rows, policy_rows
 from nona.report.training.titles import cdf_title, pareto_title
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport
@@ -41,6 +41,11 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
     alt = "Every policy: JCT, makespan, fairness, utilisation, cost, preemptions, decisions"
     wide = {"policy": st.column_config.TextColumn(width=190)}
     table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
+    lost = disturbance_rows(report.policies)
+    if lost:
+        st.markdown("**What failures, checkpoints and moves took**")
+        table(pd.DataFrame(lost), "training-disturbances", "Failures and the time they, and moves, took")
+        st.caption("Of the first run; times are summed over all jobs.")
     _checks(report)
 
 

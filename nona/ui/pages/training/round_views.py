@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from nona.report.training.rows import priority_rows
 from nona.report.training.titles import gantt_title, rounds_title
 from nona.report.training.windows import MOST_LANES, SPANS_S, fitting_span, round_at, thinned, window
 from nona.report.training.words import hours_text
-from nona.results.training.outcome import PolicyTrace, Round, TrainingOutcome
+from nona.results.training.outcome import PolicyTrace, Round, Stay, TrainingOutcome
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.choose import choose_one
@@ -37,8 +38,8 @@ def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
         gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
     end_s = trace.rounds[-1].end_s
     with right:
-        start_s, span_s = _window(trace, end_s)
-    kind, first = _kind(gpu), _first(gpu)
+        kind, first = _kind(gpu), _first(gpu)
+        start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
     shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
     chosen = _chosen(trace)
     event = chart(
@@ -86,9 +87,9 @@ def _first(gpu: str) -> int:
     return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
 
 
-def _window(trace: PolicyTrace, end_s: float) -> tuple[float, float]:
+def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
     """Start and length of the window, both in seconds."""
-    fits = fitting_span(trace.stays, end_s)
+    fits = fitting_span(stays, end_s)
     if fits >= end_s:
         return 0.0, end_s
     span = choose_one(
@@ -145,7 +146,7 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     span = f"{hours_text(found.start_s)} to {hours_text(found.end_s)}"
     st.markdown(
         f"**Round {found.number}**, {plain(span)}: {counted(found.running, 'job')} on GPUs, {found.waiting} "
-        "waiting. On each type of GPU, the fastest type first, the highest priority π = X · W / τ goes first."
+        "waiting. On each type of GPU the highest priority π = X · W / τ goes first."
     )
     if not found.priorities:
         kept = [r.number for r in trace.rounds if r.priorities]
@@ -158,5 +159,7 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     )
     st.caption(
         "X: share of time that the policy allocates. τ: time received on this type since the last "
-        "allocation. W: the same of all rows together. Both begin with half a round for each row."
+        "allocation. W: the same of all rows together. Both begin with half a round for each row. Types are "
+        "filled one after the other, the fastest first, or in random order if the policy sees no types; "
+        "GPUs that are left go to jobs without a share."
     )
