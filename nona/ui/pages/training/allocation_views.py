@@ -36,6 +36,6 @@ def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
         "received",
     )
     st.caption(
-        "Means over the time that a job was there. What a row lacks to 1 is time that the job waits. Time on "
-        "GPUs before a job's first allocation counts as received too, so a short job can be above 1."
+        "Means over the time that a job was there since its first allocation. What a row lacks to 1 is time "
+        "that the job waits."
     )
