@@ -8,12 +8,23 @@ from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 from nona.report.training.figures.allocation import allocation_figure
 from nona.report.training.figures.policies import frontier, jct_cdf_figure, pareto_figure, rho_figure, steps
 from nona.report.training.figures.time import gantt_figure, rounds_figure
-from nona.report.training.finding import best_sentence, gain_of, gain_sentence, hero_figure
+from nona.report.training.finding import best_sentence, finding, gain_of, gain_sentence, hero_figure
 from nona.report.training.one_more import one_more_dots, one_more_finding, one_more_rows
 from nona.report.training.perfetto import stays_trace
-from nona.report.training.rows import DECIDING, JOB_DECIDING, job_rows, policy_rows, priority_rows
+from nona.report.training.rows import (
+    DECIDING,
+    JOB_DECIDING,
+    deciding,
+    disturbance_rows,
+    job_deciding,
+    job_rows,
+    policy_rows,
+    priority_rows,
+    team_rows,
+)
 from nona.report.training.titles import cdf_title, gantt_title, received_title, rho_title, rounds_title
 from nona.report.training.windows import MOST_BARS, MOST_LANES, fitting_span, round_at, window
+from nona.results.training.extensions import ExtensionFindings
 from nona.results.training.outcome import Stay
 
 POLICIES = outcome().report.policies
@@ -41,6 +52,19 @@ def test_without_a_pair_the_shortest_mean_is_said() -> None:
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in gain_sentence(turned)
     assert hero_figure(turned)[0] == "Shortest mean JCT"
+    assert finding(POLICIES)[0] == gain_sentence(POLICIES)
+    assert finding(alone)[0] == best_sentence(alone)
+
+
+def test_policies_that_are_no_twins_say_nothing_about_awareness() -> None:
+    assert gain_of({"fifo": POLICIES[AWARE], "isolated": POLICIES[AGNOSTIC]}) is None
+
+
+def test_costs_that_read_the_same_are_not_compared() -> None:
+    close = POLICIES[AGNOSTIC].model_copy(update={"cost_usd": 11.999})
+    assert best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
+        "at $12; no policy costs noticeably less."
+    )
 
 
 def test_cost_against_jct_has_each_policy_and_the_frontier() -> None:
@@ -57,10 +81,16 @@ def test_distributions_end_at_all_jobs() -> None:
     assert list(jct.data[0].x) == [1.0, 1.0, 2.0, 3.0]
     assert list(jct.data[0].y) == pytest.approx([0, 100 / 3, 200 / 3, 100])
     assert max(rho.data[1].x) == 1.6
+    first, *others = POLICIES[AWARE].jobs
+    mixed = POLICIES[AWARE].model_copy(
+        update={"jobs": (first.model_copy(update={"kind": "inference"}), *others)}
+    )
+    assert list(jct_cdf_figure({AWARE: mixed}).data[0].x) == [2.0, 2.0, 3.0]
+    assert list(jct_cdf_figure(POLICIES, (1, 1)).data[0].x) == [2.0, 2.0]
     x, y = steps([float(k) for k in range(10_000)], 100)
     assert len(x) == len(y) == 101
     assert (x[-1], y[-1]) == (9999.0, 100.0)
-    assert cdf_title(POLICIES).startswith("95 % of the jobs are complete within 3 h under max-min-fairness,")
+    assert cdf_title(POLICIES).startswith("The 95th percentile of JCT is 3 h under max-min-fairness,")
     assert rho_title(POLICIES) == (
         "The worst ρ is least under max-min-fairness: 1.2; 33 % of its jobs would be faster on an equal "
         "share of the cluster"
@@ -68,6 +98,8 @@ def test_distributions_end_at_all_jobs() -> None:
 
 
 def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs() -> None:
+    both = gantt_figure(window(trace().stays, 0.0, 12 * ROUND_S, ""), NAMES)
+    assert list(both.layout.yaxis.categoryarray) == ["v100 0", "k80 0"]
     shown = window(trace().stays, ROUND_S, 5 * ROUND_S, "k80")
     made = gantt_figure(shown, NAMES, ROUND_S)
     (bars,) = made.data
@@ -121,12 +153,30 @@ def test_tables_have_the_columns_that_decide() -> None:
     jobs = job_rows(POLICIES[AWARE].jobs)
     assert jobs[0].keys() >= set(JOB_DECIDING)
     assert [r["JCT, h"] for r in jobs] == [1.0, 2.0, 3.0]
+    assert deciding(POLICIES) == DECIDING
+    lost = POLICIES[AWARE].model_copy(update={"lost_steps_share": 0.01})
+    assert deciding({AWARE: lost}) == (*DECIDING, "work lost")
+    assert job_deciding(POLICIES[AWARE].jobs) == JOB_DECIDING
     told = priority_rows(trace().rounds[0].priorities, NAMES)
     assert [(r["type"], r["job"], r["ran"]) for r in told] == [
         ("k80", "b", "yes"),
         ("k80", "c", "no"),
         ("v100", "a", "yes"),
     ]
+
+
+def test_teams_are_compared_where_there_are_several() -> None:
+    assert team_rows(POLICIES) == []
+    jobs = [
+        j.model_copy(update={"entity": t}) for j, t in zip(POLICIES[AWARE].jobs, ("x", "x", "y"), strict=True)
+    ]
+    teams = POLICIES[AWARE].model_copy(update={"jobs": tuple(jobs)})
+    rows = team_rows({AWARE: teams})
+    assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == [
+        ("x", 2, "90 min", "$2"),
+        ("y", 1, "3 h", "$1"),
+    ]
+    assert "team" in job_deciding(jobs)
 
 
 def test_one_more_gpu_is_judged_by_time_and_by_price() -> None:
@@ -154,3 +204,18 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
         f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
     }
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
+
+
+def test_failures_and_moves_are_told_where_they_took_time() -> None:
+    assert disturbance_rows(POLICIES) == []
+    found = ExtensionFindings(failures=9, restart_s=2700, checkpoint_s=7200, move_s=90, undone_share=0.007)
+    (row,) = disturbance_rows({AWARE: POLICIES[AWARE].model_copy(update={"extensions": found})})
+    assert list(row.values()) == [AWARE, 9, "0.7 %", "45 min", "2 h", "90 s"]
+
+
+def test_a_window_holds_all_bars_even_where_they_are_dense() -> None:
+    dense = [
+        Stay(jobs=(k,), gpu="v100", gpus=(0,), start_s=float(k), end_s=k + 0.5) for k in range(MOST_BARS + 1)
+    ]
+    assert fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
+    assert fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0

@@ -190,6 +190,14 @@ def test_time_received_comes_nearer_to_the_shares_in_shorter_rounds() -> None:
     assert errors[2] < 0.02
 
 
+def test_nobody_receives_more_than_all_of_its_time() -> None:
+    """Jobs that ran before their first allocation too, on GPUs that were left."""
+    records = _run(_random_system(3, 300.0, 1920.0), "max-min-fairness")
+    _, received = shares_of_time(records)
+    assert (records.received_s < records.busy_s).any()
+    assert np.nanmax(received.sum(axis=1)) <= 1 + 1e-9
+
+
 def test_equal_seeds_give_equal_records() -> None:
     system = _random_system(3, 300.0, 1920.0)
     first, second = (_run(system, "fifo-agnostic") for _ in range(2))

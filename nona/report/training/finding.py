@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from nona.report.text import share_text
 from nona.report.training.words import by_mean_jct, dollars_text, hours_text, times_text
 from nona.results.training.report import PolicyOutcome
-from nona.training.policies.registry import POLICIES
 
 AGNOSTIC = "-agnostic"
 LEVEL = 0.01  # mean JCTs closer than that are said to be equal
@@ -30,37 +29,32 @@ class Gain:
 
 
 def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
-    """The gain of heterogeneity-awareness.
+    """The gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
 
-    A policy and its agnostic twin, if both ran; else the best aware policy against the best agnostic one.
+    Two policies that differ in more than that say nothing about it.
     """
     means = by_mean_jct(policies)
     twins = [n for n in means if n + AGNOSTIC in means]
-    if twins:
-        name = twins[0]
-        return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
-    aware = [n for n in means if is_aware(n)]
-    agnostic = [n for n in means if not is_aware(n)]
-    if not aware or not agnostic:
+    if not twins:
         return None
-    return Gain(aware[0], agnostic[0], means[aware[0]], means[agnostic[0]])
+    name = twins[0]
+    return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
-def is_aware(name: str) -> bool:
-    """Whether a policy knows that types of GPU differ; one that is not known here counts as aware.
-
-    >>> is_aware("isolated")
-    False
-    """
-    found = POLICIES.get(name)
-    return found is None or found.heterogeneous
+def finding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str]:
+    """The finding, and what is said in small letters under it."""
+    gain, best = gain_sentence(policies), best_sentence(policies)
+    return (gain, best) if gain_of(policies) else (best, gain)
 
 
 def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     """What knowing each job's speed on each type of GPU is worth, in one sentence."""
     gain = gain_of(policies)
     if gain is None:
-        return "Run a policy and an agnostic one to see what it gains to know that types of GPU differ."
+        return (
+            "Run max-min-fairness and max-min-fairness-agnostic, for example, to see what it gains to know "
+            "that types of GPU differ."
+        )
     means = (
         f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
     )
@@ -78,17 +72,17 @@ def best_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     if not means:
         return "No policy completed a job."
     best = next(iter(means))
-    said = f"{best} has the shortest mean JCT, {hours_text(means[best])}"
+    fastest = f"{best} has the shortest mean JCT, {hours_text(means[best])}"
     costs = {n: p.cost_usd for n, p in policies.items() if p.cost_usd is not None}
     if not costs or max(costs.values()) <= 0:
-        return f"{said}."
+        return f"{fastest}."
     cheapest = min(costs, key=lambda n: (costs[n], n))
     if cheapest == best:
-        return f"{said}, and costs least, {dollars_text(costs[best])}."
-    return (
-        f"{said}, at {dollars_text(costs.get(best))}; {cheapest} costs least, "
-        f"{dollars_text(costs[cheapest])}."
-    )
+        return f"{fastest}, and costs least, {dollars_text(costs[best])}."
+    paid, least = dollars_text(costs.get(best)), dollars_text(costs[cheapest])
+    if paid == least:
+        return f"{fastest}, at {paid}; no policy costs noticeably less."
+    return f"{fastest}, at {paid}; {cheapest} costs least, {least}."
 
 
 def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
@@ -96,7 +90,7 @@ def hero_figure(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str, str]:
     gain, means = gain_of(policies), by_mean_jct(policies)
     if gain is not None and gain.ratio >= 1:
         hint = f"Mean JCT under {gain.agnostic} over that under {gain.aware}."
-        return "Gain of heterogeneity-awareness", times_text(gain.ratio), hint
+        return "Heterogeneity gain", times_text(gain.ratio), hint
     if not means:
         return "", "", ""
     best = next(iter(means))

@@ -121,8 +121,8 @@ def _why(
     if share <= 0:
         return "no share of this type"
     workers = system.jobs[jobs[0]].workers
-    needs = f"it needs {workers} GPUs" if workers > 1 else "no GPU was left"
-    return f"waited: rows of higher priority came first, {needs}"
+    left = f"fewer than {workers} GPUs were left" if workers > 1 else "no GPU was left"
+    return f"waited: {left} when its turn came"
 
 
 def _received(records: TrainingRecords) -> tuple[Received, ...]:

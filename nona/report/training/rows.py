@@ -14,6 +14,51 @@ DECIDING = ("policy", "mean JCT", "p95 JCT", "makespan", "worst ρ", "utilisatio
 JOB_DECIDING = ("job", "model", "GPUs", "arrival, h", "JCT, h", "ρ")
 
 
+def deciding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, ...]:
+    """The columns that decide, with deadlines and lost work where there are some."""
+    also = {
+        "SLOs kept": any(p.slo_hit_rate is not None for p in policies.values()),
+        "work lost": any(p.lost_steps_share for p in policies.values()),
+    }
+    return (*DECIDING, *(c for c, found in also.items() if found))
+
+
+def job_deciding(jobs: Sequence[JobOutcome]) -> tuple[str, ...]:
+    """The columns of jobs that decide, with kind, team and deadline where jobs differ in them."""
+    also = {
+        "kind": len({j.kind for j in jobs}) > 1,
+        "team": len({j.entity for j in jobs}) > 1,
+        "SLO kept": any(j.met is not None for j in jobs),
+    }
+    return (*JOB_DECIDING[:2], *(c for c, differs in also.items() if differs), *JOB_DECIDING[2:])
+
+
+def team_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
+    """A row for each policy and team in the first replication; none where there is only one team."""
+    found: list[dict[str, Cell]] = []
+    for name, p in policies.items():
+        teams = list(dict.fromkeys(j.entity for j in p.jobs))
+        for team in teams if len(teams) > 1 else ():
+            own = [j for j in p.jobs if j.entity == team]
+            jcts, rhos = (
+                [j.jct_s for j in own if j.jct_s is not None],
+                [j.rho for j in own if j.rho is not None],
+            )
+            costs = [j.cost_usd for j in own if j.cost_usd is not None]
+            found.append(
+                {
+                    "policy": name,
+                    "team": team or "–",
+                    "jobs": len(own),
+                    "mean JCT": hours_text(sum(jcts) / len(jcts) if jcts else None),
+                    "mean ρ": _number(sum(rhos) / len(rhos) if rhos else None),
+                    "worst ρ": _number(max(rhos, default=None)),
+                    "cost": dollars_text(sum(costs) if costs else None),
+                }
+            )
+    return found
+
+
 def policy_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
     """A row for each policy, in the order of the scenario."""
     return [_row(name, p) for name, p in policies.items()]
@@ -42,6 +87,24 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "longest decision": time_text(p.decision_most_s),
         "largest gap": or_dash(p.worst_gap, lambda v: f"{v:.1g}"),
     }
+
+
+def disturbance_rows(policies: Mapping[str, PolicyOutcome]) -> list[dict[str, Cell]]:
+    """What failures and moves took in the first replication; none where neither costs anything."""
+    found = {n: p.extensions for n, p in policies.items() if p.extensions is not None}
+    if not any(e.failures or e.checkpoint_s or e.move_s for e in found.values()):
+        return []
+    return [
+        {
+            "policy": name,
+            "failures of jobs": e.failures,
+            "work undone by failures": _share(e.undone_share),
+            "restarts": hours_text(e.restart_s),
+            "checkpoints": hours_text(e.checkpoint_s),
+            "moves": hours_text(e.move_s),
+        }
+        for name, e in found.items()
+    ]
 
 
 def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:

@@ -23,8 +23,8 @@ def cdf_title(policies: Mapping[str, PolicyOutcome]) -> str:
         return "No policy completed a job"
     best = min(known, key=lambda n: (known[n], n))
     worst = max(known, key=lambda n: (known[n], n))
-    said = f"95 % of the jobs are complete within {hours_text(known[best])} under {best}"
-    return said if worst == best else f"{said}, within {hours_text(known[worst])} under {worst}"
+    said = f"The 95th percentile of JCT is {hours_text(known[best])} under {best}"
+    return said if worst == best else f"{said}, {hours_text(known[worst])} under {worst}"
 
 
 def rho_title(policies: Mapping[str, PolicyOutcome]) -> str:
@@ -58,7 +58,8 @@ def rounds_title(rounds: Sequence[Round]) -> str:
     running = sum(r.running * (r.end_s - r.start_s) for r in rounds) / time_s
     waiting = sum(r.waiting * (r.end_s - r.start_s) for r in rounds) / time_s
     most = max(rounds, key=lambda r: (r.waiting, -r.number))
-    said = f"On average {running:.3g} jobs run and {waiting:.3g} wait"
+    wait = f"{waiting:.3g}" if not waiting or waiting >= 0.01 else "less than 0.01"
+    said = f"On average {running:.3g} jobs run and {wait} wait"
     return said if not most.waiting else f"{said}; most wait in round {most.number}: {most.waiting}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class Shown:
 
 
 def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> Shown:
-    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type between two instants.
+    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type, "" for all, between two instants.
 
     >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
     >>> shown = window([stay], 4.0, 8.0, "v100")
@@ -35,7 +36,7 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
     found, bars, left = [], 0, 0
     for stay in stays:
         own = tuple(g for g in stay.gpus if g in lanes)
-        if stay.gpu != gpu or not own or stay.end_s <= start_s or stay.start_s >= end_s:
+        if (gpu and stay.gpu != gpu) or not own or stay.end_s <= start_s or stay.start_s >= end_s:
             continue
         if bars + len(own) > MOST_BARS:
             left += 1
@@ -47,15 +48,18 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
 
 
 def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
-    """The longest of the usual spans of which a chart holds all bars, if they are spread evenly.
+    """The longest of the usual spans of which a chart holds all bars, wherever its window begins.
 
     >>> fitting_span([], 7200.0)
     21600.0
     """
-    bars = sum(len(s.gpus) for s in stays)
     best = SPANS_S[0]
     for span in SPANS_S:
-        if bars * min(1.0, span / max(end_s, 1.0)) > MOST_BARS:
+        bars: Counter[int] = Counter()
+        for stay in stays:
+            for place in range(int(stay.start_s // span), int(stay.end_s // span) + 1):
+                bars[place] += len(stay.gpus)
+        if max(bars.values(), default=0) > MOST_BARS:
             break
         best = span
         if span >= end_s:

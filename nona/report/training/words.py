@@ -76,4 +76,8 @@ def jobs_text(spec: TrainingSpec) -> str:
     """
     if spec.trace is not None:
         return f"training jobs of {spec.trace}"
-    return counted(spec.generate.jobs if spec.generate else len(spec.jobs), "training job")
+    if spec.generate is not None:
+        return counted(spec.generate.jobs, "training job")
+    training = sum(job.kind == "training" for job in spec.jobs)
+    others = len(spec.jobs) - training
+    return counted(training, "training job") + (f" + {counted(others, 'other')}" if others else "")

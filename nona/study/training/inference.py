@@ -10,6 +10,7 @@ from nona.study.training.jobs import GivenJob
 from nona.study.training.rates import RateBook
 from nona.training.model.job import Job
 from nona.training.workload.replicas import MOST_LOAD, SLO_SHARE, choose_replicas, replica_capacity
+from nona.units import format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,9 @@ def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> st
     held = ", ".join(f"{count} × {gpu} ({speed[gpu]:.3g} queries/s each)" for gpu, count in chosen.items())
     left = sum(speed[gpu] * count for gpu, count in chosen.items()) - max(speed[gpu] for gpu in chosen)
     without = "still" if left >= job.rate else "not"
-    slo = "" if job.latency_slo_s is None else f", {SLO_SHARE:.0%} of queries within {job.latency_slo_s:g} s"
+    limit = "" if job.latency_slo_s is None else format_time(job.latency_slo_s)
+    slo = limit and f", {100 * SLO_SHARE:.0f} % of queries within {limit}"
     return (
-        f"{job.name}: {job.rate:g} queries/s on {held}, at most {MOST_LOAD:.0%} busy{slo}; "
+        f"{job.name}: {job.rate:g} queries/s on {held}, at most {100 * MOST_LOAD:.0f} % busy{slo}; "
         f"without one server it could {without} serve them all."
     )

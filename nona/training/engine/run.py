@@ -127,7 +127,7 @@ class Run(Rounds):
             self.ledger.book(row.row, row.kind, seconds)
             state.booked_s[row.kind] += seconds * len(row.gpus)
             for job, steps, lost in zip(row.jobs, row.steps, row.lost, strict=True):
-                state.busy_s[job, row.kind] += seconds
+                state.book(job, row.kind, seconds, known=bool(self.ledger.known[row.row]))
                 state.lost[job] += lost
                 state.remaining[job] -= steps
                 if state.remaining[job] <= DONE * state.asked[job]:

@@ -24,6 +24,7 @@ class State:
         self.busy_s: Floats = np.zeros((count, types))
         self.booked_s: Floats = np.zeros(types)
         self.planned_s: Floats = np.zeros((count, types))
+        self.received_s: Floats = np.zeros((count, types))
         self.present_s: Floats = np.zeros(count)
         self.preemptions = np.zeros(count, np.int64)
         self.moves = np.zeros(count, np.int64)
@@ -42,3 +43,9 @@ class State:
         usable = np.isfinite(rate) & (rate > 0)
         self.isolated_s[jobs] += np.divide(steps, rate, out=np.zeros_like(steps), where=usable)
         self._counted[jobs] = self.remaining[jobs]
+
+    def book(self, job: int, kind: int, seconds: float, *, known: bool) -> None:
+        """Time of a job on GPUs of a type; ``known``: since its first allocation."""
+        self.busy_s[job, kind] += seconds
+        if known:
+            self.received_s[job, kind] += seconds

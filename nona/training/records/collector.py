@@ -127,6 +127,7 @@ class Collector:
             busy_s=state.busy_s,
             booked_s=state.booked_s,
             planned_s=state.planned_s,
+            received_s=state.received_s,
             present_s=state.present_s,
             preemptions=state.preemptions,
             moves=state.moves,

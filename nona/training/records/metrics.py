@@ -130,7 +130,7 @@ def shares_of_time(records: TrainingRecords) -> tuple[Floats, Floats]:
     there = records.present_s[:, None]
     nothing = np.full_like(records.planned_s, np.nan)
     planned: Floats = np.divide(records.planned_s, there, out=nothing.copy(), where=there > 0)
-    received: Floats = np.divide(records.busy_s, there, out=nothing, where=there > 0)
+    received: Floats = np.divide(records.received_s, there, out=nothing, where=there > 0)
     return planned, received
 
 

@@ -61,8 +61,9 @@ class TrainingRecords:
         (M, J) seconds that a job was on GPUs of a type, not times its workers.
     booked_s
         (J,) GPU-seconds of each type; a pair counts once.
-    planned_s, present_s
-        (M, J) Σ X · time, and (M,) the time that a job was there since its first allocation.
+    planned_s, received_s, present_s
+        (M, J) Σ X · time, (M, J) seconds on GPUs, and (M,) seconds that a job was there, all since its first
+        allocation.
     preemptions, moves
         (M,) rounds in which it paused, or changed its GPUs.
     round_start_s, round_end_s, running, waiting
@@ -89,6 +90,7 @@ class TrainingRecords:
     busy_s: Floats
     booked_s: Floats
     planned_s: Floats
+    received_s: Floats
     present_s: Floats
     preemptions: Ints
     moves: Ints

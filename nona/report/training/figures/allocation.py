@@ -10,12 +10,13 @@ from nona.report.figures.style import figure, text
 from nona.results.training.outcome import Received
 
 ROW = 20
+TOP = 96  # pixels above the rows: room for the chart's own buttons
 COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
 
 
 def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
     """Two heat maps with the same rows (jobs) and colours: mean share X, and share of time received."""
-    made = figure(110 + ROW * max(1, len(rows)), legend=False)
+    made = figure(TOP + 46 + ROW * max(1, len(rows)), legend=False)
     labels = [text(names[r.job], 28) for r in rows]
     for axis, title, shares in (
         ("x", "allocation X", [[r.planned.get(t, 0.0) for t in types] for r in rows]),
@@ -62,7 +63,7 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
             "showgrid": False,
             "tickfont": {"size": 11},
         },
-        margin={"t": 64},
+        margin={"t": TOP},
     )
     made.update_yaxes(type="category", range=[len(rows) - 0.5, -0.5], showgrid=False)
     return made

@@ -78,10 +78,20 @@ def _zero_or_close(made: go.Figure, values: Sequence[float], of: str) -> None:
         change(rangemode="tozero")
 
 
-def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
-    """Share of the jobs complete within a time, one line for each policy."""
+def jct_cdf_figure(
+    policies: Mapping[str, PolicyOutcome], measured: tuple[int, int] | None = None
+) -> go.Figure:
+    """Share of the jobs complete within a time, one line for each policy.
+
+    The jobs are those of the mean JCT: training jobs, from the first to the last number of ``measured``.
+    """
+    first, last = measured or (0, None)
+    counted = {
+        name: [j for j in p.jobs[first : None if last is None else last + 1] if j.kind == "training"]
+        for name, p in policies.items()
+    }
     made = _distributions(
-        policies, lambda j: None if j.jct_s is None else j.jct_s / HOUR_S, "JCT, h", "within %{x:.4g} h"
+        counted, lambda j: None if j.jct_s is None else j.jct_s / HOUR_S, "JCT, h", "within %{x:.4g} h"
     )
     made.update_yaxes(title="jobs complete, %", range=[0, 101])
     return made
@@ -89,19 +99,20 @@ def jct_cdf_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
 
 def rho_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
     """Share of the jobs with at most a ρ, one line for each policy; at 1 sharing neither helps nor hurts."""
-    made = _distributions(policies, lambda j: j.rho, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
+    jobs = {name: p.jobs for name, p in policies.items()}
+    made = _distributions(jobs, lambda j: j.rho, "finish-time fairness ρ", "with ρ of at most %{x:.3g}")
     rule(made, 1.0, "equal share", "x")
     made.update_yaxes(title="jobs, %", range=[0, 101])
     return made
 
 
 def _distributions(
-    policies: Mapping[str, PolicyOutcome], value: Callable[[JobOutcome], Figure], axis: str, said: str
+    jobs: Mapping[str, Sequence[JobOutcome]], value: Callable[[JobOutcome], Figure], axis: str, said: str
 ) -> go.Figure:
     made = figure(360)
     ends: list[float | None] = []
-    for name, p in policies.items():
-        values = sorted(v for j in p.jobs if (v := value(j)) is not None)
+    for name, own in jobs.items():
+        values = sorted(v for j in own if (v := value(j)) is not None)
         if not values:
             continue
         style = scheduler_style(name)

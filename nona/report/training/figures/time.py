@@ -12,25 +12,27 @@ from nona.report.training.words import HOUR_S, hours_text
 from nona.results.training.outcome import Round, Stay
 
 LANE = 17
+TOP = 48  # pixels above the bars: room for the chart's own buttons
+MOST_BORDERS = 300  # of more bars, borders would hide the colours
 
 
 def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) -> go.Figure:
-    """GPUs of one type as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
+    """GPUs as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
 
     A bar carries the middle of its stay in seconds, for the round that a click asks for; ``at_s`` marks a
     round.
     """
     bars = [(stay, gpu) for stay in shown.stays for gpu in stay.gpus]
-    lanes = sorted({gpu for _, gpu in bars})
-    made = figure(96 + LANE * max(1, len(lanes)), legend=False)
+    lanes = sorted({(stay.gpu, gpu) for stay, gpu in bars})
+    made = figure(TOP + 76 + LANE * max(1, len(lanes)), legend=False)
     made.add_bar(
-        y=[str(gpu) for _, gpu in bars],
+        y=[f"{s.gpu} {gpu}" for s, gpu in bars],
         x=[(s.end_s - s.start_s) / HOUR_S for s, _ in bars],
         base=[s.start_s / HOUR_S for s, _ in bars],
         orientation="h",
         marker={
             "color": [PALETTE[s.jobs[0] % len(PALETTE)] for s, _ in bars],
-            "line": {"width": 0.5, "color": "rgba(128,128,128,.6)"},
+            "line": {"width": 0.5 if len(bars) <= MOST_BORDERS else 0, "color": "rgba(128,128,128,.6)"},
             "pattern": {"shape": ["/" if len(s.jobs) > 1 else "" for s, _ in bars], "size": 5},
         },
         customdata=[[(s.start_s + s.end_s) / 2, _told(s, names)] for s, _ in bars],
@@ -38,13 +40,12 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
     )
     if at_s is not None:
         made.add_vline(x=at_s / HOUR_S, line={"color": QUIET, "dash": "dash", "width": 1.5})
-    made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select")
+    made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select", margin={"t": TOP})
     made.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
     made.update_yaxes(
-        title="GPU",
         type="category",
         categoryorder="array",
-        categoryarray=[str(g) for g in lanes][::-1],
+        categoryarray=[f"{kind} {gpu}" for kind, gpu in lanes][::-1],
         showgrid=False,
         fixedrange=True,
     )

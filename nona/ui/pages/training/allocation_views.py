@@ -35,4 +35,7 @@ def allocation_tab(state: AppState, data: TrainingOutcome) -> None:
         f"Two heat maps of jobs {chosen} and types of GPU under {policy}: mean share of time allocated, and "
         "received",
     )
-    st.caption("Means over the time that a job was there. What a row lacks to 1 is time that the job waits.")
+    st.caption(
+        "Means over the time that a job was there since its first allocation. What a row lacks to 1 is time "
+        "that the job waits."
+    )

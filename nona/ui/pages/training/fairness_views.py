@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from nona.report.training.figures.policies import rho_figure
+from nona.report.training.rows import team_rows
 from nona.report.training.titles import rho_title
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
+from nona.ui.widgets.tables import table
 from nona.ui.widgets.terms import term
 
 
@@ -25,3 +28,8 @@ def fairness_tab(state: AppState, data: TrainingOutcome) -> None:
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT on an equal share of the cluster. A "
         "policy is fair if no job is far above 1."
     )
+    rows = team_rows(policies)
+    if rows:
+        st.markdown("**Each team under each policy**")
+        table(pd.DataFrame(rows), "training-teams", "Mean JCT, ρ and cost of each team under each policy")
+        st.caption("Of the first run.")

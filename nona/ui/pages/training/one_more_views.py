@@ -38,7 +38,7 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
         st.caption("This answer is for settings other than those above; compare again.")
     chart(
         dots_figure(one_more_dots(report), "mean JCT, h"),
-        one_more_finding(report),
+        one_more_finding(report).removesuffix("."),
         "training-one-more-figure",
         "Mean JCT with one more GPU of each type, beside that of the cluster as it is",
     )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from nona.report.text import counted
 from nona.report.training.figures.policies import jct_cdf_figure, pareto_figure
-from nona.report.training.rows import DECIDING, policy_rows
+from nona.report.training.rows import deciding, disturbance_rows, policy_rows
 from nona.report.training.titles import cdf_title, pareto_title
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport
@@ -32,14 +32,20 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
         "better.",
     )
     chart(
-        jct_cdf_figure(report.policies),
+        jct_cdf_figure(report.policies, report.setting.measured),
         cdf_title(report.policies),
         "training-cdf",
         "Share of the jobs that are complete within a time, one line for each policy",
     )
     frame = pd.DataFrame(policy_rows(report.policies))
     alt = "Every policy: JCT, makespan, fairness, utilisation, cost, preemptions, decisions"
-    table(frame, "training-policies", alt, deciding=DECIDING)
+    wide = {"policy": st.column_config.TextColumn(width=190)}
+    table(frame, "training-policies", alt, deciding=deciding(report.policies), column_config=wide)
+    lost = disturbance_rows(report.policies)
+    if lost:
+        st.markdown("**What failures, checkpoints and moves took**")
+        table(pd.DataFrame(lost), "training-disturbances", "Failures and the time they, and moves, took")
+        st.caption("Of the first run; times are summed over all jobs.")
     _checks(report)
 
 
@@ -52,7 +58,10 @@ def _checks(report: TrainingReport) -> None:
     first, last = setting.measured
     held = "" if report.failed_checks else f"; {len(report.checks)} self-checks of the records passed"
     runs = counted(setting.replications, "run")
+    measured = "" if last - first + 1 == setting.jobs else f", of which jobs {first} to {last} are measured"
+    kinds = {j.kind for p in report.policies.values() for j in p.jobs}
+    only = " JCT and ρ are those of the training jobs alone." if len(kinds) > 1 else ""
     st.caption(
-        f"{runs} of {counted(setting.jobs, 'job')} under each policy, of which jobs {first} to {last} are "
-        f"measured, simulated in {duration(report.seconds)}{held}."
+        f"{runs} of {counted(setting.jobs, 'job')} under each policy{measured}, simulated in "
+        f"{duration(report.seconds)}{held}.{only}"
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from nona.report.text import counted
 from nona.report.training.figures.time import gantt_figure, rounds_figure
 from nona.report.training.rows import priority_rows
 from nona.report.training.titles import gantt_title, rounds_title
 from nona.report.training.windows import MOST_LANES, SPANS_S, fitting_span, round_at, thinned, window
 from nona.report.training.words import hours_text
-from nona.results.training.outcome import PolicyTrace, Round, TrainingOutcome
+from nona.results.training.outcome import PolicyTrace, Round, Stay, TrainingOutcome
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.choose import choose_one
@@ -20,6 +22,7 @@ from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
 ROUND = "training-shown-round"
+ALL = "all types"
 
 
 def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
@@ -35,15 +38,15 @@ def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
         gpu = choose_one("GPUs", _ranges(data), "training-shown-gpus", "Which GPUs to show, by type.")
     end_s = trace.rounds[-1].end_s
     with right:
-        start_s, span_s = _window(trace, end_s)
-    kind, first = gpu.rsplit(" ", 3)[0] if " to " in gpu else gpu, _first(gpu)
+        kind, first = _kind(gpu), _first(gpu)
+        start_s, span_s = _window([s for s in trace.stays if kind in ("", s.gpu)], end_s)
     shown = window(trace.stays, start_s, min(start_s + span_s, end_s), kind, first)
     chosen = _chosen(trace)
     event = chart(
         gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
         gantt_title(trace, policy),
         "training-gantt",
-        f"GPUs of type {kind} as rows, jobs as bars over time, under {policy}; the dashed line is the round "
+        f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the dashed line is the round "
         "below",
         on_select="rerun",
         selection_mode="points",
@@ -61,11 +64,11 @@ def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
 
 
 def _ranges(data: TrainingOutcome) -> list[str]:
-    """Each type; a type of many GPUs in several parts.
+    """All types where they fit on one chart, then each; a type of many GPUs in several parts.
 
     A part is written ``v100 0 to 47``.
     """
-    found = []
+    found = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= MOST_LANES else []
     for gpu, count in sorted(data.types.items()):
         if count <= MOST_LANES:
             found.append(gpu)
@@ -75,13 +78,18 @@ def _ranges(data: TrainingOutcome) -> list[str]:
     return found
 
 
+def _kind(gpu: str) -> str:
+    """The type of a choice; none for all of them."""
+    return "" if gpu == ALL else gpu.rsplit(" ", 3)[0] if " to " in gpu else gpu
+
+
 def _first(gpu: str) -> int:
     return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
 
 
-def _window(trace: PolicyTrace, end_s: float) -> tuple[float, float]:
+def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
     """Start and length of the window, both in seconds."""
-    fits = fitting_span(trace.stays, end_s)
+    fits = fitting_span(stays, end_s)
     if fits >= end_s:
         return 0.0, end_s
     span = choose_one(
@@ -137,8 +145,8 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
         return
     span = f"{hours_text(found.start_s)} to {hours_text(found.end_s)}"
     st.markdown(
-        f"**Round {found.number}**, {plain(span)}: {found.running} jobs run, {found.waiting} wait. The "
-        "highest priority π = X · W / τ goes first."
+        f"**Round {found.number}**, {plain(span)}: {counted(found.running, 'job')} on GPUs, {found.waiting} "
+        "waiting. On each type of GPU the highest priority π = X · W / τ goes first."
     )
     if not found.priorities:
         kept = [r.number for r in trace.rounds if r.priorities]
@@ -148,4 +156,10 @@ def _explained(trace: PolicyTrace, data: TrainingOutcome) -> None:
     frame = pd.DataFrame(priority_rows(found.priorities, data.job_names))
     table(
         frame, "training-priorities", f"Every job and type of GPU in round {found.number}: priority and why"
+    )
+    st.caption(
+        "X: share of time that the policy allocates. τ: time received on this type since the last "
+        "allocation. W: the same of all rows together. Both begin with half a round for each row. Types are "
+        "filled one after the other, the fastest first, or in random order if the policy sees no types; "
+        "GPUs that are left go to jobs without a share."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.report.training.finding import best_sentence, gain_sentence, hero_figure
+from nona.report.training.finding import finding, hero_figure
 from nona.results.training.live import TrainingLive
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.pages.training.clusterview.clusterview import cluster_data, cluster_view
@@ -33,8 +33,9 @@ def _finding(held: TrainingOutcome) -> None:
     policies = held.report.policies
     label, value, hint = hero_figure(policies)
     with hero("training-finding", label, value, hint):
-        st.subheader(_said(gain_sentence(policies)), anchor=False)
-        st.caption(_said(best_sentence(policies)))
+        large, small = finding(policies)
+        st.subheader(_said(large), anchor=False)
+        st.caption(_said(small))
 
 
 def _said(sentence: str) -> str:

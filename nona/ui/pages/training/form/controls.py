@@ -48,6 +48,8 @@ def _summary(state: AppState) -> list[str]:
         " + ".join(f"{n} {t}" for t, n in sorted(gpus.items())),
         listed([p.name for p in spec.policies]),
         "space sharing" if spec.space_sharing else "",
+        "nodes fail" if spec.failures else "",
+        "moves cost time" if spec.moves else "",
         f"rounds of {hours_text(spec.round)}",
         counted(state.scenario.simulation.replications, "run"),
         f"seed {state.scenario.seed}",

@@ -143,7 +143,8 @@ def _listed(state: AppState) -> None:
     for row in rows:
         if "throughputs" in row:
             row["throughputs"] = ", ".join(f"{k} {v:g}/s" for k, v in row["throughputs"].items())
-    table(pd.DataFrame(rows), "training-listed", "The jobs that the scenario lists, with steps and speeds")
+    alt = "The jobs that the scenario lists, with steps and speeds"
+    table(pd.DataFrame(rows), "training-listed", alt, placeholder="–")
 
 
 def _traces(state: AppState) -> list[str]:
