@@ -48,7 +48,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
 def glossary_text() -> str:
     """The whole glossary as a Markdown list.
 
-    >>> glossary_text().splitlines()[0]
+    >>> glossary_text().splitlines()[1]
     '* **baseline**: the pinned run that later runs are compared with'
     """
     names = sorted(TERMS, key=str.casefold)

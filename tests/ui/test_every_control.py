@@ -80,8 +80,6 @@ def fill(at: AppTest) -> None:
     assert state.edit(("simulation", "replications"), 2)
     part = {"policies": ["esg", "fixed"], "sharing": {"mode": "mps"}, "slo_factor": 2.0}
     assert state.edit(("serverless",), part)
-    long = [{"name": n, "steps": 2000, "throughputs": {"a100-40gb": 5}} for n in ("one", "two")]
-    assert state.edit(("training",), {"jobs": long, "policies": ["fifo", "isolated"]})
     state.choices.keep(Working(True))
 
 
@@ -90,19 +88,33 @@ def filled() -> Iterator[AppTest]:
     """A session with a scenario that uses everything, and the results of all its jobs."""
     at = new_session().run()
     fill(at)
-    ran = (
+    for page, kind in (
         ("6_placement", "place"),
         ("7_simulation", "simulate"),
         ("8_serverless", "serverless"),
-        ("9_training", "training"),
-    )
-    for page, kind in ran:
-        go(at, page)
-        at.button(key=f"run-{kind}").click().run()
-        finish(at, kind)
-        assert kind in at.session_state["nona_state"].results
+    ):
+        run(at, page, kind)
     yield at
     jobs().close()
+
+
+@pytest.fixture(scope="module")
+def trained() -> Iterator[AppTest]:
+    """A session with training jobs, which take whole GPUs, and what became of them."""
+    at = new_session().run()
+    state = at.session_state["nona_state"]
+    long = [{"name": n, "steps": 2000, "throughputs": {"a100-40gb": 5}} for n in ("one", "two")]
+    assert state.edit(("training",), {"jobs": long, "policies": ["fifo", "isolated"]})
+    run(at, "9_training", "training")
+    yield at
+    jobs().close()
+
+
+def run(at: AppTest, page: str, kind: str) -> None:
+    go(at, page)
+    at.button(key=f"run-{kind}").click().run()
+    finish(at, kind)
+    assert kind in at.session_state["nona_state"].results
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -114,8 +126,10 @@ def test_every_control_and_chart_of_a_fresh_session_explains_itself(page: str) -
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_control_and_chart_explains_itself_with_results(filled: AppTest, page: str) -> None:
-    at = go(filled, page)
+def test_every_control_and_chart_explains_itself_with_results(
+    page: str, request: pytest.FixtureRequest
+) -> None:
+    at = go(request.getfixturevalue("trained" if page == "9_training" else "filled"), page)
     assert silent(at) == []
     for key, names in TABS.get(page, {}).items():
         for name in names:
