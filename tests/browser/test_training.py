@@ -27,7 +27,7 @@ def test_a_demo_is_run_and_explained(app_page: Any) -> None:
     cancel.wait_for(state="detached", timeout=90_000)
     wait_idle(page)
     finding = page.locator(".st-key-training-area").get_by_role("heading")
-    finding.get_by_text(re.compile("each job's speed on each type of GPU")).wait_for()
+    finding.get_by_text(re.compile("shortest mean JCT")).wait_for()
     said = finding.inner_text()
     page.locator(".js-plotly-plot").first.wait_for()
     assert_fits(page)

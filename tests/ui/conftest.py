@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -15,8 +14,6 @@ from nona.ui.pages.overview.story.story import kept
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.story import tell_story
 
-MAIN = sys.modules["__main__"]  # as it was before any page was run
-
 
 @pytest.fixture(scope="session", autouse=True)
 def story_is_told() -> None:
@@ -25,13 +22,6 @@ def story_is_told() -> None:
     if not story.complete:
         story.told = Story.from_json(tell_story({}, Desk(lambda message: None)))
         story.complete = True
-
-
-@pytest.fixture(autouse=True)
-def main_module() -> Iterator[None]:
-    """Streamlit's runner makes app.py the main module, which processes started later would run again."""
-    yield
-    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture
