@@ -49,8 +49,8 @@ class Hooks:
         """(p, J, 2) the rates of pairs that the policy sees; ``pairs`` are job numbers."""
         return rates
 
-    def choose(self, problem: Problem, old: Allocation | None, new: Allocation) -> Allocation:
-        """The allocation to follow; ``old`` in the problem's numbers, ``None`` where there is none."""
+    def choose(self, problem: Problem, new: Allocation) -> Allocation:
+        """The allocation to follow; the last one is ``problem.carried``."""
         return new
 
     def held(

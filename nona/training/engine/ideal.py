@@ -24,6 +24,7 @@ from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.policies.problem import Allocation, Floats
+from nona.training.policies.shares.isolated import equal_shares
 
 DONE = 1e-9  # of a job's steps
 
@@ -110,8 +111,7 @@ class _Fluid:
             return found
         rows = np.array(self.active)
         workers = np.array([self.system.jobs[i].workers for i in self.active])
-        part = free / np.maximum(len(rows) * workers[:, None], free.sum())
-        state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
+        state.isolate(rows, (self.rates.alone[rows] * equal_shares(free, workers)).sum(axis=1))
         problem, kinds = self.questions.problem(state, self.active, free, self.answer, self.calls)
         answer = self.allocate(problem)
         self.calls += 1

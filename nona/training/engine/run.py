@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from nona.options import Options
 from nona.training.engine.hooks import NO_HOOKS, Hooks
 from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
-from nona.training.engine.question import Flags
 from nona.training.engine.rounds import Rounds
 from nona.training.model.system import TrainingSystem
 from nona.training.policies.base import Policy
 from nona.training.policies.problem import Allocation, Floats
+from nona.training.policies.shares.isolated import equal_shares
 from nona.training.records.collector import Running
 from nona.training.records.run import Held, TrainingRecords
 
@@ -84,10 +84,14 @@ class Run(Rounds):
         state = self.state
         open_ones = [replace(h, end_s=state.now) for h in self.pinned.holding.values()]
         for held in open_ones:
-            state.busy_s[held.job, held.kind] += held.end_s - held.start_s
-            state.booked_s[held.kind] += (held.end_s - held.start_s) * len(held.gpus)
+            self._book_held(held)
             state.remaining[held.job] -= held.end_s - held.start_s
         return [*self.pinned.past, *open_ones]
+
+    def _book_held(self, held: Held) -> None:
+        seconds = held.end_s - held.start_s
+        self.state.busy_s[held.job, held.kind] += seconds
+        self.state.booked_s[held.kind] += seconds * len(held.gpus)
 
     def _advance(self, running: list[Running]) -> bool:
         """Step 1: the clock; false at the end."""
@@ -157,8 +161,7 @@ class Run(Rounds):
         for held in self.pinned.end(self.state.now):
             self.state.completion_s[held.job] = held.end_s
             self.state.remaining[held.job] = 0.0
-            self.state.busy_s[held.job, held.kind] += held.end_s - held.start_s
-            self.state.booked_s[held.kind] += (held.end_s - held.start_s) * len(held.gpus)
+            self._book_held(held)
             self.dirty = True
 
     def _admit(self) -> None:
@@ -185,7 +188,7 @@ class Run(Rounds):
         At every change; in a replay only when the policy is asked, as the public simulator does.
         """
         free, rows = self.pinned.free(self.gpus), np.array(self.active)
-        part = free / np.maximum(len(rows) * self.workers[rows, None], max(free.sum(), 1.0))
+        part = equal_shares(free, self.workers[rows])
         self.state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
         return free
 
@@ -212,7 +215,7 @@ class Run(Rounds):
         begin = time.perf_counter()
         found = self.allocate(problem)
         self.records.decided(time.perf_counter() - begin, found)
-        found = self.hooks.choose(problem, self._old(kinds, jobs), found)
+        found = self.hooks.choose(problem, found)
         shares = np.zeros((len(found.rows), len(free)))
         shares[:, kinds] = found.shares
         numbered = tuple(tuple(jobs[i] for i in row) for row in found.rows)
@@ -222,14 +225,6 @@ class Run(Rounds):
         self.ledger.reset(
             (*numbered, *extra), np.concatenate([shares, np.zeros((len(extra), len(free)))]), since
         )
-
-    def _old(self, kinds: Flags, jobs: list[int]) -> Allocation | None:
-        if self.answer is None:
-            return None
-        place = {job: i for i, job in enumerate(jobs)}
-        kept = [r for r, row in enumerate(self.answer.rows) if all(job in place for job in row)]
-        rows = tuple(tuple(place[job] for job in self.answer.rows[r]) for r in kept)
-        return Allocation(rows, self.answer.shares[kept][:, kinds])
 
     def _report(self, running: list[Running]) -> None:
         if self._on_progress is None or time.monotonic() - self._told < PACE_S:

@@ -42,10 +42,13 @@ class Charger:
         self._numbers, self._move_s, self._horizon_s = numbers, move_s, horizon_s
         self.answers = self.declined = 0
 
-    def choose(self, problem: Problem, old: Allocation | None, new: Allocation) -> Allocation:
+    def choose(self, problem: Problem, new: Allocation) -> Allocation:
         """The new answer, or the old one where its moves lose more than it gains."""
         self.answers += 1
-        if old is None or not old.rows or not fits(problem, old):
+        if problem.carried is None or not problem.carried.rows:
+            return new
+        old = Allocation(problem.carried.rows, problem.carried.shares)
+        if not fits(problem, old):
             return new
         cost_s = np.array([self._move_s(self._numbers[name]) for name in problem.names])
         normal = problem.rates @ problem.gpus / problem.gpus.sum()

@@ -70,9 +70,9 @@ class Extensions(Hooks):
             rates = self._pairs.rates(pairs, rates)
         return self._claims.pairs(pairs, rates) if self._claims else rates
 
-    def choose(self, problem: Problem, old: Allocation | None, new: Allocation) -> Allocation:
+    def choose(self, problem: Problem, new: Allocation) -> Allocation:
         """A charged policy keeps its old answer where the new one is not worth its moves."""
-        return self._charger.choose(problem, old, new) if self._charger else new
+        return self._charger.choose(problem, new) if self._charger else new
 
     def held(
         self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float

@@ -6,13 +6,22 @@ import numpy as np
 
 from nona.options import Options, check_known
 from nona.training.policies.base import Allocator, Policy
-from nona.training.policies.problem import Allocation, Floats, Problem
+from nona.training.policies.problem import Allocation, Floats, Ints, Problem
+
+
+def equal_shares(gpus: Floats, workers: Floats | Ints) -> Floats:
+    """(m, J) x_iso = N_j / max(m·sf_i, N): job i's part of a cluster that is split equally.
+
+    >>> equal_shares(np.array([2.0, 2.0]), np.array([1, 4])).tolist()
+    [[0.5, 0.5], [0.25, 0.25]]
+    """
+    part: Floats = np.maximum(len(workers) * workers, gpus.sum())
+    return gpus[None, :] / part[:, None]
 
 
 def isolated_shares(problem: Problem) -> Floats:
-    """(m, J) x_iso = N_j / max(m·sf_i, N): job i's part of a cluster that is split equally."""
-    part: Floats = np.maximum(problem.jobs * problem.workers, problem.gpus.sum())
-    return problem.gpus[None, :] / part[:, None]
+    """:func:`equal_shares` of a problem's jobs."""
+    return equal_shares(problem.gpus, problem.workers)
 
 
 def allocate(problem: Problem) -> Allocation:
