@@ -37,7 +37,7 @@ def _training() -> StudySettings:
     cls=Usual,
     type=Whole(min=1),
     default=lambda: _estimator().replications,
-    help="how often each model is profiled anew",
+    help="how often each model is profiled",
 )
 @click.option("--seed", cls=Usual, type=Whole(), default=lambda: _estimator().seed, help="seed of all draws")
 @common.shipped

@@ -13,7 +13,7 @@ rows, a random reference row; ``nearest``: the best reference row there is, with
 
 
 class EstimatorAbout(Document):
-    """The command that made it; ``replications``: how often each model was profiled anew."""
+    """The command that made it; ``replications``: how often each model was profiled."""
 
     command: str
     version: str

@@ -29,7 +29,7 @@ Tell = Callable[[float, str], None]
 
 @dataclass(frozen=True, slots=True)
 class EstimatorSettings:
-    """Shares of entries that are profiled, and how often each model is profiled anew at each of them."""
+    """Shares of entries that are profiled, and how often each model is profiled at each of them."""
 
     shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
     stops: tuple[float, ...] = (GAVEL_STOP, Completion().tolerance)

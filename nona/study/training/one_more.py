@@ -22,7 +22,7 @@ def one_more_gpu(
 ) -> OneMoreReport:
     """Simulate ``policy`` on the scenario's cluster, and with a server of one more GPU of each type.
 
-    All runs have the same jobs and random numbers. ``on_progress`` is told the share that is done and the
+    All runs have the same jobs and random numbers. ``on_progress`` gets the share that is done and the
     type of GPU, and may raise :class:`~nona.simulation.run.Cancelled`.
 
     Raises

@@ -80,7 +80,7 @@ def advanced(
 
 
 def checkpointed(state: Progress) -> Progress:
-    """The state of a job that was preempted or moved: everything is saved, the interval begins anew.
+    """The state of a job that was preempted or moved: everything is saved, the interval begins again.
 
     What the checkpoint costs is the move's cost, not counted here.
 

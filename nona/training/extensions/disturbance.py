@@ -100,7 +100,7 @@ class Disturbance:
         return Outcome(steps, end_s, max(0.0, stretch.rate * (end_s - stretch.start_s) - steps))
 
     def _move(self, state: _State, seconds: float) -> None:
-        """Everything is saved; with a cost of moves a start that was under way begins anew."""
+        """Everything is saved; with a cost of moves a start that was under way begins again."""
         left = state.progress.starting_s if self._cost is None else 0.0
         state.moving_s = seconds + state.sent_s
         state.progress = replace(checkpointed(state.progress), starting_s=left + state.moving_s)

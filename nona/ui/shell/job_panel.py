@@ -156,6 +156,29 @@ def ended_note(job: Job | None, what: str, advice: str) -> None:
         st.info(f"{what} was cancelled after {duration(job.elapsed_s)}. {advice}", icon=":material/cancel:")
 
 
+def live_area(
+    state: AppState, kind: str, was_running: bool, live: Callable[[Job], None], advice: str
+) -> bool:
+    """Draw the run of ``kind`` while it runs, its end otherwise; whether it is over.
+
+    To be called in a fragment that reruns while the run goes on. ``live`` draws what has come so far;
+    ``advice`` stands beside a run that failed.
+    """
+    job = current_job(state, kind)
+    if job is not None:
+        job.touch()
+    if job is not None and job.running:
+        if job.live:
+            live(job)
+        else:
+            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+        return False
+    if was_running:
+        st.rerun()
+    ended_note(job, "The run", advice)
+    return True
+
+
 def progress_text(job: Job, *counts: str) -> str:
     """Progress: what runs, ``counts``, the estimated time left."""
     parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]

@@ -26,7 +26,7 @@ POLICY = Policy(
     title="FIFO",
     summary="Runs jobs in order of arrival, each on the free GPU type that is fastest for it.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4; rules of its public simulator",
-    adaptation="Decided anew at every reallocation, so jobs may move. With space sharing a waiting job joins "
+    adaptation="Decided at every reallocation, so jobs may move. With space sharing a waiting job joins "
     "the running one with the largest Σ T_pair / T_alone, if that is above 1.5.",
     prepare=_prepare,
     defaults=_DEFAULTS,

@@ -10,9 +10,10 @@ from nona.report.text import share_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.live import PlatformLive
 from nona.simulation.sizes import auto_warmup
+from nona.ui.jobs.job import Job
 from nona.ui.pages.serverless.platform.platform import platform_data, platform_view
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
+from nona.ui.shell.job_panel import current_job, job_buttons, live_area, progress_text, stale_note
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 
@@ -74,23 +75,18 @@ def _finding(held: ServerlessOutcome) -> None:
         st.subheader(plain(pareto_title(policies)).replace(" %", "\N{NO-BREAK SPACE}%"), anchor=False)
 
 
+def _live(job: Job) -> None:
+    live = PlatformLive.from_json(job.live)
+    platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
+
+
 def _area(state: AppState, was_running: bool) -> None:
-    job, held = current_job(state, KIND), state.held(KIND, ServerlessOutcome)
-    if job is not None:
-        job.touch()
-    if job is not None and job.running:
-        if job.live:
-            live = PlatformLive.from_json(job.live)
-            platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
-        else:
-            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+    if not live_area(state, KIND, was_running, _live, "Fewer calls, replications or policies end sooner."):
         return
-    if was_running:
-        st.rerun()
-    ended_note(job, "The run", "Fewer calls, replications or policies end sooner.")
+    held = state.held(KIND, ServerlessOutcome)
     if held is not None:
         _finding(held)
-    elif job is None:
+    elif current_job(state, KIND) is None:
         st.caption(
             "Every policy gets the same calls, the same noise, the same platform. A run shows live which "
             "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. "

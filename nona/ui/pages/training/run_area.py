@@ -7,9 +7,10 @@ import streamlit as st
 from nona.report.training.finding import finding, hero_figure
 from nona.results.training.live import TrainingLive
 from nona.results.training.outcome import TrainingOutcome
+from nona.ui.jobs.job import Job
 from nona.ui.pages.training.clusterview.clusterview import cluster_data, cluster_view
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
+from nona.ui.shell.job_panel import current_job, job_buttons, live_area, progress_text, stale_note
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 
@@ -42,23 +43,18 @@ def _said(sentence: str) -> str:
     return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def _live(job: Job) -> None:
+    live = TrainingLive.from_json(job.live)
+    cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
+
+
 def _area(state: AppState, was_running: bool) -> None:
-    job, held = current_job(state, KIND), state.held(KIND, TrainingOutcome)
-    if job is not None:
-        job.touch()
-    if job is not None and job.running:
-        if job.live:
-            live = TrainingLive.from_json(job.live)
-            cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
-        else:
-            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+    if not live_area(state, KIND, was_running, _live, "Fewer jobs, replications or policies end sooner."):
         return
-    if was_running:
-        st.rerun()
-    ended_note(job, "The run", "Fewer jobs, replications or policies end sooner.")
+    held = state.held(KIND, TrainingOutcome)
     if held is not None:
         _finding(held)
-    elif job is None:
+    elif current_job(state, KIND) is None:
         st.caption(
             "Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
             "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round."
