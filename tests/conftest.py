@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+collect_ignore = ["conftest.py"]  # no doctests here, and there is a second module of this name
 MAIN = sys.modules["__main__"]  # as it was before any page was run
 
 

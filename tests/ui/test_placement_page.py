@@ -125,17 +125,18 @@ def test_the_live_panel_shows_the_steps_of_the_search() -> None:
 
 
 def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
-    at = go(
-        open_demo(open_page, "vision_language_8_servers"), "6_placement"
-    )  # a large interior: local comes first
+    at = open_demo(open_page, "vision_language_8_servers")  # a large interior: local comes first
+    state_of(at).edit(("background", "network", "utilization"), 0.23)  # which no test before has solved
+    at = go(at, "6_placement")
     at.button(key="run-place").click().run()
     job = jobs().get(state_of(at).jobs["place"])
     assert job is not None
-    end = time.monotonic() + 90
-    while job.running and (job.best is None or "steps" not in job.live) and time.monotonic() < end:
+    end = time.monotonic() + 240
+    while job.running and job.best is None and time.monotonic() < end:
         job.touch()
         time.sleep(0.01)
-    assert job.live["steps"]
+    assert job.running, f"{job.status} before its first answer: {job.error}"
+    assert job.live.get("steps"), f"no answer after {job.elapsed_s:.0f} s: {job.text}"
     job.cancel()
     assert job.status == "cancelled"
     at.run()

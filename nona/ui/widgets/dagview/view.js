@@ -149,7 +149,9 @@ class View {
     this.player.go(0, true);
     for (const n of this.scene.nodes) this.scene.put(n);
   }
+  // The view has another size: what was in its middle stays there.
   resized() {
+    const { look, w: before } = this.camera;
     this.camera.measure();
     if (!this.data || !this.camera.w) return;
     if (this.narrow !== this.camera.narrow) {
@@ -159,6 +161,7 @@ class View {
       this.player.go(at, true);
       this.begin();
     } else if (!this.camera.touched) this.camera.begin(this.scene.nodes[0]);
+    else if (before) this.camera.look = look;
   }
   colours() {
     const { scene } = this;
