@@ -1,11 +1,14 @@
 """A plugin of pytest: the suite is divided among processes by file; the browser's tests make two groups.
 
 A group is run by one process and has one server and one browser. Its tests wait more than they work, so that
-two groups and the rest of the suite fill two cores; more browsers wait for each other. The groups come first.
+two groups and two processes for the rest of the suite fill two cores; more browsers wait for each other. The
+groups come first, then the files that take longest, so that no process is left with one of them at the end.
+Processes that run other files give way to the browser's, whose waits have limits.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -24,6 +27,32 @@ SECOND = {
     "test_slices_in_time",
     "test_surround",
 }
+# Files that take more than about 20 seconds, longest first; the order of all others is pytest's own.
+LONG = (
+    "test_jobs",
+    "test_scenarios",
+    "test_house_rules",
+    "test_sweep_panel",
+    "test_decisions",
+    "test_paper_study",
+    "test_every_control",
+    "test_judged_placement",
+    "test_sampled_search",
+    "test_engine_equality",
+    "test_cli",
+    "test_serverless_command",
+    "test_prediction",
+    "test_capacity",
+    "test_placement_page",
+    "test_what_if",
+    "test_validation_page",
+    "test_simulation_page",
+    "test_dask_pool",
+    "test_class_shares",
+    "test_simulation_against_theory",
+)
+GIVES_WAY = 5  # added to the niceness of a process that is not a browser's
+GIVEN = pytest.StashKey[bool]()
 
 
 def group(file: str) -> str:
@@ -31,6 +60,39 @@ def group(file: str) -> str:
     if not file.startswith(BROWSER):
         return file
     return f"{BROWSER} {2 if PurePosixPath(file).stem in SECOND else 1}"
+
+
+def rank(file: str) -> int:
+    """The place of a file's group in the order of the run."""
+    stem = PurePosixPath(file).stem
+    if file.startswith(BROWSER):
+        return 0
+    return 1 + LONG.index(stem) if stem in LONG else 1 + len(LONG)
+
+
+def file_of(nodeid: str) -> str:
+    """The file of a test."""
+    return nodeid.split("::", 1)[0]
+
+
+def divided(config: pytest.Config) -> bool:
+    """Whether this is one of several processes that share the suite."""
+    return hasattr(config, "workerinput")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long files first, where the suite is divided."""
+    if divided(config):
+        items.sort(key=lambda item: rank(file_of(item.nodeid)))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give way to the browser's tests, once."""
+    given = item.config.stash.get(GIVEN, False)
+    if divided(item.config) and not given and rank(file_of(item.nodeid)) and hasattr(os, "nice"):
+        os.nice(GIVES_WAY)
+        item.config.stash[GIVEN] = True
 
 
 @pytest.hookimpl(optionalhook=True)

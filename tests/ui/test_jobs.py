@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def spec(**simulation: int) -> dict[str, Any]:
     scenario = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     scenario["simulation"] = simulation or {"jobs": 100, "replications": 1}
-    scenario["schedulers"] = ["local"]
+    scenario |= {"schedulers": ["local"], "objective": "formula"}  # a search is not what is tested here
     return {"scenario": scenario, "uploads": None}
 
 
@@ -58,9 +58,25 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture
 def registry() -> Iterator[JobRegistry]:
+    """A registry of the test's own, for tests that end workers."""
     made = JobRegistry(limit=1)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def one_worker() -> Iterator[JobRegistry]:
+    made = JobRegistry(limit=2, idle=1)
+    yield made
+    made.shut_down()
+
+
+@pytest.fixture
+def lasting(one_worker: JobRegistry) -> Iterator[JobRegistry]:
+    """A registry whose one worker waits, for tests that leave it alive; only its start takes seconds."""
+    assert until(lambda: one_worker.pool.waiting() == 1)
+    yield one_worker
+    one_worker.close()
 
 
 def ended(job: Job) -> bool:
@@ -68,8 +84,8 @@ def ended(job: Job) -> bool:
     return not job.running
 
 
-def test_a_job_runs_to_its_result_and_leaves_files(registry: JobRegistry) -> None:
-    job = registry.start("simulate", spec(), "f00")
+def test_a_job_runs_to_its_result_and_leaves_files(lasting: JobRegistry) -> None:
+    job = lasting.start("simulate", spec(), "f00")
     assert until(lambda: ended(job))
     assert (job.status, job.error, job.fingerprint) == ("done", "", "f00")
     assert job.result is not None
@@ -77,9 +93,9 @@ def test_a_job_runs_to_its_result_and_leaves_files(registry: JobRegistry) -> Non
     rows = (job.folder / "jobs.csv").read_text().splitlines()
     assert len(rows) == 101
     assert json.loads((job.folder / "report.json").read_text()) == job.result["report"]
-    registry.discard(job.id)
+    lasting.discard(job.id)
     assert not job.folder.exists()
-    assert registry.get(job.id) is None
+    assert lasting.get(job.id) is None
 
 
 @needs_proc
@@ -97,8 +113,8 @@ def test_no_more_jobs_at_once_than_allowed_and_cancel_frees_the_place(registry: 
     assert first.result is None
 
 
-def test_progress_grows_and_the_chart_data_follows(registry: JobRegistry) -> None:
-    job = registry.start("simulate", spec(jobs=30_000, replications=1))
+def test_progress_grows_and_the_chart_data_follows(lasting: JobRegistry) -> None:
+    job = lasting.start("simulate", spec(jobs=30_000, replications=1))
     seen = []
 
     def watch() -> bool:
@@ -112,10 +128,10 @@ def test_progress_grows_and_the_chart_data_follows(registry: JobRegistry) -> Non
     assert all(v > 0 for v in job.live["series"]["local"]["jct_s"])
 
 
-def test_an_error_of_the_scenario_is_the_job_s_one_line(registry: JobRegistry) -> None:
+def test_an_error_of_the_scenario_is_the_job_s_one_line(lasting: JobRegistry) -> None:
     bad = spec()
     bad["scenario"]["workload"][0]["rate"] = "100000/s"
-    job = registry.start("place", bad)
+    job = lasting.start("place", bad)
     assert until(lambda: ended(job))
     assert job.status == "failed"
     assert job.error
@@ -139,23 +155,27 @@ def test_an_unwatched_job_is_cancelled() -> None:
     registry.close()
 
 
-def test_a_finished_job_is_forgotten_in_time() -> None:
-    registry = JobRegistry(limit=1, keep_s=0.0)
-    job = registry.start("place", spec())
+def test_a_finished_job_is_forgotten_in_time(lasting: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = lasting.start("place", spec())
     assert until(lambda: ended(job))
+    lasting.sweep()
+    assert lasting.get(job.id) is job
+    monkeypatch.setattr(lasting, "keep_s", 0.0)
     time.sleep(0.01)
-    registry.sweep()
-    assert registry.get(job.id) is None
+    lasting.sweep()
+    assert lasting.get(job.id) is None
     assert not job.folder.exists()
 
 
-def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(registry: JobRegistry) -> None:
+def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(lasting: JobRegistry) -> None:
     with pytest.raises(JobError, match="not known; choose from"):
-        registry.start("shell", {})
-    job = registry.start("place", spec())
+        lasting.start("shell", {})
+    job = lasting.start("place", spec())
     assert len(job.id) >= 20
-    assert registry.get(None) is None
-    assert registry.get(job.id[:-1]) is None
+    assert lasting.get(None) is None
+    assert lasting.get(job.id[:-1]) is None
+    assert lasting.get(job.id) is job
+    assert until(lambda: ended(job))
 
 
 @needs_proc
@@ -230,14 +250,14 @@ def warm() -> Iterator[JobRegistry]:
 
 
 @needs_proc
-def test_a_worker_serves_one_job_after_the_other(warm: JobRegistry) -> None:
+def test_a_worker_serves_one_job_after_the_other(lasting: JobRegistry) -> None:
     pids = set()
     for _ in range(4):
-        job = warm.start("simulate", spec())
+        job = lasting.start("simulate", spec())
         assert until(lambda job=job: ended(job))  # type: ignore[misc]
         assert (job.status, job.error) == ("done", "")
         pids.add(job.process.pid)
-        assert until(lambda: warm.pool.waiting() == 1)
+        assert until(lambda: lasting.pool.waiting() == 1)
     assert [alive(pid) for pid in pids] == [True]
 
 
@@ -254,11 +274,11 @@ def test_cancel_kills_the_worker_and_another_takes_its_place(warm: JobRegistry) 
 
 
 @needs_proc
-def test_a_superseded_job_leaves_its_worker_to_the_next(warm: JobRegistry) -> None:
-    job = warm.start("answer", spec(**LONG))
+def test_a_superseded_job_leaves_its_worker_to_the_next(lasting: JobRegistry) -> None:
+    job = lasting.start("answer", spec(**LONG))
     assert until(lambda: job.fraction > 0)
-    warm.supersede(job.id)
-    assert (job.status, warm.get(job.id)) == ("cancelled", None)
+    lasting.supersede(job.id)
+    assert (job.status, lasting.get(job.id)) == ("cancelled", None)
     assert not job.folder.exists()
     assert until(lambda: job.released, 10)
     assert alive(job.process.pid)
@@ -313,10 +333,10 @@ def test_a_worn_worker_is_replaced(warm: JobRegistry, monkeypatch: pytest.Monkey
     assert until(lambda: warm.pool.waiting() >= 1)
 
 
-def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(registry: JobRegistry) -> None:
+def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(lasting: JobRegistry) -> None:
     """After r replications the figures are those of r replications by the study itself."""
     chosen = spec(jobs=300, replications=3)
-    job = registry.start("answer", chosen)
+    job = lasting.start("answer", chosen)
     seen: dict[int, dict[str, Any]] = {}
 
     def watch() -> bool:
@@ -336,7 +356,7 @@ def test_an_answer_comes_early_and_gets_better_until_it_equals_the_study(registr
         assert found["jobs"]["completed"] == wanted.completed
 
 
-def test_sessions_share_no_files_through_a_worker(warm: JobRegistry, tmp_path: Path) -> None:
+def test_sessions_share_no_files_through_a_worker(lasting: JobRegistry, tmp_path: Path) -> None:
     """The same name stands for another model in another folder, also in the caches of one worker."""
     means = []
     for number, compute_ms in enumerate((3.0, 7.0, 3.0)):
@@ -350,10 +370,11 @@ def test_sessions_share_no_files_through_a_worker(warm: JobRegistry, tmp_path: P
             "simulation": {"jobs": 50, "replications": 1},
             "schedulers": ["local"],
         }
-        job = warm.start("simulate", {"scenario": scenario, "uploads": str(folder)})
+        job = lasting.start("simulate", {"scenario": scenario, "uploads": str(folder)})
         assert until(lambda job=job: ended(job))  # type: ignore[misc]
         assert job.result is not None, job.error
         means.append(job.result["report"]["schedulers"]["local"]["jct_s"]["mean"])
+        assert until(lambda: lasting.pool.waiting() == 1)  # the next job gets the same worker
     assert means == pytest.approx([0.003, 0.007, 0.003], rel=1e-6)
 
 
