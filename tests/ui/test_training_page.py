@@ -149,7 +149,7 @@ def test_every_switch_is_a_field_and_is_undone(open_page: Open) -> None:
 def test_fields_of_switches_are_those_of_the_scenario(open_page: Open) -> None:
     at = adopt(open_page(PAGE))
     switched(at, "Failures")
-    typed(at, "Mean time between failures", "3 d")
+    typed(at, "Mean time between failures", "72 h")
     interval = next(s for s in at.selectbox if s.label == "Checkpoint interval")
     assert interval.value == "Daly's formula"
     interval.set_value("the best by simulation").run()

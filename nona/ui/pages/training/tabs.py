@@ -40,7 +40,7 @@ def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:
     def drawn(state: AppState, data: TrainingOutcome | None) -> None:
         job = current_job(state, KIND)
         if data is None and job is not None and job.running:
-            st.caption("The first run goes on; its results will be here.")
+            st.caption("The policies run: their result stands here when they are done.")
         elif data is None:
             st.caption("Nothing has been run yet: run the policies above.")
         else:

@@ -110,5 +110,5 @@ def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any
         state.notice = str(error)
         return
     state.drafts = {p: d for p, d in state.drafts.items() if p[:2] != ("cluster", "servers") and p != GROUPS}
-    state.apply(changed, "cluster.servers")
+    state.apply(changed, "removing servers" if added is None else "adding servers")
     state.notice = ""
