@@ -237,7 +237,7 @@ def test_deadlines_are_told_where_there_are_some() -> None:
     assert slo_sentence(undated) == ""
     kept = {AWARE: 0.75, AGNOSTIC: 0.5}
     dated = {n: p.model_copy(update={"slo_hit_rate": kept[n]}) for n, p in POLICIES.items()}
-    said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} 50 %."
+    said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
     assert slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
     assert finding(dated)[1].endswith(slo_sentence(dated))
 

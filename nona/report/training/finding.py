@@ -59,7 +59,11 @@ def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
     usd = policies[most].cost_usd
     cost = f" for {dollars_text(usd)}" if usd else ""
     said = f"{most} keeps most deadlines, {share_text(known[most])}{cost}"
-    return f"{said}." if known[most] == known[fewest] else f"{said}; {fewest} {share_text(known[fewest])}."
+    return (
+        f"{said}."
+        if known[most] == known[fewest]
+        else f"{said}; {fewest} keeps fewest, {share_text(known[fewest])}."
+    )
 
 
 def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:

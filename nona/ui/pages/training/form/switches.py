@@ -27,7 +27,7 @@ class Switch:
 
 def switch_fields(state: AppState) -> None:
     """A toggle for each switch, then the fields of those that are on."""
-    st.caption("What the cluster takes into account besides, each of it off at first:")
+    st.caption("Switches: what else the simulation takes into account.")
     on: list[Switch] = []
     with st.container(horizontal=True):
         for each in SWITCHES:
