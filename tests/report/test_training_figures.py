@@ -8,7 +8,14 @@ from training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 from nona.report.training.figures.allocation import allocation_figure
 from nona.report.training.figures.policies import frontier, jct_cdf_figure, pareto_figure, rho_figure, steps
 from nona.report.training.figures.time import gantt_figure, rounds_figure
-from nona.report.training.finding import best_sentence, finding, gain_of, gain_sentence, hero_figure
+from nona.report.training.finding import (
+    best_sentence,
+    finding,
+    gain_of,
+    gain_sentence,
+    hero_figure,
+    slo_sentence,
+)
 from nona.report.training.one_more import one_more_dots, one_more_finding, one_more_rows
 from nona.report.training.perfetto import stays_trace
 from nona.report.training.rows import (
@@ -39,7 +46,8 @@ def test_the_gain_is_the_ratio_of_the_twins_means() -> None:
     assert hero_figure(POLICIES)[1] == "1.50 ×"
     assert "shortens the mean JCT by 33 %: 2 h under max-min-fairness, 3 h under" in gain_sentence(POLICIES)
     assert best_sentence(POLICIES) == (
-        "max-min-fairness has the shortest mean JCT, 2 h, at $12; max-min-fairness-agnostic costs least, $10."
+        "max-min-fairness has the shortest mean JCT, 2 h, at $12.0; "
+        "max-min-fairness-agnostic costs least, $10.0."
     )
 
 
@@ -48,7 +56,7 @@ def test_without_a_pair_the_shortest_mean_is_said() -> None:
     assert gain_of(alone) is None
     assert hero_figure(alone) == ("Shortest mean JCT", "2 h", "Under max-min-fairness.")
     assert hero_figure({}) == ("", "", "")
-    assert best_sentence(alone).endswith("and costs least, $12.")
+    assert best_sentence(alone).endswith("and costs least, $12.0.")
     turned = {AWARE: POLICIES[AGNOSTIC], AGNOSTIC: POLICIES[AWARE]}
     assert "does not shorten" in gain_sentence(turned)
     assert hero_figure(turned)[0] == "Shortest mean JCT"
@@ -63,7 +71,7 @@ def test_policies_that_are_no_twins_say_nothing_about_awareness() -> None:
 def test_costs_that_read_the_same_are_not_compared() -> None:
     close = POLICIES[AGNOSTIC].model_copy(update={"cost_usd": 11.999})
     assert best_sentence({AWARE: POLICIES[AWARE], AGNOSTIC: close}).endswith(
-        "at $12; no policy costs noticeably less."
+        "at $12.0; no policy costs noticeably less."
     )
 
 
@@ -133,7 +141,10 @@ def test_an_instant_is_in_its_round() -> None:
     assert round_at(rounds, -1.0) is None
     made = rounds_figure(rounds)
     assert list(made.data[0].y) == [2, 2, 2, 2, 3, 3]
-    assert rounds_title(rounds) == "On average 2.33 jobs run and 0.667 wait; most wait in round 0: 1"
+    assert (
+        rounds_title(rounds)
+        == "On average 2.33 jobs run and 0.667 wait; at most 1 job waits, first in round 0"
+    )
 
 
 def test_heat_maps_show_what_was_planned_beside_what_was_received() -> None:
@@ -173,8 +184,8 @@ def test_teams_are_compared_where_there_are_several() -> None:
     teams = POLICIES[AWARE].model_copy(update={"jobs": tuple(jobs)})
     rows = team_rows({AWARE: teams})
     assert [(r["team"], r["jobs"], r["mean JCT"], r["cost"]) for r in rows] == [
-        ("x", 2, "90 min", "$2"),
-        ("y", 1, "3 h", "$1"),
+        ("x", 2, "90 min", "$2.00"),
+        ("y", 1, "3 h", "$1.00"),
     ]
     assert "team" in job_deciding(jobs)
 
@@ -200,7 +211,7 @@ def test_the_trace_has_a_slice_for_each_gpu_of_a_stay() -> None:
     assert len(slices) == 2 * 3
     assert {e.name for e in slices} == {"a", "b", "b + c"}
     assert sum(e.dur or 0 for e in slices) == pytest.approx(2 * 12 * ROUND_S * 1e6)
-    assert {e.args["name"] for e in trace_file.events if e.args} == {
+    assert {e.args["name"] for e in trace_file.events if e.args and e.name == "process_name"} == {
         f"{name}: {gpu}" for name in POLICIES for gpu in TYPES
     }
     assert trace_file.about.jobs[AWARE].shown == trace_file.about.jobs[AWARE].recorded == 3
@@ -219,3 +230,20 @@ def test_a_window_holds_all_bars_even_where_they_are_dense() -> None:
     ]
     assert fitting_span(dense[:-1], 30 * 86_400.0) == 30 * 86_400.0
     assert fitting_span(dense, 30 * 86_400.0) < 30 * 86_400.0
+
+
+def test_deadlines_are_told_where_there_are_some() -> None:
+    undated = {n: p.model_copy(update={"slo_hit_rate": None}) for n, p in POLICIES.items()}
+    assert slo_sentence(undated) == ""
+    kept = {AWARE: 0.75, AGNOSTIC: 0.5}
+    dated = {n: p.model_copy(update={"slo_hit_rate": kept[n]}) for n, p in POLICIES.items()}
+    said = f"{AWARE} keeps most deadlines, 75 % for $12.0; {AGNOSTIC} keeps fewest, 50 %."
+    assert slo_sentence(dated).replace("\N{NO-BREAK SPACE}", " ") == said
+    assert finding(dated)[1].endswith(slo_sentence(dated))
+
+
+def test_the_trace_names_each_gpu_and_job() -> None:
+    events = stays_trace(outcome()).events
+    threads = {(e.pid, e.tid) for e in events if e.name == "thread_name"}
+    assert {(e.pid, e.tid) for e in events if e.ph == "X"} <= threads
+    assert not any(e.name.isdigit() for e in events if e.ph == "X")

@@ -13,7 +13,9 @@ from nona.report.training.one_more import one_more_finding
 from nona.report.training.rows import DECIDING
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_names, scenario_path
+from nona.study.training.preparation import prepare_training
 from nona.study.training.run import report_of, simulate_training_scenario
+from nona.ui.pages.training.form.switches import SWITCHES
 from nona.ui.pages.training.start import DEMOS
 from nona.ui.pages.training.tabs import TABS
 from nona.ui.session.workspace import jobs
@@ -113,6 +115,84 @@ def test_fields_are_those_of_the_scenario(open_page: Open) -> None:
     assert [g.gpu for g in state_of(at).scenario.cluster.servers] == ["v100", "k80", "p100"]
 
 
+def switched(at: Any, label: str, on: bool = True) -> Any:
+    """The page after its toggle ``label`` was set."""
+    next(t for t in at.toggle if t.label == label).set_value(on).run()
+    assert not at.exception
+    return at
+
+
+def typed(at: Any, label: str, text: str) -> Any:
+    """The page after ``text`` was typed into its field ``label``."""
+    next(t for t in at.text_input if t.label == label).set_value(text).run()
+    assert not at.exception
+    return at
+
+
+def test_every_switch_is_a_field_and_is_undone(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    before = state_of(at).scenario
+    for each in SWITCHES:
+        switched(at, each.label)
+        assert getattr(state_of(at).scenario.training, each.key) is not None
+        state_of(at).edit(("seed",), 5)
+        switched(at, each.label, False)
+        state_of(at).undo()
+        assert getattr(state_of(at).scenario.training, each.key) is not None
+        state_of(at).undo()
+        state_of(at).undo()
+        at.run()
+        assert state_of(at).scenario == before
+        assert not next(t for t in at.toggle if t.label == each.label).value
+
+
+def test_fields_of_switches_are_those_of_the_scenario(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    switched(at, "Failures")
+    typed(at, "Mean time between failures", "72 h")
+    interval = next(s for s in at.selectbox if s.label == "Checkpoint interval")
+    assert interval.value == "Daly's formula"
+    interval.set_value("the best by simulation").run()
+    failures = state_of(at).scenario.training.failures
+    assert (failures.mtbf, failures.interval) == (3 * 86400.0, "best")
+    typed(at, "Restart takes", "soon")
+    assert "soon" in said(at.error)
+    assert state_of(at).scenario.training.failures == failures
+    switched(at, "Failures", False)
+    switched(at, "Moves cost time")
+    switched(at, "Policies are charged for moves")
+    typed(at, "Horizon", "1 h")
+    typed(at, "Overhead", "10 %")
+    moves = state_of(at).scenario.training.moves
+    assert (moves.charge, moves.horizon, moves.overhead) == (True, 3600.0, 0.1)
+    switched(at, "Users' estimates")
+    next(n for n in at.number_input if n.label == "Error, factor").set_value(2.5).run()
+    switched(at, "Claims are corrected", False)
+    estimates = state_of(at).scenario.training.estimates
+    assert (estimates.error, estimates.correct) == (2.5, False)
+    switched(at, "Estimated pairs")
+    typed(at, "Profiled pairs", "40 %")
+    assert state_of(at).scenario.training.estimator.profiled == pytest.approx(0.4)
+
+
+def test_regions_follow_the_groups_of_servers(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    switched(at, "Regions")
+    assert state_of(at).scenario.training.regions.groups == {"east": (0,), "west": (1,)}
+    typed(at, "Region of group 1: 2 k80", "north")
+    assert state_of(at).scenario.training.regions.groups == {"east": (0,), "north": (1,)}
+    at.button(key="training-add-gpus").click().run()
+    added = state_of(at).scenario
+    assert added.training.regions.groups == {"east": (0,), "north": (1, 2)}
+    at.button(key=f"training-remove-{state_of(at).revision}-0").click().run()
+    kept = state_of(at).scenario
+    assert [g.gpu for g in kept.cluster.servers] == ["k80", "p100"]
+    assert kept.training.regions.groups == {"north": (0, 1)}
+    state_of(at).undo()
+    assert state_of(at).scenario == added
+    prepare_training(added)
+
+
 PAGES = ("1_overview", "2_models", "3_contraction", "4_cluster", "5_workload", "6_placement", "7_simulation")
 
 
@@ -187,6 +267,19 @@ def test_one_more_gpu_of_each_type_is_simulated(ran: Any) -> None:
     assert report.base.mean_jct_s == base.jct_s.mean
     assert one_more_finding(report).removesuffix(".") in said(at.markdown)
     assert at.get("plotly_chart")
+
+
+def test_another_scenario_does_not_show_this_result(ran: Any) -> None:
+    at = tab(ran, "training-tabs", "Policies")
+    assert [b.label for b in at.get("download_button") if b.label == "Jobs (trace)"]
+    adopt(at, name="Another cluster", seed=8)
+    assert not at.get("plotly_chart")
+    assert "Nothing has been run yet" in said(at.caption)
+    adopt(at, seed=8)  # the same scenario, changed: the result stays, and says so
+    assert at.get("plotly_chart")
+    assert "has changed since" in said(at.warning)
+    assert not [b for b in at.get("download_button") if b.label == "Jobs (trace)"]
+    adopt(at)
 
 
 def test_the_strip_says_what_the_run_found(ran: Any) -> None:

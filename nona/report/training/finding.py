@@ -43,8 +43,27 @@ def gain_of(policies: Mapping[str, PolicyOutcome]) -> Gain | None:
 
 def finding(policies: Mapping[str, PolicyOutcome]) -> tuple[str, str]:
     """The finding, and what is said in small letters under it."""
-    gain, best = gain_sentence(policies), best_sentence(policies)
-    return (gain, best) if gain_of(policies) else (best, gain)
+    gain, best, kept = gain_sentence(policies), best_sentence(policies), slo_sentence(policies)
+    if gain_of(policies):
+        return gain, f"{best} {kept}".strip()
+    return best, kept or gain
+
+
+def slo_sentence(policies: Mapping[str, PolicyOutcome]) -> str:
+    """Who keeps most deadlines, at what cost, and who fewest; empty without deadlines."""
+    known = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
+    if not known:
+        return ""
+    most = max(known, key=lambda n: (known[n], -(policies[n].cost_usd or 0.0)))
+    fewest = min(known, key=lambda n: (known[n], n))
+    usd = policies[most].cost_usd
+    cost = f" for {dollars_text(usd)}" if usd else ""
+    said = f"{most} keeps most deadlines, {share_text(known[most])}{cost}"
+    return (
+        f"{said}."
+        if known[most] == known[fewest]
+        else f"{said}; {fewest} keeps fewest, {share_text(known[fewest])}."
+    )
 
 
 def gain_sentence(policies: Mapping[str, PolicyOutcome]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nona import __version__
+from nona.report.training.words import job_label
 from nona.results.simulation.trace import Trace, TraceAbout, TraceEvent, TraceJobs
 from nona.results.training.outcome import TrainingOutcome
 
@@ -19,7 +20,9 @@ def stays_trace(outcome: TrainingOutcome) -> Trace:
         slices: list[TraceEvent] = []
         shown: set[int] = set()
         for number, gpu in enumerate(sorted(outcome.types)):
-            events.append(_named("process_name", f"{policy}: {gpu}", _process(outcome, place, number)))
+            process = _process(outcome, place, number)
+            events.append(_named("process_name", f"{policy}: {gpu}", process))
+            events += [_named("thread_name", f"{gpu} {k}", process, k + 1) for k in range(outcome.types[gpu])]
         for stay in sorted(trace.stays, key=lambda s: (s.start_s, s.gpu, s.gpus)):
             if len(slices) + len(stay.gpus) > room:
                 break
@@ -28,10 +31,10 @@ def stays_trace(outcome: TrainingOutcome) -> Trace:
             slices += [
                 TraceEvent(
                     ph="X",
-                    name=" + ".join(outcome.job_names[j] for j in stay.jobs),
+                    name=" + ".join(job_label(outcome.job_names[j]) for j in stay.jobs),
                     cat="stay",
                     pid=process,
-                    tid=gpu,
+                    tid=gpu + 1,
                     ts=stay.start_s * MICRO,
                     dur=(stay.end_s - stay.start_s) * MICRO,
                 )
@@ -56,5 +59,5 @@ def _process(outcome: TrainingOutcome, policy: int, gpu: int) -> int:
     return 1 + policy * len(outcome.types) + gpu
 
 
-def _named(what: str, name: str, process: int) -> TraceEvent:
-    return TraceEvent(ph="M", name=what, pid=process, args={"name": name})
+def _named(what: str, name: str, process: int, thread: int | None = None) -> TraceEvent:
+    return TraceEvent(ph="M", name=what, pid=process, tid=thread, args={"name": name})

@@ -112,7 +112,7 @@ def job_rows(jobs: Sequence[JobOutcome]) -> list[dict[str, Cell]]:
     return [
         {
             "job": j.name,
-            "model": j.model,
+            "model": j.model.removesuffix(f" of {j.name}"),
             "kind": j.kind,
             "team": j.entity,
             "GPUs": j.workers,

@@ -60,7 +60,8 @@ def rounds_title(rounds: Sequence[Round]) -> str:
     most = max(rounds, key=lambda r: (r.waiting, -r.number))
     wait = f"{waiting:.3g}" if not waiting or waiting >= 0.01 else "less than 0.01"
     said = f"On average {running:.3g} jobs run and {wait} wait"
-    return said if not most.waiting else f"{said}; most wait in round {most.number}: {most.waiting}"
+    at_most = "1 job waits" if most.waiting == 1 else f"{most.waiting:,} jobs wait"
+    return said if not most.waiting else f"{said}; at most {at_most}, first in round {most.number}"
 
 
 def received_title(rows: Sequence[Received], error: float | None) -> str:

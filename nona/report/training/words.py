@@ -43,14 +43,24 @@ def jct_text(jct: JctSummary) -> str:
 
 
 def dollars_text(usd: float | None) -> str:
-    """US dollars.
+    """US dollars with three digits, zeros at the end too, so that bills side by side look alike.
 
-    >>> dollars_text(3.14159), dollars_text(12345.6), dollars_text(None)
-    ('$3.14', '$12,346', '–')
+    >>> dollars_text(3.14159), dollars_text(18.0), dollars_text(12345.6), dollars_text(None)
+    ('$3.14', '$18.0', '$12,346', '–')
     """
     if usd is None:
         return "–"
-    return f"${usd:,.0f}" if abs(usd) >= 1000 else f"${usd:.3g}"
+    digits = next((d for d, limit in ((2, 9.995), (1, 99.95)) if abs(usd) < limit), 0)
+    return f"${usd:,.{digits}f}"
+
+
+def job_label(name: str) -> str:
+    """A job's name where nothing else says that it is one: a number is no name.
+
+    >>> job_label("17"), job_label("vision 1")
+    ('job 17', 'vision 1')
+    """
+    return f"job {name}" if name.isdigit() else name
 
 
 def times_text(ratio: float) -> str:

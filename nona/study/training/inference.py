@@ -44,7 +44,7 @@ def enter_inference(given: GivenJob, book: RateBook) -> Served | None:
     for gpu, count in chosen.items():
         name = job.name if len(chosen) == 1 else f"{job.name} on {gpu}"
         part = job.rate * capacity[gpu] * count / total
-        held = replace(job, name=name, model=name, workers=count, rate=part)
+        held = replace(job, name=name, workers=count, rate=part)
         jobs.append(book.hold(held, gpu))
     return Served(tuple(jobs), _note(job, chosen, speed))
 

@@ -1,12 +1,24 @@
-"""What a task gets besides its specification: how to report, when to stop, its caches."""
+"""What a task gets besides its specification: how to report, when to stop, its caches, its processes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from nona.study.cache import StudyCache
+
+MOST_PROCESSES = 4
+
+
+def processes(work: int, few: int) -> int:
+    """Processes for so much work: one, this one, up to ``few``, where others would only cost their start.
+
+    >>> processes(10, 100)
+    1
+    """
+    return 1 if work <= few else min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def _go_on() -> None:

@@ -62,7 +62,7 @@ def side_bar(state: AppState) -> None:
     with st.sidebar:
         scenario_bar(state)
         running = [kind for kind in KINDS if _running(state, kind)]
-        st.fragment(_jobs, run_every=2.0 if running else None)(state, running)
+        st.fragment(_jobs, run_every=1.0 if running else None)(state, running)
     link_notice(state)
     problem_notice(state)
     missing_notice(state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,14 +21,13 @@ from nona.study.serverless.dag_schedulers import simulate_dag_schedulers
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, report_of, simulate_serverless_scenario
 from nona.study.serverless.sharing import compare_sharing, ways_for
-from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.desk import Desk, processes
 from nona.ui.tasks.reading import scenario_of, sources_of
 from nona.ui.tasks.serverless_asked import NodesAsked, WaysAsked
 from nona.ui.tasks.serverless_live import PlatformWatch
 
 REPORT_EVERY_S = 0.2
 STORIES = 40  # batches of each policy whose way to their invoker is kept
-MOST_PROCESSES = 4
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
@@ -45,7 +43,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         scenario,
         sources,
         system=system,
-        workers=_processes(len(chosen_policies(scenario)) * size.jobs * size.replications),
+        workers=processes(len(chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
         stories=STORIES,
         on_progress=told,
     )
@@ -84,7 +82,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
         calls=asked.calls,
         replications=asked.replications,
         oracle=False,
-        workers=_processes(asked.calls * asked.replications),
+        workers=processes(asked.calls * asked.replications, FEW_CALLS),
     )
     reports = {mode: report_of(result) for mode, result in found.items()}
     return WaysReport(policy=asked.policy, reports=reports).to_json()
@@ -115,7 +113,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
             asked.target,
             sources,
             size=size,
-            workers=_processes(size.calls * size.first),
+            workers=processes(size.calls * size.first, FEW_CALLS),
             on_tried=told,
         )
     ran = NodesSetting(calls=size.calls, seed=scenario.seed, name=scenario.name)
@@ -157,8 +155,3 @@ def _teller(desk: Desk, watch: PlatformWatch) -> Callable[[ServerlessProgress], 
 def _node(node: Invoker) -> LayoutNode:
     memory = board(node.board).memory_slices if node.board else node.vgpus
     return LayoutNode(gpus=node.gpus, vgpus=node.vgpus, board=node.board, memory=memory)
-
-
-def _processes(calls: int) -> int:
-    """Processes for so many calls in all runs together."""
-    return 1 if calls <= FEW_CALLS else min(MOST_PROCESSES, os.cpu_count() or 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,12 +18,11 @@ from nona.study import Study
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
-from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.desk import Desk, processes
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.tasks.reading import study_of
 
 REPORT_EVERY_S = 0.12
-MOST_PROCESSES = 4
 # Below so many jobs in all, a process of its own takes longer to start than it saves.
 FEW_JOBS = {"compiled": 1_000_000, "simpy": 60_000}
 
@@ -102,4 +100,4 @@ def _processes(prepared: Study, engine: str) -> int:
     """Processes for a simulation: one, this one, where others would only cost their start."""
     spec = prepared.scenario.simulation
     jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
-    return 1 if jobs <= FEW_JOBS.get(engine, 0) else min(MOST_PROCESSES, os.cpu_count() or 1)
+    return processes(jobs, FEW_JOBS.get(engine, 0))

@@ -32,7 +32,7 @@ def _commit(state: AppState, path: Path, key: str, choices: Mapping[str, Any] | 
     if _late(state, key):
         return
     value = st.session_state[key]
-    state.edit(path, choices[value] if choices is not None else value)
+    state.edit(path, value if choices is None else choices.get(value, value))
 
 
 def _error(state: AppState, path: Path) -> None:
@@ -115,9 +115,14 @@ def number(
 
 
 def choice(
-    state: AppState, label: str, path: Path, options: Sequence[str] | Mapping[str, Any], hint: str = ""
+    state: AppState,
+    label: str,
+    path: Path,
+    options: Sequence[str] | Mapping[str, Any],
+    hint: str = "",
+    own: bool = False,
 ) -> None:
-    """A selection; a mapping gives the value that each option stands for."""
+    """A selection; a mapping gives the value that each option stands for; ``own``: others can be typed."""
     values = options if isinstance(options, Mapping) else {o: o for o in options}
     shown = state.shown(path)
     names = list(values)
@@ -127,7 +132,14 @@ def choice(
     index = list(values.values()).index(shown)
     key = _key(state, path)
     st.selectbox(
-        label, names, index, key=key, help=hint or None, on_change=_commit, args=(state, path, key, values)
+        label,
+        names,
+        index,
+        key=key,
+        help=hint or None,
+        on_change=_commit,
+        args=(state, path, key, values),
+        accept_new_options=own,
     )
     _error(state, path)
 
@@ -144,6 +156,19 @@ def toggle(state: AppState, label: str, path: Path, hint: str = "") -> None:
         args=(state, path, key),
     )
     _error(state, path)
+
+
+def switch(state: AppState, label: str, path: Path, made: Mapping[str, Any], hint: str = "") -> bool:
+    """A switch for an optional part of the scenario, ``made`` when it is turned on; whether it is on."""
+    key = _key(state, path)
+    on = state.value(path) is not None
+
+    def commit() -> None:
+        if not _late(state, key):
+            state.edit(path, dict(made) if st.session_state[key] else None)
+
+    st.toggle(label, on, key=key, help=hint or None, on_change=commit)
+    return on
 
 
 def percent(state: AppState, label: str, path: Path, hint: str = "") -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from nona.report.figures.style import figure, text
+from nona.report.training.words import job_label
 from nona.results.training.outcome import Received
 
 ROW = 20
@@ -17,7 +18,7 @@ COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
 def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
     """Two heat maps with the same rows (jobs) and colours: mean share X, and share of time received."""
     made = figure(TOP + 46 + ROW * max(1, len(rows)), legend=False)
-    labels = [text(names[r.job], 28) for r in rows]
+    labels = [text(job_label(names[r.job]), 28) for r in rows]
     for axis, title, shares in (
         ("x", "allocation X", [[r.planned.get(t, 0.0) for t in types] for r in rows]),
         ("x2", "received", [[r.received.get(t, 0.0) for t in types] for r in rows]),

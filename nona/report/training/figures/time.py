@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from nona.report.figures.style import PALETTE, QUIET, figure, text
+from nona.report.figures.style import PALETTE, figure, text
 from nona.report.training.windows import Shown
-from nona.report.training.words import HOUR_S, hours_text
+from nona.report.training.words import HOUR_S, hours_text, job_label
 from nona.results.training.outcome import Round, Stay
 
 LANE = 17
@@ -39,7 +39,7 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
         hovertemplate="%{customdata[1]}<extra></extra>",
     )
     if at_s is not None:
-        made.add_vline(x=at_s / HOUR_S, line={"color": QUIET, "dash": "dash", "width": 1.5})
+        _marked(made, at_s)
     made.update_layout(bargap=0.12, barmode="overlay", clickmode="event+select", margin={"t": TOP})
     made.update_xaxes(title="hours", range=[shown.start_s / HOUR_S, shown.end_s / HOUR_S])
     made.update_yaxes(
@@ -52,8 +52,17 @@ def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) 
     return made
 
 
+def _marked(made: go.Figure, at_s: float) -> None:
+    """A line at the chosen round, over the bars: dark between two light edges, so that it is seen on any."""
+    for colour, width in (("#ffffff", 6), ("#16182b", 2.5)):
+        made.add_vline(x=at_s / HOUR_S, line={"color": colour, "width": width}, layer="above")
+    made.add_annotation(
+        x=at_s / HOUR_S, y=1, yref="paper", yanchor="bottom", text="round", showarrow=False, font={"size": 12}
+    )
+
+
 def _told(stay: Stay, names: Sequence[str]) -> str:
-    jobs = " with ".join(text(names[j], 40) for j in stay.jobs)
+    jobs = " with ".join(text(job_label(names[j]), 40) for j in stay.jobs)
     length = hours_text(stay.end_s - stay.start_s)
     return f"{jobs}<br>{length} from {hours_text(stay.start_s)} on, {stay.gpu}"
 

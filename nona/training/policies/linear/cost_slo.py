@@ -68,12 +68,21 @@ def _ask(problem: Problem, pack: bool) -> Allocation:
     least[kept] = floors[kept] * (1 - ROOM)
     dropped = np.setdiff1d(np.flatnonzero(floors > 0), kept)
     warnings = tuple(
-        f"Job {problem.names[i]!r}: its deadline in {problem.slo_s[i]:g} s cannot be kept; "
+        f"Job {problem.names[i]!r}: its deadline {_when(problem.slo_s[i])} cannot be kept; "
         f"it was dropped, as the tightest of those left."
         for i in dropped[np.argsort(-tightness[dropped], kind="stable")]
     )
     found = solve(linear(space, steps_per_price(problem, space), least))
     return told(problem, space, found.x, found.objective, found.bound, warnings)
+
+
+def _when(left_s: float) -> str:
+    """The time to a deadline in words.
+
+    >>> _when(20.0), _when(-90.0)
+    ('in 20 s', '90 s ago')
+    """
+    return f"in {left_s:g} s" if left_s >= 0 else f"{-left_s:g} s ago"
 
 
 POLICY = Policy(

@@ -20,6 +20,7 @@ def demo_bar(state: AppState, tour: Tour) -> None:
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
             f"Question {tour.story + 1} of {len(STORIES)} · step {tour.step + 1} of {len(tour.told.steps)}"
+            " · keys ← →"
         )
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**{plain(tour.told.question)}** :small[{count}]", width="content")
@@ -38,7 +39,6 @@ def _buttons(state: AppState, tour: Tour) -> None:
             disabled=not can(tour, key),
             on_click=press,
             args=(state, key),
-            help="Key →" if key == "next" else "Key ←",
             key=f"demo-{key}",
         )
     with st.popover("Questions", key="demo-questions"):

@@ -9,7 +9,9 @@ import streamlit as st
 from nona.report.simulations.timeline.chrome_trace import trace_text
 from nona.report.training.perfetto import stays_trace
 from nona.results.training.outcome import TrainingOutcome
+from nona.study.training.job_trace import has_trace, job_trace
 from nona.ui.pages.simulation.downloads import JSON, Download, download_row, file_stem, yaml_download
+from nona.ui.pages.training.run_area import KIND
 from nona.ui.session.state import AppState
 
 
@@ -42,6 +44,26 @@ def training_downloads(state: AppState, data: TrainingOutcome) -> None:
                     JSON,
                     lambda: trace_text(stays_trace(data)).encode(),
                 ),
-                yaml_download(state.dump(), name),
+                *_of_scenario(state, name),
             ],
         )
+
+
+def _of_scenario(state: AppState, name: str) -> list[Download]:
+    """The scenario and its jobs, while they are those of the run."""
+    if state.is_stale(KIND):
+        return []
+    found = [yaml_download(state.dump(), name)]
+    spec = state.scenario.training
+    if spec is not None and has_trace(spec):
+        found.append(
+            Download(
+                "Jobs (trace)",
+                "The training jobs of the first run in Gavel's format, which this page takes as well. Names, "
+                "teams, notebooks, replicas and jobs with rates of their own are left out.",
+                f"{name}.trace",
+                "text/tab-separated-values",
+                lambda: job_trace(state.scenario, state.uploads.sources).encode(),
+            )
+        )
+    return found

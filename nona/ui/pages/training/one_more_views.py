@@ -28,7 +28,7 @@ def one_more_tab(state: AppState, data: TrainingOutcome | None) -> None:
     mark = f"{state.fingerprint(KIND)} {asked}"
     job_panel(state, KIND, "Add one GPU of each type", options=asked.to_json(), fingerprint=mark)
     report = state.held(KIND, OneMoreReport)
-    if report is None:
+    if report is None or data is None:
         st.caption(
             "Simulates the same jobs with one more GPU of each type in turn. The answer is how much shorter "
             "the mean JCT becomes, and at which price."

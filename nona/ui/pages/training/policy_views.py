@@ -22,8 +22,10 @@ def policies_tab(state: AppState, data: TrainingOutcome) -> None:
     """Which policy is fastest, and at what cost."""
     report = data.report
     for name, p in report.policies.items():
-        for warning in p.warnings:
-            st.warning(plain(f"{name}: {warning}"), icon=":material/warning:")
+        if p.warnings:
+            more = f" {counted(len(p.warnings) - 1, 'more warning')} in the report (JSON)."
+            told = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
+            st.warning(plain(told), icon=":material/warning:")
     chart(
         pareto_figure(report.policies),
         pareto_title(report.policies),

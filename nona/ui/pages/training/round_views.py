@@ -46,7 +46,7 @@ def rounds_tab(state: AppState, data: TrainingOutcome) -> None:
         gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
         gantt_title(trace, policy),
         "training-gantt",
-        f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the dashed line is the round "
+        f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the line marks the round "
         "below",
         on_select="rerun",
         selection_mode="points",

@@ -21,12 +21,21 @@ POLL_S = 0.3
 def run_area(state: AppState) -> TrainingOutcome | None:
     """Buttons, the cluster live, then the finding; the result to show below, if there is one."""
     running = job_buttons(state, KIND, "Run the policies")
+    held = held_outcome(state)
     with st.container():
-        if not running:
+        if not running and held is not None:
             stale_note(state, KIND)
     with st.container(key="training-area"):
         st.fragment(_area, run_every=POLL_S if running else None)(state, running)
-    return state.held(KIND, TrainingOutcome)
+    return held
+
+
+def held_outcome(state: AppState) -> TrainingOutcome | None:
+    """The last result, unless another scenario has been opened since, to which it says nothing."""
+    held = state.held(KIND, TrainingOutcome)
+    if held is None or (state.is_stale(KIND) and held.report.setting.name != state.scenario.name):
+        return None
+    return held
 
 
 def _finding(held: TrainingOutcome) -> None:
@@ -51,7 +60,7 @@ def _live(job: Job) -> None:
 def _area(state: AppState, was_running: bool) -> None:
     if not live_area(state, KIND, was_running, _live, "Fewer jobs, replications or policies end sooner."):
         return
-    held = state.held(KIND, TrainingOutcome)
+    held = held_outcome(state)
     if held is not None:
         _finding(held)
     elif current_job(state, KIND) is None:

@@ -14,8 +14,10 @@ from nona.ui.pages.training.job_views import jobs_tab
 from nona.ui.pages.training.one_more_views import one_more_tab
 from nona.ui.pages.training.policy_views import policies_tab
 from nona.ui.pages.training.round_views import rounds_tab
+from nona.ui.pages.training.run_area import KIND
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
+from nona.ui.shell.job_panel import current_job
 
 Tab = Callable[[AppState, TrainingOutcome | None], None]
 
@@ -36,7 +38,10 @@ def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:
     """A tab that shows the result of a run, or says that there is none."""
 
     def drawn(state: AppState, data: TrainingOutcome | None) -> None:
-        if data is None:
+        job = current_job(state, KIND)
+        if data is None and job is not None and job.running:
+            st.caption("The policies run: their result stands here when they are done.")
+        elif data is None:
             st.caption("Nothing has been run yet: run the policies above.")
         else:
             draw(state, data)

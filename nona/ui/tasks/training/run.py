@@ -10,11 +10,12 @@ from nona.study.training.one_more import one_more_gpu
 from nona.study.training.preparation import prepare_training
 from nona.study.training.run import TRACE_ROUNDS, outcome_of, simulate_training_scenario
 from nona.training.engine.options import TrainingProgress
-from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.desk import Desk, processes
 from nona.ui.tasks.reading import scenario_of, sources_of
 from nona.ui.tasks.training.asked import OneMoreAsked
 from nona.ui.tasks.training.live import TrainingWatch
 
+FEW_JOBS = 300  # in all runs: below, processes of their own cost more than they save
 REPORT_EVERY_S = 0.2
 MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
@@ -27,22 +28,29 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     system = prepare_training(scenario, sources)
     policies = scenario.training.policies if scenario.training else ()
     watch = TrainingWatch(system.cluster, [p.name for p in policies])
-    told = _teller(desk, watch, len(policies) * scenario.simulation.replications)
+    runs = len(policies) * scenario.simulation.replications
+    workers = processes(runs * len(system.jobs), FEW_JOBS)
+    told = _teller(desk, watch, runs, in_order=workers == 1)
     rows = len(system.jobs) * len(system.cluster.types)
     kept = min(MOST_ROUNDS, max(TRACE_ROUNDS, MOST_ROWS // rows))
-    result = simulate_training_scenario(scenario, sources, trace_rounds=kept, on_progress=told)
+    result = simulate_training_scenario(
+        scenario, sources, workers=workers, trace_rounds=kept, on_progress=told
+    )
     return outcome_of(result).to_json()
 
 
-def _teller(desk: Desk, watch: TrainingWatch, runs: int) -> Callable[[TrainingProgress], None]:
+def _teller(
+    desk: Desk, watch: TrainingWatch, runs: int, in_order: bool
+) -> Callable[[TrainingProgress], None]:
+    """What hears each run; ``in_order``: one run after the other, in this process."""
     last, done = 0.0, dict[tuple[str, int], float]()
 
     def told(progress: TrainingProgress) -> None:
         nonlocal last
         desk.check()
         watch.take(progress)
-        for key in done:  # one run after the other: those that reported before are complete
-            done[key] = 1.0
+        if in_order:  # those that reported before are complete
+            done.update(dict.fromkeys(done, 1.0))
         done[progress.policy, progress.replication] = progress.fraction
         if time.monotonic() - last >= REPORT_EVERY_S:
             last = time.monotonic()

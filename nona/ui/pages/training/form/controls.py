@@ -9,6 +9,7 @@ from nona.report.training.words import hours_text, jobs_text
 from nona.training.policies.registry import POLICIES, get_policy, policy_names
 from nona.ui.pages.training.form.gpus import gpu_fields
 from nona.ui.pages.training.form.jobs import job_fields
+from nona.ui.pages.training.form.switches import switch_fields
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, plain, quantity, toggle
 from nona.ui.widgets.policy_options import option_popover
@@ -33,6 +34,7 @@ def controls(state: AppState) -> None:
             )
             toggle(state, "Space sharing", (PART, "space_sharing"), hint)
         _size(state)
+        switch_fields(state)
 
 
 def _summary(state: AppState) -> list[str]:
@@ -50,6 +52,9 @@ def _summary(state: AppState) -> list[str]:
         "space sharing" if spec.space_sharing else "",
         "nodes fail" if spec.failures else "",
         "moves cost time" if spec.moves else "",
+        counted(len(spec.regions.groups), "region") if spec.regions else "",
+        "users' estimates" if spec.estimates else "",
+        "estimated pairs" if spec.estimator else "",
         f"rounds of {hours_text(spec.round)}",
         counted(state.scenario.simulation.replications, "run"),
         f"seed {state.scenario.seed}",
