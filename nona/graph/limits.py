@@ -7,9 +7,10 @@ cannot exhaust the machine that reads it.
 from __future__ import annotations
 
 from nona.errors import GraphError
+from nona.foreign.limits import MOST_FILE_BYTES
 from nona.graph.text import quote
 
-MAX_BYTES = 64_000_000
+MAX_BYTES = MOST_FILE_BYTES
 MAX_OPERATORS = 200_000
 MAX_EDGES = 1_000_000
 MAX_TENSORS = 1_000_000
@@ -17,10 +18,6 @@ MAX_RANK = 64
 MAX_SIZE_BYTES = 1e18
 MAX_TIME_S = 1e9
 MAX_FLOPS = 1e24
-READ_S = 10.0
-READ_CPU_S = 10
-READ_MEMORY_BYTES = 2**30
-"""What reading one file may take, whatever its format: seconds, of these processor time, address space."""
 
 
 def checked(value: object, owner: str, key: str, most: float) -> float:

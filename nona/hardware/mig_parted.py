@@ -122,7 +122,7 @@ def _parsed(data: bytes | str) -> Mapping[object, object]:
     try:
         wrong = _trap(text)
         found = None if wrong else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
         raise HardwareError(f"mig-parted file: it is not YAML{line}; correct the text.") from None

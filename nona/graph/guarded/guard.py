@@ -22,8 +22,8 @@ from typing import IO, Any
 
 from nona import import_root
 from nona.errors import GraphError
+from nona.foreign.limits import READ_CPU_S, READ_MEMORY_BYTES, READ_S
 from nona.graph.guarded.columns import from_lines
-from nona.graph.limits import READ_CPU_S, READ_MEMORY_BYTES, READ_S
 from nona.graph.model import ModelGraph
 from nona.graph.registry import READERS
 from nona.graph.symbols import MissingDimensions
