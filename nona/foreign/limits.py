@@ -29,6 +29,10 @@ MOST_ARRIVALS = 5_000_000
 MOST_TRACE_S = 1e12
 """Distance of a time in a trace from 1970, in seconds: 30,000 years."""
 
+MOST_RECEIVED_FILES = 20
+MOST_RECEIVED_BYTES = 128_000_000
+"""Files of one session that wait in the server's memory until a page takes them."""
+
 MOST_SESSION_FILES = 100
 MOST_SESSION_BYTES = 256_000_000
 """Files that a session of the app holds, and their bytes together."""
