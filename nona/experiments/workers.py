@@ -143,7 +143,7 @@ def serve(connection: Connection) -> None:
     while True:
         try:
             kind, content = connection.recv()
-        except EOFError:
+        except (EOFError, OSError):  # the parent is gone, perhaps in the middle of a message
             return
         try:
             if kind == "work":

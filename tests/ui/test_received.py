@@ -46,6 +46,9 @@ def test_a_file_sent_again_replaces_the_former() -> None:
     Received(held, lambda session: True, most_bytes=100)
     for _ in range(3):
         held.add_file("one", _file("a", 90))
+    held.add_file("one", _file("b", 10))
+    held.add_file("one", _file("a", 95))
+    assert list(held.file_storage["one"]) == ["a"]
     held.add_file("one", _file("large", 200))
     assert list(held.file_storage["one"]) == ["large"], "the file that comes is never the one to go"
 

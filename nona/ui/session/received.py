@@ -54,14 +54,13 @@ class Received:
     def _take(self, session_id: str, file: Any) -> None:
         self._add(session_id, file)
         files = list(self._held.file_storage.get(session_id, {}).values())
-        size = sum(len(f.data) for f in files)
-        for old in files[:-1]:
-            if size <= self._most_bytes and len(files) <= self._most_files:
+        size, count = sum(len(f.data) for f in files), len(files)
+        for old in files:
+            if size <= self._most_bytes and count <= self._most_files:
                 break
             if old.file_id != file.file_id:
                 self._held.remove_file(session_id, old.file_id)
-                size -= len(old.data)
-                files = files[1:]
+                size, count = size - len(old.data), count - 1
 
     def sweep(self, now: float) -> int:
         """Drop the files of sessions that have been gone for a while; how many sessions that were."""

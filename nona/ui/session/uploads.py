@@ -59,7 +59,7 @@ class Uploads:
         if size > MOST_SESSION_BYTES:
             raise GraphError(
                 f"File {plain!r}: with it the files of this session have {size} bytes, at most "
-                f"{MOST_SESSION_BYTES} are kept; replace a file by giving one of its name, or start a new session."
+                f"{MOST_SESSION_BYTES} are kept; give it the name of a file that it may replace."
             )
         (self.folder / plain).write_bytes(data)
         return plain
