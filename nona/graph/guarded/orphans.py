@@ -15,13 +15,16 @@ from contextlib import suppress
 _PR_SET_PDEATHSIG, _SIGKILL = 1, 9
 
 
-def end_with_parent(parent: int, pipe: int) -> None:
-    """End this process as soon as the process ``parent`` is gone, which holds the other end of ``pipe``."""
+def end_with_parent(parent: int, pipe: int | None = None) -> None:
+    """End this process as soon as ``parent`` is gone, or the thread there that started this process.
+
+    ``pipe`` is one of which the parent holds the other end as long as it lives.
+    """
     if sys.platform.startswith("linux"):
         _ask_the_system()
     if hasattr(os, "getppid") and os.getppid() != parent:
         os._exit(1)
-    if hasattr(select, "poll"):
+    if pipe is not None and hasattr(select, "poll"):
         threading.Thread(target=_watch, args=(pipe,), daemon=True, name="orphans").start()
 
 
