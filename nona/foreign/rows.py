@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from nona.foreign.limits import MOST_COLUMNS, MOST_FILE_BYTES, READ_S
+from nona.foreign.limits import MOST_COLUMNS, MOST_FILE_BYTES, READ_CPU_S
 
 Refuse = Callable[[str], Exception]
 
@@ -30,7 +30,7 @@ class CsvFile:
     strict
         Whether quotes must be closed and stand alone.
     within_s
-        Seconds in which whoever asks must have taken all rows.
+        Seconds of processor time in which whoever asks must have taken all rows.
 
     Examples
     --------
@@ -46,21 +46,21 @@ class CsvFile:
     refuse: Refuse
     most_rows: int = MOST_FILE_BYTES
     strict: bool = False
-    within_s: float = READ_S
+    within_s: float = READ_CPU_S
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Numbered rows that are not blank; line numbers as an editor shows them."""
         self.check_size()
         cells = _Cells()
         reader = csv.reader(self._lines(cells), strict=self.strict)
-        end, count = time.monotonic() + self.within_s, 0
+        end, count = time.thread_time() + self.within_s, 0
         try:
             for row in reader:
                 cells.count = 0
-                if time.monotonic() > end:
+                if time.thread_time() > end:
                     raise self.refuse(
-                        f"{self.what}, line {reader.line_num}: reading it takes longer than "
-                        f"{self.within_s:g} s; give a smaller file."
+                        f"{self.what}, line {reader.line_num}: reading it takes more than "
+                        f"{self.within_s:g} s of processor time; give a smaller file."
                     )
                 if not any(cell.strip() for cell in row):
                     continue

@@ -40,7 +40,7 @@ def limit(limits: Mapping[str, float]) -> None:
 
 
 def limit_files_and_time(cpu_s: int) -> None:
-    """No large files, few open ones, and ``cpu_s`` more seconds of processor time."""
+    """No large files, few open ones, and at most ``cpu_s`` more seconds of processor time."""
     try:
         import resource
     except ImportError:
@@ -48,7 +48,7 @@ def limit_files_and_time(cpu_s: int) -> None:
     _lower(resource.RLIMIT_FSIZE, 2 * MAX_BYTES)  # the DOT library reads from a temporary file
     _lower(resource.RLIMIT_NOFILE, 64)
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(usage.ru_utime + usage.ru_stime) + 1 + cpu_s
+    soft = max(1, int(usage.ru_utime + usage.ru_stime) + cpu_s)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard == resource.RLIM_INFINITY or soft < hard:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))

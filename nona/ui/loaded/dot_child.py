@@ -1,4 +1,4 @@
-"""Graphviz in a process of its own, ``python -m nona.ui.loaded.dot_child PARENT``: nothing interrupts a layout.
+"""Graphviz in a process of its own, ``python -m nona.ui.loaded.dot_child PARENT``; it cannot be interrupted.
 
 Reads ``{"n": nodes, "edges": [[u, v], …]}`` on standard input and writes ``{"x": […], "y": […]}``
 in points, y downwards.
