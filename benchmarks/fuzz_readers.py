@@ -20,7 +20,7 @@ import onnx
 
 from nona.errors import GraphError
 from nona.graph.guarded.child import UNEXPECTED
-from nona.graph.guarded.guard import GuardedWorker, Limits
+from nona.graph.guarded.guard import GuardedWorker
 from nona.graph.readers import read_model
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_models"
@@ -198,14 +198,14 @@ def outcome(data: bytes, name: str, worker: GuardedWorker) -> tuple[str, str]:
 def main() -> int:
     """Fuzz and print the counts."""
     parser = argparse.ArgumentParser(description="Damage real files at random and read them.")
-    parser.add_argument("mutations", nargs="?", type=int, default=3000)
+    parser.add_argument("mutations", nargs="?", type=int, default=10_000)
     parser.add_argument("seed", nargs="?", type=int, default=0)
     options = parser.parse_args()
     rng = random.Random(options.seed)
     files = seeds()
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     start = time.perf_counter()
-    with GuardedWorker(Limits(wall_s=30)) as worker:
+    with GuardedWorker() as worker:
         for number in range(options.mutations):
             name, data = files[number % len(files)]
             changed = mutate(name, data, rng)

@@ -15,6 +15,7 @@ LAYERS = (
         "nona",
         "nona.compiled",
         "nona.errors",
+        "nona.foreign",
         "nona.look",
         "nona.options",
         "nona.registry",

@@ -17,6 +17,7 @@ from click.shell_completion import shell_complete
 from nona import __version__
 from nona.cli.commands import lists, models, planning, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
+from nona.cli.terminal import show_any_text
 from nona.errors import NonaError, ScenarioError
 
 COMMANDS = (
@@ -57,6 +58,7 @@ for _command in COMMANDS:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    show_any_text()
     asked = os.environ.get(lists.COMPLETE)
     if asked:
         return shell_complete(nona, {}, "nona", lists.COMPLETE, asked)

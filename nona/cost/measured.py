@@ -8,8 +8,6 @@ model: its operators are scaled so that they add up to it. ``model`` ``*`` is an
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from typing import get_args
 from nona.cost.options import MOST_QUERIES, CostOptions, CostPrecision
 from nona.cost.stack import stacks
 from nona.errors import CostError
+from nona.foreign.rows import CsvFile
 
 ANY = "*"
 MOST_ROWS = 1_000_000
@@ -86,27 +85,18 @@ def read_measured(data: bytes | str) -> MeasuredTable:
     >>> table.times("resnet18", "a100-40gb", CostOptions())
     {'conv1': 0.0005}
     """
-    if isinstance(data, bytes):
-        try:
-            data = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise CostError(f"Measured table: byte {error.start} is not UTF-8; save it as UTF-8.") from None
-    reader = csv.reader(io.StringIO(data.replace("\0", "\N{REPLACEMENT CHARACTER}")), strict=True)
+    if isinstance(data, str):
+        data = data.encode("utf-8", "replace")
     notes: list[str] = []
     header: list[str] | None = None
     rows: dict[tuple[object, ...], MeasuredRow] = {}
-    try:
-        for cells in reader:
-            if not cells or (len(cells) == 1 and not cells[0].strip()):
-                continue
-            if cells[0].startswith("#"):
-                notes.append(",".join(cells)[1:].strip())
-            elif header is None:
-                header = _header(cells)
-            else:
-                _enter(rows, header, cells, reader.line_num)
-    except csv.Error as error:
-        raise CostError(f"Measured table, line {reader.line_num}: {error}; correct the CSV.") from None
+    for line, cells in CsvFile(data, "Measured table", CostError, strict=True).rows():
+        if cells[0].startswith("#"):
+            notes.append(",".join(cells)[1:].strip())
+        elif header is None:
+            header = _header(cells)
+        else:
+            _enter(rows, header, cells, line)
     if header is None or not rows:
         raise CostError("Measured table: it has no rows; give a header model,operator,device,ms and rows.")
     return MeasuredTable(tuple(rows.values()), tuple(notes))

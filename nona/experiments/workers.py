@@ -8,10 +8,12 @@ method is ``spawn`` everywhere: forking a process that has threads is not safe.
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
+import threading
 from collections import Counter, deque
 from collections.abc import Sequence
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, cast
@@ -133,8 +135,17 @@ def _end(workers: Sequence[_Worker]) -> None:
         worker.connection.close()
 
 
+def _end_with_parent() -> None:
+    """End this process, also in the middle of a run, when the one that started it is gone."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
 def serve(connection: Connection) -> None:
     """The worker: run what comes through the pipe until it ends."""
+    threading.Thread(target=_end_with_parent, daemon=True, name="orphans").start()
     work: Work[Any, Any] | None = None
 
     def report(progress: Any) -> None:
@@ -143,7 +154,7 @@ def serve(connection: Connection) -> None:
     while True:
         try:
             kind, content = connection.recv()
-        except EOFError:
+        except (EOFError, OSError):  # the parent is gone, perhaps in the middle of a message
             return
         try:
             if kind == "work":

@@ -7,12 +7,13 @@ cannot exhaust the machine that reads it.
 from __future__ import annotations
 
 from nona.errors import GraphError
+from nona.foreign.limits import MOST_FILE_BYTES
 from nona.graph.text import quote
 
-MAX_BYTES = 64_000_000
+MAX_BYTES = MOST_FILE_BYTES
 MAX_OPERATORS = 200_000
-MAX_EDGES = 2_000_000
-MAX_TENSORS = 2_000_000
+MAX_EDGES = 1_000_000
+MAX_TENSORS = 1_000_000
 MAX_RANK = 64
 MAX_SIZE_BYTES = 1e18
 MAX_TIME_S = 1e9

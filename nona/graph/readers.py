@@ -10,7 +10,7 @@ from nona.graph.collector import paused_collector
 from nona.graph.guarded.guard import GuardedWorker, parse_guarded
 from nona.graph.limits import MAX_BYTES
 from nona.graph.model import ModelGraph
-from nona.graph.node_link.document import from_node_link
+from nona.graph.node_link.reading import graph_in
 from nona.graph.registry import READERS, Document, Reader
 from nona.graph.sniff import sniff
 from nona.graph.symbols import MissingDimensions, check_symbols
@@ -53,8 +53,8 @@ def read_model(
     symbols
         Numbers for symbolic dimensions, by name.
     guarded
-        Whether formats with a native parser are read in a limited child process; ``False`` is
-        for files we ship ourselves.
+        Whether it is read in a child process with limits on time and memory; ``False`` is for files we
+        ship ourselves.
     worker
         A running child process for guarded reading; without it each file gets one of its own.
 
@@ -74,16 +74,11 @@ def read_model(
     reader = reader_for(filename)
     _check_bytes(data, filename, reader)
     bound = check_symbols(symbols)
+    if not (guarded and reader.guarded):
+        return graph_in(reader, data, filename, bound)
+    parse = worker.parse if worker else parse_guarded
     with paused_collector():
-        if guarded and reader.guarded:
-            parse = worker.parse if worker else parse_guarded
-            document = parse(reader.name, data, filename, bound)
-        else:
-            document = reader.read(data, filename, bound)
-        graph = document.get("graph")
-        named = isinstance(graph, Mapping) and isinstance(graph.get("name"), str)
-        name = None if named else PurePath(filename).stem or "model"
-        return from_node_link(document, name, source_format=reader.name)
+        return parse(reader.name, data, filename, bound)
 
 
 def reader_for(filename: str) -> Reader:

@@ -26,7 +26,8 @@ class Reader:
     suffixes
         File extensions, lower case, with the dot.
     guarded
-        Whether files of unknown origin are parsed in a guarded child process.
+        Whether files of unknown origin are read in a guarded child process, which every shipped format
+        is. The child knows the shipped readers only.
     module
         Module with ``read_document(data: bytes, filename: str, symbols: Mapping[str, int]) ->
         Document``; it raises GraphError for what it cannot read.
@@ -69,7 +70,7 @@ READERS: Registry[Reader] = Registry(
     "Reader",
     (
         Reader("onnx", (".onnx",), True, "nona.graph.onnx.reader", "ONNX"),
-        Reader("json", (".json",), False, "nona.graph.node_link.reader", "node-link JSON"),
+        Reader("json", (".json",), True, "nona.graph.node_link.reader", "node-link JSON"),
         Reader("dot", (".dot", ".gv"), True, "nona.graph.markup.dot", "DOT", keeps_state=True),
         Reader("graphml", (".graphml",), True, "nona.graph.markup.graphml", "GraphML"),
     ),

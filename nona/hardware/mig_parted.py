@@ -122,7 +122,7 @@ def _parsed(data: bytes | str) -> Mapping[object, object]:
     try:
         wrong = _trap(text)
         found = None if wrong else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
         raise HardwareError(f"mig-parted file: it is not YAML{line}; correct the text.") from None
@@ -131,7 +131,7 @@ def _parsed(data: bytes | str) -> Mapping[object, object]:
     if not isinstance(found, Mapping) or "mig-configs" not in found:
         raise HardwareError("mig-parted file: the key 'mig-configs' is missing; give a mig-parted file.")
     if found.get("version") != "v1":
-        version = str(found.get("version"))[:20]
+        version = _short(found.get("version"), 20)
         raise HardwareError(f"mig-parted file: version={version!r} must be 'v1'; convert the file.")
     return found
 
@@ -148,6 +148,13 @@ def _trap(text: str) -> str:
     return ""
 
 
+def _short(value: object, most: int) -> str:
+    """The beginning of a value as text; Python writes no whole numbers of thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > 500:
+        return f"a number of {value.bit_length()} bits"
+    return str(value)[:most]
+
+
 def _configs(found: Mapping[object, object]) -> Mapping[str, object]:
     configs = found["mig-configs"]
     if not isinstance(configs, Mapping) or not configs:
@@ -156,7 +163,7 @@ def _configs(found: Mapping[object, object]) -> Mapping[str, object]:
         raise HardwareError(
             f"mig-parted file: {len(configs)} configurations are more than {MOST_CONFIGS}; give fewer."
         )
-    return {str(name)[:100]: entries for name, entries in configs.items()}
+    return {_short(name, 100): entries for name, entries in configs.items()}
 
 
 def _entries(name: str, entries: object) -> list[Mapping[object, object]]:
@@ -170,7 +177,9 @@ def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
     where = f"mig-parted file: {name!r}, entry {number + 1}"
     enabled, devices = entry.get("mig-enabled"), entry.get("mig-devices")
     if not isinstance(enabled, bool):
-        raise HardwareError(f"{where}: mig-enabled={str(enabled)[:20]!r} must be true or false; correct it.")
+        raise HardwareError(
+            f"{where}: mig-enabled={_short(enabled, 20)!r} must be true or false; correct it."
+        )
     if not enabled:
         return ""
     if not isinstance(devices, Mapping) or not devices:
@@ -179,12 +188,14 @@ def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
     for profile, count in devices.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_SLICES:
             raise HardwareError(
-                f"{where}: {str(profile)[:40]!r}: the count {str(count)[:20]!r} must be a whole number "
+                f"{where}: {_short(profile, 40)!r}: the count {_short(count, 20)!r} must be a whole number "
                 f"from 1 to {MOST_SLICES}; correct it."
             )
-        if not _NAME.fullmatch(str(profile)):
-            raise HardwareError(f"{where}: {str(profile)[:40]!r} is not a profile; write for example 1g.5gb.")
-        names += [str(profile)] * count
+        if not _NAME.fullmatch(_short(profile, 200)):
+            raise HardwareError(
+                f"{where}: {_short(profile, 40)!r} is not a profile; write for example 1g.5gb."
+            )
+        names += [_short(profile, 200)] * count
         if len(names) > MOST_SLICES:
             raise HardwareError(f"{where}: more than {MOST_SLICES} instances; no board holds them.")
     return ", ".join(names)

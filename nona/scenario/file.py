@@ -13,6 +13,8 @@ import yaml
 from pydantic import ValidationError
 
 from nona.errors import ScenarioError
+from nona.foreign.files import read_file
+from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
 
@@ -111,11 +113,12 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def read_scenario_bytes(path: Path) -> bytes:
-    """What the file at ``path`` holds."""
+    """What the file at ``path`` holds, a text or a bundle."""
+    what = f"Scenario {str(path)!r}"
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ScenarioError([f"Scenario {str(path)!r}: {error.strerror}; check the path."]) from None
+        return read_file(path, what, MOST_BUNDLE_BYTES, lambda text: ScenarioError([text]))
+    except FileNotFoundError as error:
+        raise ScenarioError([f"{what}: {error.strerror}; check the path."]) from None
 
 
 def scenario_text(data: bytes, name: str, what: str = "Scenario") -> str:

@@ -17,7 +17,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from nona.errors import ScenarioError
-from nona.graph.readers import MAX_BYTES as MOST_FILE_BYTES
+from nona.foreign.limits import MOST_BUNDLE_BYTES as MOST_BYTES
+from nona.foreign.limits import MOST_FILE_BYTES
 from nona.scenario.file import MAX_BYTES as MOST_SCENARIO_BYTES
 from nona.scenario.file import dump_scenario
 from nona.scenario.schema import Scenario
@@ -28,7 +29,6 @@ from nona.sources.names import unused_name
 SUFFIX = ".nona.zip"
 SCENARIO = "scenario.yaml"
 MOST_MEMBERS = 101  # the scenario and a hundred files
-MOST_BYTES = 128_000_000  # packed; unpacked too
 MOST_RATIO = 200  # unpacked over packed bytes of a file
 SMALL_BYTES = 1_000_000  # whose ratio does no harm
 _MOST_DIRECTORY_BYTES = 100_000

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from nona.errors import GraphError, ScenarioError
+from nona.foreign.files import read_file
 from nona.graph.model import ModelGraph
 from nona.graph.node_link.document import from_node_link
 from nona.graph.readers import MAX_BYTES, read_model
@@ -43,22 +44,15 @@ class Sources:
         Raises
         ------
         GraphError
-            When it is missing, too large, or outside ``base`` though confined.
+            When it is missing, no regular file, too large, or outside ``base`` though confined.
         """
         if self.held and name in self.held:
             return self.held[name]
         path = self._path(name)
         try:
-            size = path.stat().st_size
-            if size > MAX_BYTES:
-                raise GraphError(
-                    f"File {name!r}: {size} bytes is more than the limit of {MAX_BYTES}; make it smaller."
-                )
-            return path.read_bytes()
+            return read_file(path, f"File {name!r}", MAX_BYTES, GraphError)
         except FileNotFoundError:
             raise GraphError(f"File {name!r}: it is not here; {self._remedy()}.") from None
-        except OSError as error:
-            raise GraphError(f"File {name!r}: {error.strerror or error}; check the path.") from None
 
     def is_sample(self, name: str) -> bool:
         """Whether ``name`` is that of a shipped model."""
@@ -101,7 +95,7 @@ class Sources:
                 return []
         except GraphError as error:
             return [f"{place}: {error}"]
-        except OSError:  # a name that no file can have
+        except (OSError, ValueError):  # a name that no file can have
             pass
         hint = "" if PurePath(name).suffix else f", or a sample ({', '.join(sample_names())})"
         return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_readers import mutate, outcome, seeds
 from nona.errors import GraphError
-from nona.graph.guarded.guard import GuardedWorker, Limits
+from nona.graph.guarded.guard import GuardedWorker
 from nona.graph.node_link.document import from_node_link
 from nona.graph.registry import READERS
 
@@ -27,7 +27,7 @@ SUFFIXES = [reader.suffixes[0] for reader in READERS.values()]
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[GuardedWorker]:
-    with GuardedWorker(Limits(wall_s=30)) as running:
+    with GuardedWorker() as running:
         yield running
 
 

@@ -71,7 +71,7 @@ def test_ten_million_nodes() -> None:
     end = model([relu("x", "y")])
     graph = b"\x0a\x00" * 10_000_000
     data = end + b"\x3a" + _varint(len(graph)) + graph  # a second graph field is merged into the first
-    with pytest.raises(GraphError, match=r"it has 10000001 operators, at most 200000 are allowed"):
+    with pytest.raises(GraphError, match=r"unfolds to more than the memory limit|at most 200000 are allowed"):
         read_model(data, "m.onnx")
 
 

@@ -6,6 +6,7 @@ import gc
 import math
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -68,9 +69,32 @@ def test_no_more_threads_work_than_allowed() -> None:
         with lock:
             now[0] -= 1
 
-    for future in [kept.ask(i, make) for i in range(8)]:
+    for future in [kept.ask(i, make, owner=f"session {i}") for i in range(8)]:
         future.result(5)
     assert most[0] == 2
+
+
+def test_slow_work_of_one_session_keeps_no_other_waiting() -> None:
+    kept, end = Shelf(at_once=2), threading.Event()
+    slow = [kept.ask(f"slow {i}", lambda: end.wait(20), owner="one") for i in range(6)]
+    assert kept.ask("quick", lambda: "done", owner="another").result(5) == "done"
+    assert not any(future.done() for future in slow)
+    end.set()
+    assert all(future.result(5) for future in slow)
+
+
+def test_sessions_are_served_in_turn() -> None:
+    kept, end, order = Shelf(at_once=1), threading.Event(), []
+    first = kept.ask("first", lambda: end.wait(20), owner="one")
+    asked = [
+        kept.ask((owner, i), partial(order.append, owner), owner=owner)
+        for owner in ("one", "two", "three")
+        for i in range(2)
+    ]
+    end.set()
+    for future in [first, *asked]:
+        future.result(5)
+    assert order == ["one", "two", "three"] * 2
 
 
 def test_outside_a_page_it_simply_waits() -> None:

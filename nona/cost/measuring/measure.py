@@ -23,7 +23,8 @@ from nona.cost.measuring.fill import fill_weights, name_nodes, random_inputs, sa
 from nona.cost.measuring.machine import device_definition, device_name, gauge, processor
 from nona.cost.measuring.profile import onnx_runtime, profile, wall_s
 from nona.errors import CostError
-from nona.graph.readers import read_model
+from nona.foreign.files import read_file
+from nona.graph.readers import MAX_BYTES, read_model
 
 WARMUP = 3
 RUNS = 12
@@ -152,8 +153,8 @@ def table_text(
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
+        return read_file(path, f"File {str(path)!r}", MAX_BYTES, CostError)
+    except FileNotFoundError as error:
         raise CostError(f"File {str(path)!r}: {error.strerror or error}; check the path.") from None
 
 

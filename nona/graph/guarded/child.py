@@ -1,7 +1,8 @@
-"""The child process of :mod:`nona.graph.guarded.guard`: limit oneself, then parse what arrives on stdin.
+"""The child process of :mod:`nona.graph.guarded.guard`: limit oneself, then read what arrives on stdin.
 
 Per file it reads one line of JSON and the file's bytes, and writes one line with a length and that
-many bytes of JSON (:func:`in_pieces`). Only the module of the reader that is asked for is imported.
+many bytes of JSON (:mod:`nona.graph.guarded.columns`). Only the module of the reader that is asked for is
+imported. It ends when its parent does (:mod:`nona.graph.guarded.orphans`).
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
 from typing import Any
 
 from nona.errors import NonaError
 from nona.graph.collector import paused_collector
+from nona.graph.guarded.columns import to_lines
+from nona.graph.guarded.orphans import end_with_parent
 from nona.graph.limits import MAX_BYTES
+from nona.graph.node_link.reading import graph_in
 from nona.graph.registry import READERS
 from nona.graph.symbols import MissingDimensions
 from nona.graph.text import one_line, quote
 
-PIECE = 1000  # entries of a list or mapping in one line
 UNEXPECTED = "cannot be understood"
 """Marks the message for an error that no reader foresaw."""
 
@@ -38,7 +40,7 @@ def limit(limits: Mapping[str, float]) -> None:
 
 
 def limit_files_and_time(cpu_s: int) -> None:
-    """No large files, few open ones, and ``cpu_s`` more seconds of processor time."""
+    """No large files, few open ones, and at most ``cpu_s`` more seconds of processor time."""
     try:
         import resource
     except ImportError:
@@ -46,7 +48,7 @@ def limit_files_and_time(cpu_s: int) -> None:
     _lower(resource.RLIMIT_FSIZE, 2 * MAX_BYTES)  # the DOT library reads from a temporary file
     _lower(resource.RLIMIT_NOFILE, 64)
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(usage.ru_utime + usage.ru_stime) + 1 + cpu_s
+    soft = max(1, int(usage.ru_utime + usage.ru_stime) + cpu_s)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard == resource.RLIM_INFINITY or soft < hard:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
@@ -64,11 +66,10 @@ def _lower(kind: int, value: int) -> None:
 
 
 def answer(question: Mapping[str, Any], data: bytes) -> bytes:
-    """What the reader makes of ``data``, as JSON: a document, or an error of one line."""
+    """What the reader makes of ``data``, as JSON: a graph, or an error of one line."""
     filename = str(question["filename"])
     try:
-        document = READERS[question["reader"]].read(data, filename, question["symbols"])
-        return in_pieces(document)
+        return to_lines(graph_in(READERS[question["reader"]], data, filename, question["symbols"]))
     except MissingDimensions as error:
         return json.dumps({"error": str(error), "missing": error.names}).encode()
     except NonaError as error:
@@ -84,38 +85,11 @@ def answer(question: Mapping[str, Any], data: bytes) -> bytes:
         ).encode()
 
 
-def in_pieces(document: Mapping[str, Any]) -> bytes:
-    """The document as lines of JSON: all but its long lists and mappings, then these, piece by piece.
-
-    Whoever reads it takes one line after the other, so that a server's other threads get their turns.
-
-    >>> print(in_pieces({"name": "g", "nodes": list(range(PIECE + 1))}).decode()[:40])
-    {"document":{"name":"g","nodes":[]}}
-    [["
-    """
-    pieces: list[Any] = []
-    lines = [{"document": _without_long(document, [], pieces)}, *pieces]
-    return b"\n".join(json.dumps(line, separators=(",", ":")).encode() for line in lines)
-
-
-def _without_long(value: Any, path: list[str], pieces: list[Any]) -> Any:
-    """The value with its long lists and mappings empty, and what was in them added to ``pieces``."""
-    if not isinstance(value, list | Mapping):
-        return value
-    if len(value) > PIECE:
-        for begin in range(0, len(value), PIECE):
-            some = islice(value.items() if isinstance(value, Mapping) else value, begin, begin + PIECE)
-            pieces.append([path, dict(some) if isinstance(value, Mapping) else list(some)])
-        return {} if isinstance(value, Mapping) else []
-    if isinstance(value, Mapping):
-        return {key: _without_long(inside, [*path, key], pieces) for key, inside in value.items()}
-    return value
-
-
 def main() -> int:
     """Serve files until stdin ends."""
     limits = json.loads(sys.argv[1])
     limit(limits)
+    end_with_parent(int(limits["parent"]), sys.stdin.fileno())
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while line := source.readline():
         question = json.loads(line)

@@ -1,8 +1,9 @@
-"""Parse files of unknown origin in a child process with limits: a crash or a bomb becomes one line.
+"""Read files of unknown origin in a child process with limits: a crash or a bomb becomes one line.
 
 The child (:mod:`nona.graph.guarded.child`) has a cap on memory, on processor time and on wall-clock
-time, writes no core dump, and its error output goes nowhere. It answers in JSON, which
-is checked like any uploaded node-link file; nothing is unpickled.
+time, the same for every format; it writes no core dump, and its error output goes nowhere. It parses the
+file, checks what it holds, and answers in JSON, whose types and structure are checked again; nothing is
+unpickled. It ends with this process, however that ends.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import reduce
-from operator import getitem
 from types import TracebackType
 from typing import IO, Any
 
 from nona import import_root
 from nona.errors import GraphError
-from nona.graph.registry import READERS, Document
+from nona.foreign.limits import READ_CPU_S, READ_MEMORY_BYTES, READ_S
+from nona.graph.guarded.columns import from_lines
+from nona.graph.model import ModelGraph
+from nona.graph.registry import READERS
 from nona.graph.symbols import MissingDimensions
 from nona.graph.text import one_line, quote
 
-_MAX_ANSWER = 512_000_000
+_MAX_ANSWER = 256_000_000
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TMPDIR")
 
 
@@ -35,9 +37,9 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 class Limits:
     """What the child may use for one file: address space, processor time, wall-clock time."""
 
-    memory_bytes: int = 3 * 2**30
-    cpu_s: int = 30
-    wall_s: float = 60.0
+    memory_bytes: int = READ_MEMORY_BYTES
+    cpu_s: int = READ_CPU_S
+    wall_s: float = READ_S
 
 
 def parse_guarded(
@@ -46,8 +48,8 @@ def parse_guarded(
     filename: str,
     symbols: Mapping[str, int] | None = None,
     limits: Limits = Limits(),
-) -> Document:
-    """The document that ``reader`` makes of ``data``, parsed in a child process of its own.
+) -> ModelGraph:
+    """The graph that ``reader`` finds in ``data``, read in a child process of its own.
 
     Raises
     ------
@@ -89,7 +91,7 @@ class GuardedWorker:
 
     def parse(
         self, reader: str, data: bytes, filename: str, symbols: Mapping[str, int] | None = None
-    ) -> Document:
+    ) -> ModelGraph:
         """As :func:`parse_guarded`, in this worker's child."""
         child = self._child = self._child or _start(self._limits)
         question = {
@@ -114,9 +116,12 @@ class GuardedWorker:
             child.wait()
             reason = self._reason(child.returncode, late.is_set())
             self.close()
-            raise GraphError(f"File {quote(filename)}: {reason}; the file is damaged, hostile or too large.")
+            raise GraphError(
+                f"File {quote(filename)}: {reason}; the file is damaged, hostile or too large: "
+                "give a smaller one."
+            )
         try:
-            return _document(answer, filename)
+            return _graph(answer, filename)
         except GraphError:
             if READERS[reader].keeps_state:
                 self.close()
@@ -145,7 +150,7 @@ def _start(limits: Limits) -> subprocess.Popen[bytes]:
         "ignore",
         "-m",
         "nona.graph.guarded.child",
-        json.dumps(asdict(limits)),
+        json.dumps({**asdict(limits), "parent": os.getpid()}),
     ]
     try:
         return subprocess.Popen(
@@ -176,24 +181,13 @@ def _ask(child: subprocess.Popen[bytes], header: bytes, data: bytes) -> bytes | 
     return answer if len(answer) == size else None
 
 
-def _joined(answer: bytes) -> Any:
-    """What :func:`nona.graph.guarded.child.in_pieces` wrote, read line by line."""
-    first, *rest = answer.split(b"\n")
-    reply = json.loads(first)
-    for line in rest:
-        path, piece = json.loads(line)
-        held = reduce(getitem, path, reply["document"])
-        (held.update if isinstance(held, dict) else held.extend)(piece)
-    return reply
-
-
-def _document(answer: bytes, filename: str) -> Document:
+def _graph(answer: bytes, filename: str) -> ModelGraph:
+    if not answer.startswith(b'{"error":'):
+        with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            return from_lines(answer)
     reply: Any = None
-    with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        reply = _joined(answer)
-    if isinstance(reply, dict) and isinstance(reply.get("document"), dict):
-        document: Document = reply["document"]
-        return document
+    with suppress(ValueError, RecursionError):
+        reply = json.loads(answer)
     if not isinstance(reply, dict) or "error" not in reply:
         raise GraphError(f"File {quote(filename)}: its parser gave an invalid answer; the file is damaged.")
     message = one_line(reply["error"], 1000)

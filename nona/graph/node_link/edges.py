@@ -118,12 +118,14 @@ def _check_shared(edge: Edge, first: Edge, graph: str) -> None:
 
 def _name(edges: list[Edge], unnamed: Sequence[int], taken: set[str]) -> None:
     """Give every edge without a tensor one of its own, named after its ends."""
+    reached: dict[str, int] = {}  # so that a million edges between two nodes take no square of that
     for i in unnamed:
         edge = edges[i]
         base = name = f"{edge.source}→{edge.target}"
-        number = 1
+        number = reached.get(base, 1)
         while name in taken:
             number += 1
             name = f"{base} #{number}"
         taken.add(name)
+        reached[base] = number
         edges[i] = Edge(edge.source, edge.target, name, edge.size_bytes)

@@ -100,7 +100,7 @@ def _bound(value: object, node: str) -> Bound:
 def node_id(value: object, what: str) -> str:
     """An id as text: text itself, or a whole number as NetworkX writes it."""
     if type(value) is int:
-        value = quote(value)
+        return str(value) if abs(value) < 10**30 else check_name(quote(value), what)
     if not isinstance(value, str) or not value:
         raise GraphError(f"{what}: {quote(value)} is not an id; give a text or a whole number.")
     return check_name(value, what)

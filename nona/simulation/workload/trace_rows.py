@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
 from nona.errors import SimulationError
+from nona.foreign.limits import MOST_ARRIVALS
+from nona.foreign.rows import CsvFile
 
 MOST_VALUES = 50
 Where = tuple[str, str]
@@ -15,19 +15,7 @@ Where = tuple[str, str]
 
 def numbered_rows(data: bytes, filename: str) -> Iterator[tuple[int, list[str]]]:
     """Numbered rows that are not blank; line numbers as an editor shows them."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SimulationError(f"Trace {filename!r}: it is not text in UTF-8; save it as CSV.") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            if row and any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise SimulationError(
-            f"Trace {filename!r}, line {reader.line_num}: it is not CSV ({error}); save it as CSV."
-        ) from None
+    return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
 
 
 def column_of(names: Sequence[str], where: Where | None, filename: str) -> int:

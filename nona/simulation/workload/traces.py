@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import SimulationError
+from nona.foreign.limits import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S
 from nona.simulation.workload.trace_rows import Where, column_of, fits, is_number, numbered_rows
 
-MAX_ARRIVALS = 20_000_000
 MINUTE_S = 60.0
 Within = Literal["uniform", "equidistant"]
 _STAMP = re.compile(
@@ -46,8 +48,8 @@ def parse_time(text: str) -> tuple[int, float]:
     match = _STAMP.fullmatch(text.strip())
     if match is None:
         value = float(text)
-        if not math.isfinite(value):
-            raise ValueError("not finite")
+        if not abs(value) <= MOST_TRACE_S:  # also true for NaN
+            raise ValueError("too far away")
         return math.floor(value), value - math.floor(value)
     *whole, fraction, zone = match.groups()
     offset = 0
@@ -65,7 +67,7 @@ def _from_stamps(
     named: int = -1,
     where: Where | None = None,
 ) -> NDArray[np.float64]:
-    whole, fraction, chosen = [], [], []
+    whole, fraction, chosen = array("q"), array("d"), bytearray()
     for line, row in rows:
         chosen.append(fits(row, named, where))
         try:
@@ -81,8 +83,8 @@ def _from_stamps(
     if not whole:
         raise SimulationError(f"Trace {filename!r}: it has no arrivals; give at least one row.")
     first = min(whole)
-    times = np.array([w - first for w in whole], dtype=np.float64) + np.array(fraction, dtype=np.float64)
-    return np.sort((times - times.min())[np.array(chosen)])
+    times = (np.asarray(whole) - first).astype(np.float64) + np.asarray(fraction)
+    return np.sort((times - times.min())[np.frombuffer(chosen, dtype=np.bool_)])
 
 
 def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDArray[np.float64]:
@@ -92,10 +94,12 @@ def read_times(data: bytes, filename: str, *, where: Where | None = None) -> NDA
     [0.0, 1.5]
     """
 
-    rows = list(numbered_rows(data, filename))
-    header = [name.strip() for name in rows[0][1]] if rows and _is_header(rows[0][1]) else []
+    rows = numbered_rows(data, filename)
+    first = next(rows, None)
+    header = [name.strip() for name in first[1]] if first and _is_header(first[1]) else []
     named = column_of(header, where, filename)
-    return _from_stamps(iter(rows[1:] if header else rows), 0, filename, named, where)
+    rest = rows if header or first is None else chain([first], rows)
+    return _from_stamps(rest, 0, filename, named, where)
 
 
 def _is_header(row: Sequence[str]) -> bool:
@@ -135,37 +139,45 @@ def read_azure_functions(
     rows = numbered_rows(data, filename)
     _, header = next(rows, (0, [""]))
     names = [name.strip() for name in header]
-    minutes = [i for i, name in enumerate(names) if name.isascii() and name.isdigit()]
+    minutes = {i: _minute(n, filename) for i, n in enumerate(names) if n.isascii() and n.isdigit()}
     if not minutes or "HashFunction" not in names:
         raise SimulationError(
             f"Trace {filename!r}: its header has no HashFunction and minutes 1, 2, …; "
             "give an invocations_per_function file."
         )
     place = column_of(names, where, filename)
-    counts = np.zeros(max(int(names[i]) for i in minutes), dtype=np.int64)
+    counts = np.zeros(max(minutes.values()), dtype=np.int64)
     for line, row in rows:
         if fits(row, place, where):
-            _add_counts(counts, row, minutes, names, f"Trace {filename!r}, line {line}")
+            _add_counts(counts, row, minutes, f"Trace {filename!r}, line {line}")
     total = int(counts.sum())
-    if not 0 < total <= MAX_ARRIVALS:
+    if not 0 < total <= MOST_ARRIVALS:
         what = "all functions" if where is None else f"the functions with {where[0]} {where[1]!r}"
         raise SimulationError(
-            f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MAX_ARRIVALS}."
+            f"Trace {filename!r}: {what} together have {total} arrivals; there must be 1 to {MOST_ARRIVALS}."
         )
     return spread_counts(counts, within, np.random.default_rng(seed))
 
 
-def _add_counts(
-    counts: NDArray[np.int64], row: list[str], minutes: list[int], names: list[str], where: str
-) -> None:
-    for i in minutes:
+def _add_counts(counts: NDArray[np.int64], row: list[str], minutes: Mapping[int, int], where: str) -> None:
+    for i, minute in minutes.items():
         cell = row[i].strip() if i < len(row) else ""
         if cell and not (cell.isascii() and cell.isdigit() and len(cell) < 10):
             raise SimulationError(
-                f"{where}: the count {cell[:40]!r} of minute {names[i]} must be a whole number of at least 0."
+                f"{where}: the count {cell[:40]!r} of minute {minute} must be a whole number of at least 0."
             )
-        if cell and int(names[i]) > 0:
-            counts[int(names[i]) - 1] += int(cell)
+        if cell and minute > 0:
+            counts[minute - 1] += int(cell)
+
+
+def _minute(name: str, filename: str) -> int:
+    """The minute that a column counts, checked before there is room for so many."""
+    if len(name) > 9 or int(name) > MOST_MINUTES:
+        raise SimulationError(
+            f"Trace {filename!r}: minute {name[:20]} in its header is more than {MOST_MINUTES} (a year); "
+            "number the minutes from 1."
+        )
+    return int(name)
 
 
 def spread_counts(counts: NDArray[np.int64], within: Within, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
 from nona.errors import ScenarioError
+from nona.foreign.limits import MOST_FILE_BYTES
+from nona.foreign.rows import CsvFile
 from nona.units import Dimension, parse_quantity
 
-MOST_BYTES = 64_000_000
 MOST_PROBLEMS = 20
 MOST_NAME = 200
 
@@ -103,8 +102,7 @@ def file_text(data: bytes, what: str) -> str:
     ScenarioError
         When it is too large or not UTF-8.
     """
-    if len(data) > MOST_BYTES:
-        raise ScenarioError([f"{what}: {len(data):,} bytes are more than {MOST_BYTES:,}; make it smaller."])
+    _file(data, what).check_size()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -119,19 +117,13 @@ def table_rows(data: bytes, what: str, most: int) -> Iterator[tuple[int, list[st
     ScenarioError
         For what is not text or not CSV, and for too many rows.
     """
-    reader = csv.reader(io.StringIO(file_text(data, what), newline=""))
-    count = 0
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row) and not row[0].startswith("#"):
-                if count > most:
-                    raise ScenarioError([f"{what}: it has more than {most:,} rows; give fewer."])
-                count += 1
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise ScenarioError(
-            [f"{what}, line {reader.line_num}: it is not CSV ({error}); correct it."]
-        ) from None
+    for line, row in _file(data, what, most + 1).rows():
+        if not row[0].startswith("#"):
+            yield line, row
+
+
+def _file(data: bytes, what: str, most_rows: int = MOST_FILE_BYTES) -> CsvFile:
+    return CsvFile(data, what, lambda text: ScenarioError([text]), most_rows)
 
 
 def column_places(

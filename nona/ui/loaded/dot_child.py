@@ -1,4 +1,4 @@
-"""Graphviz in a process of its own: ``python -m nona.ui.loaded.dot_child``; its layout cannot be interrupted.
+"""Graphviz in a process of its own, ``python -m nona.ui.loaded.dot_child PARENT``; it cannot be interrupted.
 
 Reads ``{"n": nodes, "edges": [[u, v], …]}`` on standard input and writes ``{"x": […], "y": […]}``
 in points, y downwards.
@@ -11,9 +11,12 @@ import sys
 
 import pygraphviz
 
+from nona.graph.guarded.orphans import end_with_parent
+
 
 def main() -> None:
     """Lay out one graph."""
+    end_with_parent(int(sys.argv[1]))
     document = json.load(sys.stdin)
     graph = pygraphviz.AGraph(directed=True, strict=True)
     graph.graph_attr.update(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -72,7 +73,7 @@ def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], st
 def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "nona.ui.loaded.dot_child"],
+            [sys.executable, "-m", "nona.ui.loaded.dot_child", str(os.getpid())],
             input=json.dumps({"n": n, "edges": edges}),
             capture_output=True,
             text=True,

@@ -6,6 +6,9 @@ other sessions, a fraction of a millisecond at a time; what made them wait were 
 :mod:`nona.ui.loaded.tidying` puts off. What parses foreign files or calls
 Graphviz runs in guarded processes of its own, for which a thread here only waits.
 
+A session's work is done in turn, one at a time; sessions work side by side, as many as there are turns.
+So files that take the whole budget keep only the session waiting that opened them.
+
 The page that asks waits too, but step by step: it shows what is going on, and it stops waiting when
 its reader goes on to something else. The work is kept for when they come back.
 """
@@ -14,19 +17,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from nona.ui.loaded.tidying import tidying
+from nona.ui.session.workspace import whose
 
 T = TypeVar("T")
-KEPT, AT_ONCE = 128, 2
+KEPT, AT_ONCE = 128, 4
 RETRY_S = 20.0
 QUIET_S, BEAT_S = 0.25, 0.1
 
@@ -49,17 +54,17 @@ class Shelf:
         self._most, self._retry_s, self._working = most, retry_s, working
         self._held: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
         self._lock = threading.Lock()
-        self._turn = threading.Semaphore(at_once)
+        self._turns = Turns(at_once)
 
-    def ask(self, key: Hashable, make: Callable[[], Any]) -> Future[Any]:
-        """The work of that key: under way, done, or started now."""
+    def ask(self, key: Hashable, make: Callable[[], Any], owner: str = "") -> Future[Any]:
+        """The work of that key: under way, done, or put in line now among that of ``owner``."""
         with self._lock:
             future, begun = self._held.get(key, (None, 0.0))
             if future is not None and _failed(future) and time.monotonic() - begun > self._retry_s:
                 future = None
             if future is None:
                 future, begun = Future(), time.monotonic()
-                threading.Thread(target=self._run, args=(future, make), daemon=True, name="shelf").start()
+                self._turns.give(owner, partial(self._run, future, make))
             self._held[key] = (future, begun)
             self._held.move_to_end(key)
             while len(self._held) > self._most:
@@ -67,11 +72,53 @@ class Shelf:
             return future
 
     def _run(self, future: Future[Any], make: Callable[[], Any]) -> None:
-        with self._turn, self._working():
+        with self._working():
             try:
                 future.set_result(make())
             except Exception as error:  # whoever asked gets it
                 future.set_exception(error)
+
+
+class Turns:
+    """At most ``at_once`` pieces of work run, one of each owner; owners are served in turn.
+
+    >>> done = threading.Event()
+    >>> Turns(1).give("somebody", done.set)
+    >>> done.wait(5)
+    True
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._lock = threading.Lock()
+        self._waiting: OrderedDict[str, deque[Callable[[], None]]] = OrderedDict()
+        self._busy: set[str] = set()
+
+    def give(self, owner: str, work: Callable[[], None]) -> None:
+        """Run ``work`` in a thread, now or when it is the owner's turn."""
+        with self._lock:
+            self._waiting.setdefault(owner, deque()).append(work)
+            self._start()
+
+    def _start(self) -> None:
+        """Start what can run; the lock is held."""
+        for owner in [o for o in self._waiting if o not in self._busy][: self._free]:
+            work = self._waiting[owner].popleft()
+            rest = self._waiting.pop(owner)
+            if rest:
+                self._waiting[owner] = rest  # behind the others
+            self._busy.add(owner)
+            self._free -= 1
+            threading.Thread(target=self._run, args=(owner, work), daemon=True, name="shelf").start()
+
+    def _run(self, owner: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            with self._lock:
+                self._busy.discard(owner)
+                self._free += 1
+                self._start()
 
 
 def _failed(future: Future[Any]) -> bool:
@@ -90,8 +137,9 @@ def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
     A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
     a page this simply waits.
     """
-    future: Future[T] = shelf().ask(key, make)
-    if get_script_run_ctx() is None:
+    in_page = get_script_run_ctx() is not None
+    future: Future[T] = shelf().ask(key, make, whose() if in_page else "")
+    if not in_page:
         return future.result()
     wait([future], QUIET_S)
     if not future.done():

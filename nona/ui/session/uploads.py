@@ -8,13 +8,11 @@ import weakref
 from pathlib import Path
 
 from nona.errors import GraphError
-from nona.graph.readers import MAX_BYTES
+from nona.foreign.limits import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from nona.sources.lookup import Sources
 from nona.sources.names import safe_name, unused_name
 
-__all__ = ["MAX_FILES", "Uploads", "safe_name"]
-
-MAX_FILES = 100
+__all__ = ["Uploads", "safe_name"]
 
 
 class Uploads:
@@ -44,15 +42,25 @@ class Uploads:
         Raises
         ------
         GraphError
-            When the file is too large, or there are too many.
+            When the file is too large, or those of the session are too many or too large together.
         """
         plain = safe_name(name)
-        if len(data) > MAX_BYTES:
+        if len(data) > MOST_FILE_BYTES:
             raise GraphError(
-                f"File {plain!r}: {len(data)} bytes is more than the limit of {MAX_BYTES}; make it smaller."
+                f"File {plain!r}: {len(data)} bytes is more than the limit of {MOST_FILE_BYTES}; "
+                "make it smaller."
             )
-        if len(self.names()) >= MAX_FILES and plain not in self.names():
-            raise GraphError(f"File {plain!r}: a session holds at most {MAX_FILES} files; start a new one.")
+        others = [name for name in self.names() if name != plain]
+        if len(others) >= MOST_SESSION_FILES:
+            raise GraphError(
+                f"File {plain!r}: a session holds at most {MOST_SESSION_FILES} files; start a new one."
+            )
+        size = len(data) + sum((self.folder / name).stat().st_size for name in others)
+        if size > MOST_SESSION_BYTES:
+            raise GraphError(
+                f"File {plain!r}: with it the files of this session have {size} bytes, at most "
+                f"{MOST_SESSION_BYTES} are kept; give it the name of a file that it may replace."
+            )
         (self.folder / plain).write_bytes(data)
         return plain
 

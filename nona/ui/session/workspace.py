@@ -78,6 +78,11 @@ def current() -> AppState:
     return state
 
 
+def whose() -> str:
+    """What distinguishes the session that runs from others: the same for all its tabs."""
+    return str(st.session_state.get(_TOKEN, ""))
+
+
 def session_state() -> AppState:
     """The state of this session, for app.py; a reloaded page finds its own by the token in its URL."""
     session = st.session_state

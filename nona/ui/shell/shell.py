@@ -11,6 +11,7 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.loaded.tidying import tidying
 from nona.ui.session.kept import remember, restore
 from nona.ui.session.page_list import icon_path
+from nona.ui.session.received import received
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job
@@ -26,6 +27,7 @@ STYLE = Path(__file__).parent / "shell.css"
 def open_session() -> AppState:
     """The session's state, with a link and the results of finished jobs taken in."""
     tidying().seen()
+    received()
     state = session_state()
     remember(state)
     restore(state)

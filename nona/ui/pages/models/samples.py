@@ -100,7 +100,7 @@ def waiting() -> bool:
 
 
 def _asked(name: str) -> Future[float]:
-    return shelf().ask(("parallelism", name), partial(parallelism, name))
+    return shelf().ask(("parallelism", name), partial(parallelism, name), "samples")
 
 
 def _parallelism(name: str) -> str:

@@ -1,0 +1,157 @@
+"""Damage real traces and tables at random and read them: each gives a result or an error of one line.
+
+``python -m benchmarks.fuzz_tables [MUTATIONS] [SEED]`` prints how many files of each kind were read or
+refused and the longest time, and ends with status 1 if anything else happened: another exception, a
+message of several lines, or a file that took more than 10 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from benchmarks.fuzz_readers import MUTATIONS
+from nona.cost.measured import read_measured
+from nona.errors import NonaError
+from nona.hardware.mig_parted import read_mig_parted
+from nona.simulation.workload.trace_rows import trace_columns
+from nona.simulation.workload.traces import read_azure_functions, read_azure_llm, read_times
+from nona.training.workload.job_table import read_job_table
+from nona.training.workload.table import read_throughputs
+from nona.training.workload.trace import read_trace
+
+MOST_S = 10.0
+STAMPS = b"TIMESTAMP,ContextTokens,GeneratedTokens\n" + b"".join(
+    b"2023-11-16 18:17:%02d.9799600,%d,44\n" % (second, 100 + second) for second in range(40)
+)
+FUNCTIONS = b"HashOwner,HashFunction,Trigger,1,2,3,4\n" + b"".join(
+    b"o,f%d,http,%d,0,12,3\n" % (i, i) for i in range(20)
+)
+MEASURED = b"# taken here\nmodel,operator,device,ms,batch,stack\n" + b"".join(
+    b"resnet18,conv%d,a100-40gb,0.5,%d,eager\n" % (i, 1 + i % 4) for i in range(20)
+)
+GAVEL = b"".join(
+    b"ResNet-18 (batch size 32)\tpython3 main.py\tcv\t-n\t0\t%d\t%d\t1\t-1.000000\t%d\n"
+    % (500 + i, 1 + i % 4, i)
+    for i in range(20)
+)
+JOBS = b"model,steps,workers,weight,arrival\n" + b"".join(b"mine,%d,1,1,%d\n" % (90 + i, i) for i in range(9))
+PARTED = b"""version: v1
+mig-configs:
+  two:
+    - {devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2}}
+  mixed:
+    - {devices: [0], mig-enabled: true, mig-devices: {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}}
+"""
+ODD: tuple[bytes, ...] = (
+    b"1e308",
+    b"-1e308",
+    b"99999999999",
+    b"HashFunction,200000000\nf,1",
+    b"9" * 5000,
+    b"0x" + b"f" * 5000,
+    b"!!binary gICA",
+    b"!!int ''",
+    b"!!timestamp x",
+    b"\xed\xa0\x80",
+    b'"',
+    b"\r",
+    b",,,,,,",
+    "²".encode(),
+    b"nan",
+    b"-0",
+)
+"""Values that broke a reader once, or might."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One kind of file: a valid one, and what reads it."""
+
+    kind: str
+    data: bytes
+    read: Callable[[bytes], Any]
+
+
+def tables() -> tuple[Table, ...]:
+    """A valid file of every kind."""
+    shipped = files("nona.training").joinpath("data/throughputs.csv").read_bytes()
+    return (
+        Table(
+            "times", b"time\n" + b"".join(b"%d.5\n" % i for i in range(60)), lambda d: read_times(d, "t.csv")
+        ),
+        Table("azure-llm", STAMPS, lambda d: read_azure_llm(d, "t.csv")),
+        Table("azure-functions", FUNCTIONS, lambda d: read_azure_functions(d, "t.csv")),
+        Table("columns", FUNCTIONS, lambda d: trace_columns(d, "t.csv")),
+        Table("measured", MEASURED, read_measured),
+        Table("training trace", GAVEL, lambda d: read_trace(d, "t.trace")),
+        Table("job table", JOBS, lambda d: read_job_table(d, "t.csv")),
+        Table("throughputs", b"\n".join(shipped.split(b"\n")[:60]), lambda d: read_throughputs(d, "t.csv")),
+        Table("mig-parted", PARTED, lambda d: read_mig_parted(d, "a100-40gb")),
+    )
+
+
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """``data`` with one to three random changes."""
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if rng.random() < 0.3:
+            at = rng.randrange(len(data) + 1)
+            data = data[:at] + rng.choice(ODD) + data[at + rng.choice((0, 1, 5)) :]
+        else:
+            data = rng.choice(MUTATIONS)(data, rng) or b"x"
+    return data
+
+
+def outcome(table: Table, data: bytes) -> tuple[str, str]:
+    """What became of one file, and the message."""
+    begin = time.monotonic()
+    try:
+        table.read(data)
+    except NonaError as error:
+        what, message = "refused", str(error)
+        if "\n" in message or not message:
+            what = "ESCAPE"
+    except Exception as error:  # what this program is looking for
+        what, message = "ESCAPE", f"{type(error).__name__}: {error}"
+    else:
+        what, message = "read", ""
+    return ("ESCAPE" if time.monotonic() - begin > MOST_S else what), message
+
+
+def fuzz(mutations: int, seed: int, tell: Callable[[str], object]) -> dict[str, collections.Counter[str]]:
+    """The outcomes by kind; ``tell`` gets a line for each that must not be."""
+    rng, kinds = random.Random(seed), tables()
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for number in range(mutations):
+        table = kinds[number % len(kinds)]
+        what, message = outcome(table, mutate(table.data, rng))
+        counts[table.kind][what] += 1
+        if what == "ESCAPE":
+            tell(f"{what}: mutation {number} of {table.kind} (seed {seed}): {message[:300]!r}")
+    return counts
+
+
+def main() -> int:
+    """Fuzz and print the counts."""
+    parser = argparse.ArgumentParser(description="Damage real traces and tables at random and read them.")
+    parser.add_argument("mutations", nargs="?", type=int, default=10_000)
+    parser.add_argument("seed", nargs="?", type=int, default=0)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    counts = fuzz(options.mutations, options.seed, print)
+    print(f"{'kind':<18}" + "".join(f"{k:>10}" for k in ("read", "refused", "ESCAPE")))
+    for kind, row in sorted(counts.items()):
+        print(f"{kind:<18}" + "".join(f"{row[k]:>10}" for k in ("read", "refused", "ESCAPE")))
+    print(f"{options.mutations} mutations in {time.perf_counter() - start:.0f} s")
+    return int(any(row["ESCAPE"] for row in counts.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What comes from outside: how much of it is taken (``limits``), and how files and CSV are read."""
