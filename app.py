@@ -1,7 +1,4 @@
-"""Nona Planner in the browser. Run it with ``nona app`` or ``streamlit run app.py``.
-
-The server imports this file once, for ``app``; for every run of a session Streamlit runs it as a script.
-"""
+"""Nona Planner in the browser: imported once by the server, for ``app``, and run as a script by sessions."""
 
 import streamlit as st
 from streamlit.starlette import App

@@ -59,8 +59,12 @@ class Serving:
         return self.password_file is not None or bool(self.user_header)
 
     def environment(self) -> dict[str, str]:
-        """The variables from which :meth:`read` makes these settings."""
+        """The variables from which :meth:`read` makes these settings.
+
+        With them, Uvicorn leaves a proxy's headers alone: whom to believe is decided by ``proxies``.
+        """
         return {
+            "FORWARDED_ALLOW_IPS": "",
             DATA: str(self.data),
             PERSIST: "1" if self.persist else "0",
             HOSTS: ",".join(self.hosts),

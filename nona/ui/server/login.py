@@ -81,13 +81,14 @@ class Login:
         return await answer(send, request, 401, "Log in first.\n")
 
     async def _take(self, request: Request, receive: Receive, send: Send) -> None:
-        if not self.guesses.may(request.peer, time.monotonic()) or self._waiting >= WAITING:
+        visitor = request.visitor(self.serving)
+        if not self.guesses.may(visitor, time.monotonic()) or self._waiting >= WAITING:
             return await self._show(request, send, 429, "Too many attempts. Wait a minute, then try again.")
         form = await form_text(receive)
         given = parse_qs(form or "").get("password", [""])[0]
         hashed = self._hashed()
         if hashed is None or not await self._fits(hashed, given):
-            self.guesses.wrong(request.peer, time.monotonic())
+            self.guesses.wrong(visitor, time.monotonic())
             return await self._show(request, send, 401, "That is not the password.")
         cookie = set_cookie(cookie_name("login"), hashed.ticket(), DAYS * 86400, request.secure(self.serving))
         more = [(b"location", b"/"), (b"set-cookie", cookie.encode())]

@@ -56,6 +56,11 @@ class Request:
         """The value of a cookie."""
         return read_cookie(self.headers.get("cookie", ""), name)
 
+    def visitor(self, serving: Serving) -> str:
+        """The address of whoever asks, which a proxy hands on."""
+        told = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
+        return told.rpartition(",")[2].strip()[:64] or self.peer
+
     def secure(self, serving: Serving) -> bool:
         """Whether the browser speaks TLS, with this server or with a proxy before it."""
         told = self.peer in serving.proxies and self.headers.get("x-forwarded-proto") == "https"
