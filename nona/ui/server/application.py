@@ -13,6 +13,7 @@ from streamlit.web.server import server_util
 from nona.serving.hosts import WILDCARDS
 from nona.serving.settings import Serving
 from nona.ui.server.guard import Guard
+from nona.ui.session.workspace import workspaces
 
 
 def middleware() -> list[Middleware]:
@@ -31,8 +32,11 @@ def look_up_nothing() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Show the app in a browser, unless the server was started without one."""
+    """Show the app in a browser, unless the server was started without one; at the end save all work."""
     if not config.get_option("server.headless"):
         address = config.get_option("server.address") or "localhost"
         cli_util.open_browser(server_util.get_url("localhost" if address in WILDCARDS else address))
     yield
+    store = workspaces().store
+    if store is not None:
+        store.flush()
