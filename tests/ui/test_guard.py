@@ -54,6 +54,7 @@ class Server:
             "method": more.get("method", "GET"),
             "path": more.get("path", "/"),
             "scheme": "http",
+            "query_string": more.get("query", "").encode(),
             "client": (more.get("peer", "127.0.0.1"), 5),
             "headers": [(k.encode(), v.encode()) for k, v in headers],
         }
@@ -190,9 +191,10 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     assert server.status(*there, path="/_stcore/health") == 200
     assert server.status(("host", "evil.example")) == 403  # a name, on a server that has none
 
-    def log_in(password: str, peer: str = "10.0.0.9") -> tuple[int, dict[str, str]]:
+    def log_in(password: str, peer: str = "10.0.0.9", to: str = "") -> tuple[int, dict[str, str]]:
         body = urlencode({"password": password}).encode()
-        sent = asyncio.run(server.ask(*there, path=PATH, method="POST", body=body, peer=peer))
+        given = {"path": PATH, "method": "POST", "body": body, "peer": peer, "query": urlencode({"to": to})}
+        sent = asyncio.run(server.ask(*there, **given))
         return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}
 
     status, headers = log_in(PASSWORD)
@@ -205,6 +207,11 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     assert server.status(*there, forged) == 401
     assert [log_in("wrong " * 3)[0] for _ in range(GUESSES + 1)] == [401] * GUESSES + [429]
     assert log_in(PASSWORD)[0] == 429
+    for to, leads in (("/cluster?s=1.x", "/cluster?s=1.x"), ("//evil.example", "/"), ("/\\evil", "/")):
+        assert log_in(PASSWORD, peer="10.0.0.11", to=to)[1]["location"] == leads
+    page = asyncio.run(server.ask(*there, ("accept", "text/html"), path="/cluster", query='s="><script>'))
+    assert b"to=%2Fcluster%3Fs%3D" in page[1]["body"]
+    assert b"<script>" not in page[1]["body"]
     assert log_in(PASSWORD, peer="10.0.0.10")[0] == 303
     write_password(file, "another password")
     assert server.status(*there, cookie) == 401  # a changed password ends all logins

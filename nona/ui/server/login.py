@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from nona.serving.password import DAYS, Hashed, PasswordError, read_password
 from nona.serving.settings import Serving
@@ -26,6 +26,21 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" autofocus required>
 <button>Log in</button></form></html>"""
+
+
+def _page(told: str, request: Request) -> str:
+    """The page with the field; its form leads back to the address that was asked for."""
+    return _PAGE.format(told=told, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
+
+
+def _wanted(request: Request) -> str:
+    """The page that a visitor wants, as a path on this server: never an address elsewhere."""
+    if request.path == PATH:
+        path = parse_qs(request.query).get("to", ["/"])[0]
+    else:
+        path = quote(request.path) + (f"?{request.query}" if request.query else "")
+    plain = path.isascii() and path.isprintable() and not set(path) & set("\\ ")
+    return path if plain and path.startswith("/") and not path.startswith("//") else "/"
 
 
 @dataclass
@@ -91,7 +106,7 @@ class Login:
             self.guesses.wrong(visitor, time.monotonic())
             return await self._show(request, send, 401, "That is not the password.")
         cookie = set_cookie(cookie_name("login"), hashed.ticket(), DAYS * 86400, request.secure(self.serving))
-        more = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
+        more = [(b"location", _wanted(request).encode()), (b"set-cookie", cookie.encode())]
         return await answer(send, request, 303, "", more=more)
 
     async def _fits(self, hashed: Hashed, given: str) -> bool:
@@ -103,7 +118,7 @@ class Login:
             self._waiting -= 1
 
     async def _show(self, request: Request, send: Send, status: int, told: str) -> None:
-        await answer(send, request, status, _PAGE.format(told=told, path=PATH), "text/html")
+        await answer(send, request, status, _page(told, request), "text/html")
 
     def _hashed(self) -> Hashed | None:
         """Read anew each time, so that a changed password ends all logins; ``None`` if unreadable."""

@@ -28,6 +28,7 @@ class Request:
     headers: Mapping[str, str]
     peer: str
     scheme: str
+    query: str = ""
 
     @classmethod
     def of(cls, scope: Scope) -> Request:
@@ -45,6 +46,7 @@ class Request:
             headers,
             client[0] if client else "",
             scope.get("scheme", "http"),
+            scope.get("query_string", b"").decode("latin-1"),
         )
 
     @property
