@@ -206,7 +206,10 @@ def test_a_full_disk_is_told_and_the_next_look_tries_again(
         broken.setattr("nona.ui.session.disk.writing.write_whole", full)
         store.flush()
         store.flush()
+        store.retire(token)
+        store.flush()
     assert "No space left" in store.problem
+    assert store.load(token) is state  # not forgotten before it is saved
     assert len(capsys.readouterr().err.splitlines()) == 1
     store.flush()
     assert store.problem == ""

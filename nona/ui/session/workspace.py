@@ -46,9 +46,13 @@ class Workspaces:
         token = token if token is not None and is_token(token) else new_token()
         with self._lock:
             held = self._held.get(token)
-            state = held[0] if held else None
-            if state is None:
-                state = restored(self.store, token) if self.store else new_state()
+        if held is None:  # reading takes its time: the other sessions go on meanwhile
+            made = restored(self.store, token) if self.store else new_state()
+            with self._lock:
+                held = self._held.setdefault(token, (made, time.monotonic()))
+        state = held[0]
+        if self.store is not None:
+            self.store.watch(token, state)
         self.touch(token, state)
         return token, state
 
@@ -72,7 +76,7 @@ class Workspaces:
 
 
 def restored(store: Store, token: str) -> AppState:
-    """The state that is kept on disk, else a new one; from now on it is saved.
+    """The state that is kept on disk, else a new one.
 
     A server that was started with another scenario than before opens that one; Undo brings back the work.
     """
@@ -81,7 +85,6 @@ def restored(store: Store, token: str) -> AppState:
         state = fresh
     elif fresh.started_with and fresh.started_with != state.started_with:
         state = open_fresh(state, fresh)
-    store.watch(token, state)
     return state
 
 

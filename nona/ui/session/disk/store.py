@@ -121,7 +121,7 @@ class Store:
                 print(self.problem, file=sys.stderr)
             took = time.monotonic() - begun
             held.next_look = time.monotonic() + min(took * IDLE_SHARE, LONGEST_S - BEAT_S)
-        if held.leaving:
+        if held.leaving and not self.problem:
             with self._lock:
                 if held.leaving and self._watched.get(token) is held:
                     del self._watched[token]
