@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,50 @@ from browser_tools import fill_number, open_page, pick_model, run_to_the_end, up
 pytestmark = pytest.mark.browser
 GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}
 SAVED_S = 5.0  # after the last change
+
+
+def answered(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], float]:
+    """Status, headers and seconds of one answer."""
+    begun = time.monotonic()
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    answer = connection.getresponse()
+    found = {k.lower(): v for k, v in answer.getheaders()}
+    connection.close()
+    return answer.status, found, time.monotonic() - begun
+
+
+def test_a_server_refuses_foreign_pages_at_once(own_server: Any, tmp_path: Path) -> None:
+    start, free_port = own_server
+    port = free_port()
+    server = start(port, tmp_path / "server.log")
+    own = f"127.0.0.1:{port}"
+    socket = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    try:
+        status, headers, _ = answered(port, "/", Accept="text/html")
+        assert status == 200
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "HttpOnly" in headers["set-cookie"]
+        assert answered(port, "/", Host="evil.example")[0] == 403
+        stream = "/_stcore/stream"
+        assert answered(port, stream, Host=own, Origin=f"http://{own}", **socket)[0] == 101
+        evil = f"evil.example:{port}"
+        for host, origin in (
+            (own, "http://evil.example"),
+            (own, "http://127.0.0.1:1"),
+            (evil, f"http://{evil}"),
+        ):
+            status, _, took = answered(port, stream, Host=host, Origin=origin, **socket)
+            assert status == 403
+            assert took < 5.0
+    finally:
+        server.kill()
+        server.wait()
 
 
 def test_work_is_there_after_kill_minus_nine(chromium: Any, own_server: Any, tmp_path: Path) -> None:
