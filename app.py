@@ -1,28 +1,39 @@
-"""Nona Planner in the browser. Run it with ``nona app`` or ``streamlit run app.py``."""
+"""Nona Planner in the browser: imported once by the server, for ``app``, and run as a script by sessions."""
 
 import streamlit as st
+from streamlit.starlette import App
 
 from nona.ui.pages.demo.bar import demo_bar
 from nona.ui.pages.demo.tour import press_key, take_demo, tour_of
+from nona.ui.server.application import lifespan, middleware
 from nona.ui.session.page_list import icon_path, page_file, page_list
 from nona.ui.shell.shell import follow, open_session, page_head, side_bar
 from nona.ui.shell.surround.surround import surround
 from nona.ui.widgets.terms import page_terms
 
-st.set_page_config(page_icon=icon_path(), layout="wide")
-state = open_session()
-take_demo(state)
-page = st.navigation(page_list())
-follow(state, page_file(page.url_path))
-tour = tour_of(state)
-side_bar(state)
-page_head(state, page.title)
-if tour is not None:
-    demo_bar(state, tour)
-body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
-with foot:
-    page_terms(page.title)
-    surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
-with body:
-    page.run()
-state.drawn = state.revision
+
+def run() -> None:
+    """One run of the script: the session, what surrounds the page, the page itself."""
+    st.set_page_config(page_icon=icon_path(), layout="wide")
+    state = open_session()
+    take_demo(state)
+    page = st.navigation(page_list())
+    follow(state, page_file(page.url_path))
+    tour = tour_of(state)
+    side_bar(state)
+    page_head(state, page.title)
+    if tour is not None:
+        demo_bar(state, tour)
+    body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
+    with foot:
+        page_terms(page.title)
+        surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
+    with body:
+        page.run()
+    state.drawn = state.revision
+
+
+if __name__ == "__main__":
+    run()
+else:
+    app = App(__file__, middleware=middleware(), lifespan=lifespan)

@@ -37,7 +37,7 @@ LAYERS = (
     ("nona.serverless", "nona.training"),
     ("nona.report",),
     ("nona.sources",),
-    ("nona.study",),
+    ("nona.study", "nona.serving"),
     ("nona.ui", "nona.cli"),
 )
 FOUNDATION = frozenset(LAYERS[0])  # single files that may use each other

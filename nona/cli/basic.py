@@ -26,6 +26,7 @@ from nona.cli.options import (
 )
 from nona.cli.output import emit, warn_of_hardware
 from nona.cli.progress import ProgressLine
+from nona.cli.serving.command import exposed, server_flags, serving_of, set_password
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.hardware.executor import executor_class
@@ -60,7 +61,13 @@ START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
 
 def app(arguments: AppOptions) -> None:
     """Serve the browser app until interrupted; new sessions open the given scenario."""
-    environment = dict(os.environ)
+    if arguments.set_password:
+        print(set_password(arguments))
+        return
+    serving = serving_of(arguments)
+    environment = {**os.environ, **serving.environment()}
+    for line in exposed(arguments, serving):
+        print(line, file=sys.stderr)
     if arguments.scenario:
         opened(arguments.scenario)  # refused here, not in the browser
         environment[START_WITH] = str(scenario_path(arguments.scenario).resolve())
@@ -68,6 +75,7 @@ def app(arguments: AppOptions) -> None:
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
     command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
+    command += server_flags(arguments, serving)
     subprocess.run(command, check=False, env=environment)
 
 

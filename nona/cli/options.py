@@ -20,6 +20,13 @@ class AppOptions:
     scenario: str | None
     port: int
     no_browser: bool
+    host: str
+    allow_name: tuple[str, ...]
+    password_file: Path | None
+    set_password: bool
+    user_header: str
+    proxy: tuple[str, ...]
+    no_persist: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,19 +60,11 @@ def _browser_path() -> str | None:
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that runs the app; its log must stay free of tracebacks."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     log = tmp_path_factory.mktemp("server") / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            [*command, "--server.headless", "true"], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
-        )
-    url = f"http://127.0.0.1:{port}"
+    server = start_server(port, log)
     try:
-        _wait_for(url, server, log)
-        yield url
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         try:
@@ -82,6 +74,39 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             server.wait()
     text = log.read_text()
     assert not re.search(r"Traceback|Uncaught app", text), text
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def start_server(port: int, log: Path) -> subprocess.Popen[bytes]:
+    """A server that is ready; what it keeps lies beside its log."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    environment = {**os.environ, "NONA_DATA_DIR": str(log.parent / "data")}
+    with log.open("a") as out:
+        server = subprocess.Popen(
+            [*command, "--server.headless", "true"],
+            cwd=ROOT,
+            env=environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}", server, log)
+    except BaseException:
+        server.kill()
+        raise
+    return server
+
+
+@pytest.fixture(scope="session")
+def own_server() -> Any:
+    """What starts a server of a test's own, and a free port for it."""
+    return start_server, free_port
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -25,6 +25,10 @@ def type_in(page: Any, label: str, text: str) -> None:
     wait_idle(page)
 
 
+def workspace_cookie(page: Any) -> Any:
+    return next(c for c in page.context.cookies() if c["name"].startswith("nona_workspace_"))
+
+
 def share_link(page: Any) -> str:
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
     code = page.get_by_test_id("stCode").filter(has_text="s=1.")
@@ -56,12 +60,24 @@ def test_a_link_opens_the_page_with_the_scenario_for_somebody_else(app_page: Any
     page.reload()
     wait_idle(page)
     assert scenario_field(page).input_value() == "Sent <b>by</b> link"
-    own, foreign = (re.search(r"workspace=([\w-]+)", p.url) for p in (page, other))
-    assert own is not None
-    assert foreign is not None
-    assert own[1] != foreign[1]
+    own, foreign = (workspace_cookie(p) for p in (page, other))
+    assert own["value"] != foreign["value"]
+    assert own["httpOnly"]
+    assert own["sameSite"] == "Lax"
+    # An address of an earlier version opens nothing of others, and no address names a session.
+    other.goto(f"{app_url}/cluster?workspace={own['value']}")
+    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
+    wait_idle(other)
+    assert scenario_field(other).input_value() == "Mine now"
+    assert "workspace" not in other.url
+    assert own["value"] not in page.content() + page.url + page.evaluate("document.cookie")
+    # A second tab of the same browser has the same workspace.
+    second = context.new_page()
+    second.goto(app_url)
+    second.wait_for_function(f"() => document.querySelector('{NAME}')?.value === 'Mine now'")
+    second.close()
     # Own work is only replaced when that is wanted, and comes back.
-    other.goto(f"{link}&workspace={foreign[1]}")
+    other.goto(link)
     for button, name in (("Open it", "Sent <b>by</b> link"), ("Undo", "Mine now")):
         other.get_by_role("button", name=button).click()
         other.wait_for_function(f"() => document.querySelector('{NAME}').value === {json.dumps(name)}")

@@ -90,7 +90,7 @@ def shown(at: AppTest) -> dict[str, Any]:
 
 def reloaded(at: AppTest) -> AppTest:
     fresh = new_session()
-    fresh.query_params["workspace"] = at.query_params["workspace"]
+    fresh.session_state["nona_token"] = at.session_state["nona_token"]
     return fresh.run()
 
 

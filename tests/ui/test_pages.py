@@ -219,10 +219,10 @@ def test_a_bad_scenario_file_changes_nothing(open_page: Open) -> None:
 def test_a_reload_finds_its_session_again(open_page: Open) -> None:
     at = open_page("5_workload")
     next(t for t in at.text_input if t.label == "Rate").set_value("123/s").run()
-    token = at.query_params["workspace"]
+    token = at.session_state["nona_token"]
     again = open_page("1_overview")
     assert state_of(again).scenario.workload[0].rate == 300
     again = new_session()
-    again.query_params["workspace"] = token
+    again.session_state["nona_token"] = token
     again.run()
     assert state_of(again).scenario.workload[0].rate == 123

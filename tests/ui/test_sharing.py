@@ -150,9 +150,8 @@ def test_the_link_carries_the_scenario_and_no_token(open_page: Open) -> None:
     at = open_page("4_cluster")
     state_of(at).adopt(load_scenario(scenario_path("mig_layouts")))
     link = link_of(at)
-    token = at.query_params["workspace"]
-    token = token if isinstance(token, str) else token[0]
-    assert len(token) > 10
+    token = at.session_state["nona_token"]
+    assert len(token) > 40
     assert token not in link
     query = parse_qs(urlsplit(link).query)
     assert set(query) == {"s"}
@@ -243,7 +242,7 @@ def test_two_sessions_do_not_see_each_other(open_page: Open) -> None:
     one.sidebar.text_input[0].set_value("Secret of one").run()
     two.run()
     assert state_of(two).scenario.name == "My scenario"
-    assert one.query_params["workspace"] != two.query_params["workspace"]
+    assert one.session_state["nona_token"] != two.session_state["nona_token"]
     page = " ".join(str(e) for e in two.main) + " ".join(str(e) for e in two.sidebar)
     assert "Secret of one" not in page
 
@@ -251,12 +250,22 @@ def test_two_sessions_do_not_see_each_other(open_page: Open) -> None:
 @pytest.mark.parametrize("token", ["", "x", "../../etc", "a" * 10_000, "'; drop table"])
 def test_a_foreign_token_gives_a_fresh_session(token: str) -> None:
     at = new_session()
-    at.query_params["workspace"] = token
+    at.session_state["nona_token"] = token
     at.run()
     assert not at.exception
-    given = at.query_params["workspace"]
-    assert token != (given if isinstance(given, str) else given[0])
+    assert token != at.session_state["nona_token"]
     assert state_of(at).untouched
+
+
+def test_an_address_with_a_token_opens_nothing(open_page: Open) -> None:
+    one = open_page("1_overview")
+    one.sidebar.text_input[0].set_value("Secret of one").run()
+    two = new_session()
+    two.query_params["workspace"] = one.session_state["nona_token"]
+    two.run()
+    assert not two.exception
+    assert state_of(two).untouched
+    assert "workspace" not in two.query_params
 
 
 def test_a_link_whose_files_are_elsewhere_asks_for_them() -> None:

@@ -127,6 +127,15 @@ def test_workspaces_return_by_token_and_are_bounded() -> None:
         held.open(None)
     assert held.open(token)[1] is not state  # the least recently used went
     short = Workspaces(keep_s=-1.0)
-    old, _ = short.open(None)
+    old, before = short.open(None)
     short.open(None)
-    assert short.open(old)[0] != old
+    assert short.open(old)[1] is not before
+
+
+def test_workspaces_with_work_outlast_those_without() -> None:
+    held = Workspaces(limit=3)
+    token, state = held.open(None)
+    state.edit(("seed",), 8)
+    for _ in range(9):
+        held.open(None)
+    assert held.open(token)[1] is state

@@ -31,6 +31,38 @@ def _warmup(text: str) -> str | int:
 @click.argument("scenario", type=SCENARIO, required=False)
 @click.option("--port", type=Whole(min=0, max=65535), default=8501, help="port to serve on (default 8501)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser window")
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    help="address to listen on (default 127.0.0.1); beyond this machine it needs a password or --user-header",
+)
+@click.option(
+    "--allow-name",
+    metavar="NAME",
+    multiple=True,
+    help="host name by which browsers reach the server, e.g. plan.example.com; repeat for several",
+)
+@click.option("--set-password", is_flag=True, help="ask for a password, keep its hash in a file, and end")
+@click.option(
+    "--password-file",
+    type=common.FILE,
+    metavar="FILE",
+    help="file with the password's hash (default: password.json in the folder of NONA_DATA_DIR)",
+)
+@click.option(
+    "--user-header",
+    metavar="HEADER",
+    default="",
+    help="header in which a proxy names the user that it has checked, instead of a password",
+)
+@click.option(
+    "--proxy",
+    metavar="ADDRESS",
+    multiple=True,
+    help="address of the proxy whose header is believed (default 127.0.0.1 and ::1)",
+)
+@click.option("--no-persist", is_flag=True, help="keep no workspace on disk: a restart then loses all work")
 @takes(AppOptions)
 def app(options: AppOptions) -> None:
     """Serve the browser app until interrupted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,14 @@ class History:
     def forth(self, now: Any) -> Any:
         """The state before the last :meth:`back`, ``None`` if there is none."""
         return self._move(self._future, self._past, now)
+
+    def steps(self, most: int) -> tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]:
+        """The latest steps to undo and to redo, at most that many of each, the latest last."""
+        return tuple(self._past[-most:]), tuple(self._future[-most:])
+
+    def take(self, past: Sequence[tuple[str, Any]], future: Sequence[tuple[str, Any]]) -> None:
+        """Take steps as :meth:`steps` gave them."""
+        self._past, self._future, self._last = list(past), list(future), ("", 0.0)
 
     def _move(self, source: list[tuple[str, Any]], target: list[tuple[str, Any]], now: Any) -> Any:
         if not source:

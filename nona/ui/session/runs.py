@@ -68,6 +68,16 @@ class Runs:
         return next((k for k in self.kept if k.data is data), None)
 
     @property
+    def made(self) -> int:
+        """How many were made so far, also those that are gone."""
+        return self._made
+
+    def restore(self, made: int, pinned: int | None) -> None:
+        """Go on counting, and pin, as before a restart."""
+        self._made = max([made, *(k.number for k in self.kept)])
+        self.pinned = pinned if self.find(pinned) else None
+
+    @property
     def baseline(self) -> Kept | None:
         """The run that is pinned."""
         return self.find(self.pinned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -23,12 +24,32 @@ def new_state() -> AppState:
     state = AppState()
     path = os.environ.get(VARIABLE)
     if path:
+        state.started_with = _mark(Path(path))
         try:
             opened = open_scenario(Path(path))
             state.scenario = with_files(opened.scenario, opened.sources, state.uploads)
             state.show_first_model()
         except NonaError as error:
             state.choices.keep(Problems.of(Path(path).name, error))
+    return state
+
+
+def _mark(path: Path) -> str:
+    """Hash of a file and its path, by which a restart with the same file is known; empty if unreadable."""
+    try:
+        return hashlib.sha256(str(path.resolve()).encode() + b"\0" + path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def open_fresh(state: AppState, fresh: AppState) -> AppState:
+    """Open the scenario of a ``fresh`` state in one that holds work, as one step to undo."""
+    problems = fresh.choices.find(Problems)
+    if problems is not None:
+        state.choices.keep(problems)
+    else:
+        take_scenario(state, with_files(fresh.scenario, fresh.uploads.sources, state.uploads))
+    state.started_with = fresh.started_with
     return state
 
 

@@ -60,7 +60,8 @@ class AppState:
 
     ``revision`` counts what makes fields show other values than before; ``drawn`` is that of the last page
     that was drawn to its end. ``go_to`` is the page that a callback chose,
-    ``on_way`` whether it was asked for.
+    ``on_way`` whether it was asked for. ``started_with`` is the hash of the scenario that the
+    server was started with.
     """
 
     scenario: Scenario = field(default_factory=lambda: scenario_from_mapping(START))
@@ -81,6 +82,7 @@ class AppState:
     drawn: int = 0
     go_to: str = ""
     on_way: bool = False
+    started_with: str = ""
     notice: str = ""
     toast: str = ""
     toast_link: str = ""

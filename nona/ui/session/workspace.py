@@ -1,44 +1,60 @@
-"""Sessions that survive a reload: the state lives on the server under an unguessable name in the URL."""
+"""Sessions that survive reload and restart: a cookie leads a browser to its state."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import time
 from dataclasses import dataclass, field
 
 import streamlit as st
 
+from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
+from nona.ui.session.cookie import cookie_name, is_token, new_token
+from nona.ui.session.disk.store import Store
 from nona.ui.session.page_list import icon_path, page_list
-from nona.ui.session.start import new_state
+from nona.ui.session.start import new_state, open_fresh
 from nona.ui.session.state import AppState
 
-PARAMETER = "workspace"
+FORMER = "workspace"  # in addresses of earlier versions: it opens nothing
 IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
 _TOKEN = "nona_token"
+_HELD = "nona_workspaces"
 _BEGUN = "nona_begun"  # this run of the script began with app.py
 
 
 @dataclass
 class Workspaces:
-    """States by token; those unseen for ``keep_s`` are dropped, the oldest first beyond ``limit``."""
+    """States by token; those unseen for ``keep_s`` are dropped, beyond ``limit`` first those without work.
+
+    With a ``store`` the dropped ones stay on disk, and come back when their browser does.
+    """
 
     limit: int = 200
     keep_s: float = 6 * 3600.0
+    store: Store | None = None
     _held: dict[str, tuple[AppState, float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, token: str | None) -> tuple[str, AppState]:
-        """The state of ``token``, or a new one under a new token when it is unknown."""
+        """The state of ``token``, from memory or from disk, or a new one.
+
+        A text that is no token gets a new one.
+        """
+        token = token if token is not None and is_token(token) else new_token()
         with self._lock:
-            held = self._held.get(token) if token else None
-        if token is None or held is None:
-            token, held = secrets.token_urlsafe(16), (new_state(), 0.0)
-        self.touch(token, held[0])
-        return token, held[0]
+            held = self._held.get(token)
+        if held is None:  # reading takes its time: the other sessions go on meanwhile
+            made = restored(self.store, token) if self.store else new_state()
+            with self._lock:
+                held = self._held.setdefault(token, (made, time.monotonic()))
+        state = held[0]
+        if self.store is not None:
+            self.store.watch(token, state)
+        self.touch(token, state)
+        return token, state
 
     def touch(self, token: str, state: AppState) -> None:
         """Note that ``state`` is in use, and drop the sessions unused for long."""
@@ -47,13 +63,45 @@ class Workspaces:
             self._held.pop(token, None)
             self._held[token] = (state, now)  # the most recently used comes last
             old = [t for t, (_, seen) in self._held.items() if now - seen > self.keep_s]
-            for t in old + list(self._held)[: max(0, len(self._held) - len(old) - self.limit)]:
-                self._held.pop(t, None)
+            for t in old:
+                self._drop(t)
+            while len(self._held) > self.limit:
+                idle = [t for t in self._held if t != token]
+                self._drop(next((t for t in idle if self._held[t][0].untouched), idle[0]))
+
+    def _drop(self, token: str) -> None:
+        self._held.pop(token, None)
+        if self.store is not None:
+            self.store.retire(token)
+
+
+def restored(store: Store, token: str) -> AppState:
+    """The state that is kept on disk, else a new one.
+
+    A server that was started with another scenario than before opens that one; Undo brings back the work.
+    """
+    state, fresh = store.load(token), new_state()
+    if state is None:
+        state = fresh
+    elif fresh.started_with and fresh.started_with != state.started_with:
+        state = open_fresh(state, fresh)
+    return state
 
 
 @st.cache_resource
 def workspaces() -> Workspaces:
     """The workspaces of this server."""
+    serving = Serving.read()
+    if not serving.persist:
+        return Workspaces()
+    store = Store(serving.data / "workspaces")
+    store.start()
+    return Workspaces(store=store)
+
+
+@st.cache_resource
+def passing() -> Workspaces:
+    """The workspaces of connections without a cookie: nobody could ask for them again later."""
     return Workspaces()
 
 
@@ -84,13 +132,24 @@ def whose() -> str:
 
 
 def session_state() -> AppState:
-    """The state of this session, for app.py; a reloaded page finds its own by the token in its URL."""
+    """The state of this session, for app.py; a reloaded page finds its own by its browser's cookie.
+
+    Without a cookie the state lasts as long as the connection, and is kept nowhere.
+    """
     session = st.session_state
     session[_BEGUN] = True
+    st.query_params.pop(FORMER, None)
     if _KEY not in session:
-        session[_TOKEN], session[_KEY] = workspaces().open(st.query_params.get(PARAMETER))
+        cookie = st.context.cookies.get(cookie_name())
+        known = is_token(cookie)
+        held = session[_HELD] = workspaces() if known else passing()
+        session[_TOKEN], session[_KEY] = held.open(cookie if known else session.get(_TOKEN))
     state: AppState = session[_KEY]
-    workspaces().touch(session[_TOKEN], state)
-    if st.query_params.get(PARAMETER) != session[_TOKEN]:
-        st.query_params[PARAMETER] = session[_TOKEN]
+    session[_HELD].touch(session[_TOKEN], state)
     return state
+
+
+def saving_problem() -> str:
+    """Why this session's work is not saved on disk; empty if it is, or if that is switched off."""
+    held: Workspaces | None = st.session_state.get(_HELD)
+    return held.store.problem if held is not None and held.store is not None else ""

@@ -15,7 +15,6 @@ from nona.ui.session.problems import Problems
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, pack, unpack
 from nona.ui.session.start import take_scenario, with_plain_names
 from nona.ui.session.state import AppState
-from nona.ui.session.workspace import PARAMETER as WORKSPACE
 from nona.ui.widgets.fields import plain
 
 LINK = "The link"
@@ -43,12 +42,11 @@ def share_popover(state: AppState) -> None:
             st.caption("Invalid entries are not in it.")
         if urlsplit(link).hostname in HERE:
             st.caption("It opens on this machine. For another one use *Download bundle*.")
-        st.caption("Do not share your browser's address: it opens your own session.")
 
 
 def address(text: str) -> str:
     """The address of this page with what it shows, and nothing that leads to this session."""
-    shown = {k: st.query_params.get_all(k) for k in st.query_params if k not in (WORKSPACE, PARAMETER)}
+    shown = {k: st.query_params.get_all(k) for k in st.query_params if k != PARAMETER}
     base = (st.context.url or "http://localhost:8501").rstrip("/")
     base += "" if urlsplit(base).path else "/"
     return f"{base}?{urlencode({**shown, PARAMETER: text}, doseq=True)}"

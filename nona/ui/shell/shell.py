@@ -15,6 +15,7 @@ from nona.ui.session.received import received
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job
+from nona.ui.shell.kept_views import kept_notice
 from nona.ui.shell.problem_views import missing_notice, problem_notice
 from nona.ui.shell.scenario_bar import scenario_bar
 from nona.ui.shell.share_views import link_notice, take_link
@@ -66,6 +67,7 @@ def side_bar(state: AppState) -> None:
         running = [kind for kind in KINDS if _running(state, kind)]
         st.fragment(_jobs, run_every=1.0 if running else None)(state, running)
     link_notice(state)
+    kept_notice(state)
     problem_notice(state)
     missing_notice(state)
     if state.toast:

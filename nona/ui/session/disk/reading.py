@@ -1,0 +1,147 @@
+"""Reading a workspace back: all of it through validation; what cannot be shown is set aside, not lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nona.errors import NonaError
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.jobs.simulated import SimulatedRun
+from nona.ui.session.disk.files import MOST_WORKSPACE_BYTES
+from nona.ui.session.disk.saved import (
+    BROKEN,
+    FILE,
+    RESULTS,
+    UPLOADS,
+    VERSION,
+    SavedMoment,
+    SavedResult,
+    SavedWorkspace,
+)
+from nona.ui.session.history import Moment
+from nona.ui.session.runs import Kept
+from nona.ui.session.state import AppState, Draft, Result
+
+# Whatever stands in the file: what reading it may raise when somebody has changed it.
+DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What to tell about a workspace that came back: lines, and the file that could not be opened."""
+
+    lines: tuple[str, ...] = ()
+    broken: Path | None = None
+
+
+def read_workspace(folder: Path) -> AppState | None:
+    """The workspace in a folder; ``None`` if there is none.
+
+    One that is damaged gives an empty state that keeps a :class:`Restored`; its file is set aside as
+    ``broken.json``, so that nothing writes over it, until the reader dismisses the notice.
+    """
+    path, broken = folder / FILE, folder / BROKEN
+    if not path.is_file():
+        return None
+    try:
+        if path.stat().st_size > MOST_WORKSPACE_BYTES:
+            raise ValueError(f"it has more than the {MOST_WORKSPACE_BYTES:,} bytes allowed")
+        saved = SavedWorkspace.model_validate(json.loads(path.read_bytes()))
+        if saved.version != VERSION:
+            raise ValueError(f"version {saved.version} is not {VERSION}")
+        state, lines = _state(folder, saved)
+    except DAMAGE as error:
+        path.replace(broken)
+        state, lines = AppState(), [f"The cause: {_line(error)}"]
+    if lines or broken.is_file():
+        state.choices.keep(Restored(tuple(lines), broken if broken.is_file() else None))
+    return state
+
+
+def _valid(data: Mapping[str, Any]) -> Scenario:
+    """A scenario as its pages may show it: the gate that files and links pass, too."""
+    return scenario_from_mapping(data)
+
+
+def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
+    """The state that a file describes, and what is missing from it."""
+    scenarios = [_valid({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
+    scenarios = _sharing_models(scenarios, [s.models for s in saved.scenarios])
+    now = _moment(saved.now, scenarios)
+    state = AppState(scenario=now.scenario, drafts=dict(now.drafts), model=now.model)
+    state.history.take(
+        [(m.place, _moment(m, scenarios)) for m in saved.past],
+        [(m.place, _moment(m, scenarios)) for m in saved.future],
+    )
+    state.symbols = {name: dict(held) for name, held in saved.symbols.items()}
+    state.kept, state.started_with = dict(saved.kept), saved.started_with
+    lines = [f"Not kept, for want of space: {', '.join(saved.left_out)}."] if saved.left_out else []
+    lines += _take_uploads(state, folder / UPLOADS)
+    lines += _take_results(state, folder / RESULTS, saved)
+    return state, lines
+
+
+def _sharing_models(scenarios: list[Scenario], numbers: list[int]) -> list[Scenario]:
+    """Scenarios with the same models share one object, as they did."""
+    first: dict[int, Scenario] = {}
+    return [
+        s.model_copy(update={"models": first.setdefault(n, s).models})
+        for s, n in zip(scenarios, numbers, strict=True)
+    ]
+
+
+def _moment(saved: SavedMoment, scenarios: list[Scenario]) -> Moment:
+    drafts = {d.path: Draft(d.value, d.error) for d in saved.drafts}
+    if not 0 <= saved.scenario < len(scenarios):
+        raise ValueError(f"scenario {saved.scenario} of {len(scenarios)} is not in the file")
+    return Moment(scenarios[saved.scenario], drafts, saved.model)
+
+
+def _take_uploads(state: AppState, folder: Path) -> list[str]:
+    lines = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            state.uploads.add(path.name, path.read_bytes())
+        except (NonaError, OSError) as error:
+            lines.append(f"The file {path.name} was not restored: {_line(error)}")
+    return lines
+
+
+def _take_results(state: AppState, folder: Path, saved: SavedWorkspace) -> list[str]:
+    lines: list[str] = []
+    read: dict[str, Any] = {}
+
+    def data(entry: SavedResult) -> Any:
+        if entry.file not in read:
+            read[entry.file] = None
+            try:
+                if Path(entry.file).name != entry.file:
+                    raise ValueError(f"{entry.file!r} is not a plain name")
+                read[entry.file] = KINDS.find(entry.kind).read(json.loads((folder / entry.file).read_bytes()))
+            except DAMAGE as error:
+                lines.append(f"The result of {entry.kind} was not restored: {_line(error)}")
+        return read[entry.file]
+
+    for run in saved.runs:
+        found = data(run)
+        if isinstance(found, SimulatedRun):
+            state.runs.kept.append(Kept(run.number, run.name, run.fingerprint, run.job_id, found))
+    state.runs.restore(saved.made, saved.pinned)
+    for entry in saved.results:
+        found = data(entry)
+        if found is not None:
+            state.results[entry.kind] = Result(entry.fingerprint, found, entry.job_id)
+            state.taken[entry.kind] = entry.job_id
+    return lines
+
+
+def _line(error: BaseException) -> str:
+    """The error in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text[:300].encode("utf-8", "replace").decode()

@@ -1,0 +1,235 @@
+"""Workspaces on disk: all comes back, damage is set aside, size and age are bounded."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from nona.ui.jobs.desk import Desk
+from nona.ui.session.cookie import new_token
+from nona.ui.session.disk.files import sweep
+from nona.ui.session.disk.reading import Restored, read_workspace
+from nona.ui.session.disk.saved import BROKEN, FILE
+from nona.ui.session.disk.snapshot import Snapshot
+from nona.ui.session.disk.store import Store
+from nona.ui.session.disk.writing import Texts, write_workspace
+from nona.ui.session.start import new_state
+from nona.ui.session.state import START, AppState, Result
+from nona.ui.session.workspace import Workspaces, restored
+from nona.ui.tasks.simulate import simulate_scenario
+
+GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
+
+
+@pytest.fixture(scope="module")
+def run() -> object:
+    """A finished simulation, as its job sends it."""
+    from nona.ui.jobs.kinds import KINDS
+
+    small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
+    sent = simulate_scenario({"scenario": small, "uploads": "", "folder": ""}, Desk(lambda message: None))
+    return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
+
+
+def worked(run: object) -> AppState:
+    """A state with a bit of everything."""
+    state = AppState()
+    state.edit(("seed",), 5)
+    state.adopt(state.scenario.model_copy(update={"models": {"net": GRAPH}}))
+    state.edit(("name",), 'lone \\ud800 "quotes" ünï')
+    state.edit(("cluster", "network", "capacity"), "5 apples")
+    state.uploads.add("tiny.json", b"{}")
+    state.model, state.symbols = "tiny.json", {"m": {"batch": 4}}
+    state.kept["result-tabs"] = "Checks"
+    state.runs.add("f1", "job-1", run)
+    state.runs.pinned = 1
+    state.results["simulate"] = Result("f1", run, "job-1")
+    state.undo()
+    state.redo()
+    return state
+
+
+def parts(state: AppState) -> list[object]:
+    past, future = state.history.steps(99)
+    moments = [(p, m.scenario, dict(m.drafts), m.model) for p, m in (*past, *future)]
+    files = {n: (state.uploads.folder / n).read_bytes() for n in state.uploads.names()}
+    rest = [state.scenario, state.drafts, state.model, state.symbols, state.kept, moments, files]
+    return [*rest, state.runs.kept, state.runs.pinned, state.runs.made, state.results]
+
+
+def test_all_of_a_workspace_comes_back(tmp_path: Path, run: object) -> None:
+    state, token = worked(run), new_token()
+    store = Store(tmp_path)
+    store.watch(token, state)
+    store.flush()
+    again = Store(tmp_path).load(token)
+    assert again is not None
+    assert parts(again) == parts(state)
+    assert again.choices.find(Restored) is None
+    again.undo()
+    assert again.scenario.seed == 5
+    models = [m.scenario.models for _, m in again.history.steps(9)[0] if m.scenario.models]
+    assert all(m is models[0] for m in models)  # large, and held once
+    assert token not in str(list(tmp_path.rglob("*")))
+    for path in tmp_path.rglob("*.json"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_the_thread_saves_within_five_seconds(tmp_path: Path) -> None:
+    store, state, token = Store(tmp_path, beat_s=0.05), AppState(), new_token()
+    store.start()
+    store.watch(token, state)
+    time.sleep(0.3)
+    assert not store.place(token).exists()  # nobody has done anything yet
+    state.edit(("seed",), 77)
+    end = time.monotonic() + 5
+    while time.monotonic() < end and not (store.place(token) / FILE).is_file():
+        time.sleep(0.02)
+    again = Store(tmp_path).load(token)
+    assert again is not None
+    assert again.scenario.seed == 77
+
+
+def test_what_has_not_changed_is_not_written_again(tmp_path: Path) -> None:
+    store, state, token = Store(tmp_path), AppState(), new_token()
+    state.edit(("seed",), 1)
+    store.watch(token, state)
+    store.flush()
+    path = store.place(token) / FILE
+    before = path.stat().st_ino
+    store.flush()
+    assert path.stat().st_ino == before
+    state.kept["effort"] = "x"
+    store.flush()
+    assert path.stat().st_ino != before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"[" * 5000, b"\xff\xfe", b"{}", b"null", b'{"version": 2}', b"seed", b"name", b"models"],
+)
+def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path: Path, damage: bytes) -> None:
+    store, state, token = Store(tmp_path), AppState(), new_token()
+    state.edit(("seed",), 1)
+    store.watch(token, state)
+    store.flush()
+    folder = store.place(token)
+    if damage in (b"seed", b"name", b"models"):  # the file is sound, its scenario is not
+        data = json.loads((folder / FILE).read_bytes())
+        wrong = {b"seed": -1, b"name": "\ud800" * 9999, b"models": {"a": 1}}[damage]
+        for saved in data["scenarios"]:
+            saved["text"][damage.decode()] = wrong
+        if damage == b"models":
+            data["models"] = [wrong]
+        damage = json.dumps(data).encode()
+    (folder / FILE).write_bytes(damage)
+    again = Store(tmp_path).load(token)
+    assert again is not None
+    assert again.untouched
+    assert (folder / BROKEN).read_bytes() == damage
+    told = again.choices.of(Restored)
+    assert told.broken == folder / BROKEN
+    assert len(told.lines[0].splitlines()) == 1
+    later = Store(tmp_path)  # the notice outlasts another restart, and nothing overwrites the text
+    later.watch(token, again)
+    later.flush()
+    assert (folder / BROKEN).read_bytes() == damage
+    last = Store(tmp_path).load(token)
+    assert last is not None
+    assert last.choices.of(Restored).broken == folder / BROKEN
+
+
+def test_a_damaged_result_costs_that_result_alone(tmp_path: Path, run: object) -> None:
+    store, state, token = Store(tmp_path), worked(run), new_token()
+    store.watch(token, state)
+    store.flush()
+    for path in (store.place(token) / "results").iterdir():
+        path.write_bytes(b"garbage")
+    again = Store(tmp_path).load(token)
+    assert again is not None
+    assert again.scenario == state.scenario
+    assert not again.results
+    assert "was not restored" in again.choices.of(Restored).lines[0]
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path, run: object) -> None:
+    state = worked(run)
+    state.uploads.add("large.bin", b"x" * 5000)
+    write_workspace(tmp_path, state.uploads.folder, Snapshot.of(state), Texts(), most_bytes=3000)
+    again = read_workspace(tmp_path)
+    assert again is not None
+    assert again.uploads.names() == ("tiny.json",)
+    told = " ".join(again.choices.of(Restored).lines)
+    assert "large.bin" in told
+    assert "run 1" in told
+
+
+def test_old_and_large_workspaces_are_swept(tmp_path: Path) -> None:
+    def make(name: str, age_s: float, size: int) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / FILE).write_bytes(b"x" * size)
+        when = time.time() - age_s
+        os.utime(folder / FILE, (when, when))
+        return folder
+
+    old, big, middle, fresh = make("a", 1e7, 1), make("b", 300, 900), make("c", 200, 50), make("d", 0, 50)
+    (fresh / ".new-half").write_bytes(b"x" * 5000)
+    sweep(tmp_path, keep_s=1e6, most_bytes=120)
+    assert [f.exists() for f in (old, big, middle, fresh)] == [False, False, True, True]
+    assert not (fresh / ".new-half").exists()
+
+
+def test_a_workspace_that_was_dropped_comes_back(tmp_path: Path) -> None:
+    held = Workspaces(limit=2, store=Store(tmp_path))
+    token, state = held.open(None)
+    state.edit(("seed",), 9)
+    for _ in range(3):
+        held.open(None)[1].edit(("seed",), 1)
+    assert held.open(token)[1].scenario.seed == 9
+
+
+def test_a_full_disk_is_told_and_the_next_look_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    store, state, token = Store(tmp_path), AppState(), new_token()
+    state.edit(("seed",), 9)
+    store.watch(token, state)
+    with monkeypatch.context() as broken:
+        broken.setattr("nona.ui.session.disk.writing.write_whole", full)
+        store.flush()
+        store.flush()
+        store.retire(token)
+        store.flush()
+    assert "No space left" in store.problem
+    assert store.load(token) is state  # not forgotten before it is saved
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    store.flush()
+    assert store.problem == ""
+    assert read_workspace(store.place(token)) is not None
+
+
+def test_another_scenario_at_the_start_opens_and_undo_has_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, token = tmp_path / "s.yaml", new_token()
+    file.write_text("{version: 1, name: Given, cluster: {servers: [{}]}, workload: [{model: gpt2, rate: 1}]}")
+    monkeypatch.setenv("NONA_SCENARIO", str(file))
+    state = new_state()
+    state.edit(("name",), "Worked on")
+    store = Store(tmp_path / "w")
+    store.watch(token, state)
+    store.flush()
+    assert restored(Store(tmp_path / "w"), token).scenario.name == "Worked on"  # started as before
+    file.write_text(file.read_text().replace("Given", "Another"))
+    again = restored(Store(tmp_path / "w"), token)
+    assert again.scenario.name == "Another"
+    again.undo()
+    assert again.scenario.name == "Worked on"
