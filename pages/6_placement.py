@@ -17,6 +17,8 @@ from nona.ui.shell.job_panel import current_job, job_panel, stale_note
 from nona.ui.shell.no_queries import no_queries
 from nona.ui.widgets.terms import term
 
+SHELL = "Same placement from the shell"
+
 state = current()
 st.caption(
     f"Finds for every {term('sub-graph')} the probability of each {term('configuration')} that minimises "
@@ -39,7 +41,7 @@ if data is None:
             icon=":material/hub:",
         )
     capacity_section(state)
-    equivalent(state, "place", "--json", key="place")
+    equivalent(state, "place", "--json", key="place", label=SHELL)
     st.stop()
 
 report = data.nona
@@ -56,4 +58,4 @@ for tab, draw in zip(tabs, TABS.values(), strict=True):
         with tab:
             draw(state, data)
 placement_downloads(state)
-equivalent(state, "place", "--json", key="place")
+equivalent(state, "place", "--json", key="place", label=SHELL)

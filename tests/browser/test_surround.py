@@ -139,6 +139,25 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
     assert page.get_by_role("heading", level=1).inner_text() == "Workload"
 
 
+def test_a_second_key_waits_until_the_script_rests(app_page: Any, app_url: str) -> None:
+    page = app_page
+    sent: list[bytes] = []
+    page.on("websocket", lambda ws: ws.on("framesent", lambda data: sent.append(data)))
+    page.goto(f"{app_url}/?demo=3")
+    bar = page.locator(".st-key-demo-bar")
+    bar.get_by_text("step 1 of").wait_for()
+    wait_idle(page)
+    page.evaluate(
+        "() => { for (let i = 0; i < 4; i++) setTimeout(() => document.body.dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, composed: true})), 12 * i) }"
+    )
+    bar.get_by_text("step 2 of").wait_for()
+    wait_idle(page, 60_000)
+    assert sum(b"next 3.1" in data for data in sent if isinstance(data, bytes)) == 1
+    page.keyboard.press("Escape")
+    bar.wait_for(state="detached")
+
+
 def focused(page: Any) -> str:
     return str(page.evaluate("() => (document.activeElement.textContent || '').trim()"))
 
@@ -165,6 +184,19 @@ def test_the_focus_stays_with_what_was_pressed(app_page: Any) -> None:
     page.keyboard.press("Shift+Tab")
     outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
+
+
+def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_page: Any) -> None:
+    page = app_page
+    open_page(page, "Models")
+    page.get_by_role("button", name="Model: ").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("combobox", name="Find a model").wait_for()
+    wait_idle(page)
+    page.keyboard.type("googlenet")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Model: googlenet").wait_for()
+    page.wait_for_function("() => document.activeElement.textContent.includes('Model: googlenet')")
 
 
 def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
@@ -202,3 +234,9 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 400
     assert_fits(page)
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "200")
+    run_to_the_end(page)
+    number = page.locator(".st-key-finding [data-testid=stMetricValue]").bounding_box()
+    said = page.locator(".st-key-finding [data-testid=stMarkdown]").first.bounding_box()
+    assert 0 <= said["y"] - number["y"] - number["height"] < 16, "no gap below the number"

@@ -27,7 +27,7 @@ from nona.report.serverless.titles import (
     search_title,
 )
 from nona.report.serverless.ways import ways_title
-from nona.report.serverless.words import hit_rate, ranked
+from nona.report.serverless.words import PER, cost_text, hit_rate, ranked
 from nona.results.estimate import Estimate
 from nona.results.serverless.dispatch import LayoutBatch
 from nona.results.serverless.nodes import NodesFor, NodesReport, NodesSetting, TriedNodes
@@ -41,6 +41,7 @@ from nona.results.serverless.report import Oracle, ServerlessReport, Setting, Sh
 from nona.results.serverless.values import Latency, Spread
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.shipped import shipped_serverless
+from nona.ui.pages.serverless.policy_views import DECIDING, policy_rows
 
 NASTY = "<b>x</b><a href='http://e'>"
 
@@ -267,3 +268,13 @@ def test_stranded_slices_are_found_and_named() -> None:
     assert stranded_spans(rows, "a100-40gb", 3.0) == [(2.0, 3.0, 7)]
     told = layouts_title(placed([batch(0b1111, 4)]), [(0.0, 0.5, 7)], 8)
     assert told == "50 % of the GPU is allocated over 1 s, 6.2 % of it is stranded"
+
+
+def test_money_has_no_powers_of_ten_and_the_table_shows_what_decides() -> None:
+    made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
+    rows = policy_rows(made)
+    assert rows[0][f"$ per {PER:,} calls"] == "$0.00147 ± $0.000147"
+    assert all(set(DECIDING) <= set(row) for row in rows)
+    assert len(DECIDING) < len(rows[0])
+    tiny = Estimate(mean=1.47e-6, ci95=(1.47e-6 - 2.42e-9, 1.47e-6 + 2.42e-9))
+    assert cost_text(tiny) == "$0.00147 ± $0.00000242"

@@ -55,6 +55,9 @@ def test_tiles_and_picture_are_those_of_the_cluster(open_page: Open) -> None:
     shown = " ".join(texts(tree[0]))
     assert "8 servers" in shown
     assert "25 Gbit/s" in shown
+    assert "each executor's share of its GPU, not its load" in shown
+    busy = cluster_tree(cluster, background_load(cluster, 0.0, 0.0), measured=True)
+    assert "not its load" not in " ".join(texts(busy))
 
 
 def test_clicks_reach_the_scenario_and_illegal_ones_are_refused(open_page: Open) -> None:

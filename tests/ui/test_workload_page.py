@@ -88,6 +88,11 @@ def test_a_trace_is_previewed_with_what_was_read(open_page: Open) -> None:
     assert any(
         "3 arrivals over 2 s, 1/s on average, longest gap 1.5 s" in plain_text(m.value) for m in at.markdown
     )
+    next(s for s in at.selectbox if s.label == "Arrivals").select("Trace t.csv").run()
+    told = [t for tree in trees(at) for node in tree for t in texts(node)]
+    assert not any("seed" in t for t in told), "a trace is recorded: no seed draws it"
+    assert sum("as the first run replays it" in t for t in told) == 1
+    assert next(t for t in at.text_input if t.label == "Length").placeholder == "to its end"
     at.file_uploader(key="trace-file").upload("bad.csv", b"when\nsoon\n").run()
     assert any("soon" in plain_text(e.value) for e in at.error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from nona.report.means import mean_text
 from nona.report.text import or_dash, share_text
@@ -18,16 +19,25 @@ def cost_text(cost: Estimate) -> str:
     >>> cost_text(Estimate(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Estimate(mean=None, ci95=None))
     ('$0.2 ± $0.01', '–')
     """
-    return mean_text(cost, lambda usd: f"${PER * usd:.3g}")
+    return mean_text(cost, dollars)
 
 
 def dollars(usd: float | None) -> str:
     """The cost of :data:`PER` calls.
 
-    >>> dollars(0.000123), dollars(None)
-    ('$0.123', '–')
+    >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
+    ('$0.123', '$0.00000242', '–')
     """
-    return or_dash(usd, lambda known: f"${PER * known:.3g}")
+    return or_dash(usd, lambda known: f"${_digits(PER * known)}")
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, without a power of ten.
+
+    >>> _digits(2.42e-06), _digits(0.5), _digits(1234.5)
+    ('0.00000242', '0.5', '1230')
+    """
+    return f"{Decimal(f'{value:.3g}'):f}"
 
 
 def rate_text(rate: Estimate | None) -> str:

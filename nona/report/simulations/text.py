@@ -153,7 +153,7 @@ def difference_row(name: str, difference: Difference) -> dict[str, str]:
     hits = difference.slo_hit_rate
     return {
         "scheduler": name,
-        "JCT": mean_text(difference.jct_s, format_time),
+        "JCT difference": mean_text(difference.jct_s, format_time),
         "change": or_dash(difference.relative, partial(share_text, digits=1, sign="+")),
         "verdict": difference.verdict,
         "pairing saves": or_dash(difference.variance_reduction, "{:.3g} ×".format),

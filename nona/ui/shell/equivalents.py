@@ -28,15 +28,21 @@ def _stem(state: AppState) -> str:
     return safe_name(state.scenario.name).replace(" ", "_")
 
 
-def equivalent(state: AppState, command: str, *arguments: str, key: str, scenario: bool = True) -> None:
+def equivalent(
+    state: AppState,
+    command: str,
+    *arguments: str,
+    key: str,
+    scenario: bool = True,
+    label: str = "Same from the shell",
+) -> None:
     """A popover with ``nona COMMAND …`` ready to copy, and the scenario as YAML.
 
     The scenario's file stands before ``arguments``; without ``scenario`` there is none, and the
-    command stands for itself. The body is made only while the popover is open.
+    command stands for itself. The body is made only while the popover is open. A page with two of them
+    gives each its ``label``.
     """
-    popover = st.popover(
-        "Same from the shell", icon=":material/terminal:", on_change="rerun", key=f"shell-{key}"
-    )
+    popover = st.popover(label, icon=":material/terminal:", on_change="rerun", key=f"shell-{key}")
     if not popover.open:
         return
     files = file_names(state.scenario)

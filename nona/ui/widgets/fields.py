@@ -50,8 +50,10 @@ def plain(text: str) -> str:
     return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
 
 
-def quantity(state: AppState, label: str, path: Path, hint: str = "", optional: bool = False) -> None:
-    """A text field for a quantity with a unit; empty means none where that is allowed."""
+def quantity(
+    state: AppState, label: str, path: Path, hint: str = "", optional: bool = False, empty: str = ""
+) -> None:
+    """A text field for a quantity with a unit; empty means none where that is allowed, and says ``empty``."""
     key = _key(state, path)
     shown = state.shown(path)
 
@@ -62,7 +64,12 @@ def quantity(state: AppState, label: str, path: Path, hint: str = "", optional: 
         state.edit(path, None if optional and not text else text)
 
     st.text_input(
-        label, value="" if shown is None else str(shown), key=key, help=hint or None, on_change=commit
+        label,
+        value="" if shown is None else str(shown),
+        key=key,
+        help=hint or None,
+        on_change=commit,
+        placeholder=empty or None,
     )
     _error(state, path)
 

@@ -11,7 +11,10 @@ import streamlit as st
 @contextmanager
 def hero(key: str, label: str, value: str, hint: str = "") -> Iterator[None]:
     """Show ``value`` under ``label``; what is drawn inside stands beside it. Without a value: that alone."""
-    style = f".st-key-{key} [data-testid=stMetricValue] {{ font-size: 2.5rem; line-height: 1.1 }}"
+    style = (
+        f".st-key-{key} {{ row-gap: .25rem !important }}"  # beside each other they stand apart, below not
+        f".st-key-{key} [data-testid=stMetricValue] {{ font-size: 2.5rem; line-height: 1.1 }}"
+    )
     if value:
         st.html(f"<style>{style}</style>")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=key):

@@ -41,7 +41,7 @@ def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
     return el(
         "div",
         "clustermap",
-        _scale() if measured else None,
+        _scale() if measured else _sizes(made),
         _core(made, "busy" if measured else "background"),
         el("div", "units", *units),
         el("p", "note", f"{hidden:,} more racks are not drawn; {_rest(made)}.") if hidden > 0 else None,
@@ -58,6 +58,13 @@ def _scale() -> Node:
     told = "Share of the time that each executor and link is busy, background included: 0 %"
     steps = [el("i", "", __c=shade((k + 0.5) / SHADES)) for k in range(SHADES)]
     return el("p", "note scale", told, el("span", "steps", *steps, aria_hidden="true"), "100 %")
+
+
+def _sizes(made: ClusterMap) -> Node | None:
+    """What the bars are, which are full where a GPU is whole: in a run's result they are loads."""
+    if made.executors > CELLS:
+        return None
+    return el("p", "note", "Coloured bars: each executor's share of its GPU, not its load.")
 
 
 def _core(made: ClusterMap, word: str) -> Node:

@@ -84,7 +84,7 @@ def capacity_section(state: AppState) -> None:
             "Tries several numbers of servers, all else unchanged, for each scheduler: "
             f"{', '.join(PREDICTED[:-1])} and {PREDICTED[-1]} by prediction, the others by simulation."
         )
-    equivalent(state, "capacity", *asked.words(), key=KIND)
+    equivalent(state, "capacity", *asked.words(), key=KIND, label="Same search from the shell")
 
 
 def _inputs(state: AppState) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
 from nona.report.serverless.figures.policies import pareto_figure
 from nona.report.serverless.nearest import oracle_title
-from nona.report.serverless.words import PER, call_cost, dollars, hit_cost, overloaded, ranked
+from nona.report.serverless.words import (
+    PER,
+    call_cost,
+    cost_text,
+    dollars,
+    hit_cost,
+    overloaded,
+    ranked,
+    rate_text,
+)
 from nona.report.text import share_text
-from nona.results.estimate import Estimate
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.outcome import PolicyOutcome
 from nona.results.serverless.report import ServerlessReport
@@ -24,6 +32,7 @@ from nona.ui.widgets.tiles import tiles
 from nona.units import format_time
 
 Cell = str | float | None
+DECIDING = ("policy", "state", "SLOs kept", f"$ per {PER:,} calls", "mean latency", "p95", "cold starts")
 
 
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
@@ -39,7 +48,8 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     )
     tiles(_tiles(report))
     rows = pd.DataFrame(policy_rows(report))
-    table(rows, "serverless-policies", "Every policy: hits, costs, latencies, misses, cold starts, searches")
+    alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
+    table(rows, "serverless-policies", alt, deciding=DECIDING)
     if report.oracle is not None:
         least = dollars(report.oracle.cost_per_call_usd)
         st.caption(plain(f"Oracle: {least} per {PER:,} calls, with {report.oracle.how}."))
@@ -90,9 +100,9 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
     return {
         "policy": name,
         "state": p.state,
-        "SLOs kept": _plus_minus(p.slo_hit_rate, lambda v: share_text(v, 1)),
-        f"$ per {PER:,} calls": _plus_minus(p.cost_per_call_usd, dollars),
-        f"$ per {PER:,} hits": _plus_minus(p.cost_per_hit_usd, dollars),
+        "SLOs kept": rate_text(p.slo_hit_rate),
+        f"$ per {PER:,} calls": cost_text(p.cost_per_call_usd),
+        f"$ per {PER:,} hits": cost_text(p.cost_per_hit_usd),
         "mean latency": _time(p.latency_s.mean),
         "p95": _time(p.latency_s.p95),
         "p99": _time(p.latency_s.p99),
@@ -108,15 +118,6 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "rechecks": p.rechecks,
         "in flight": p.calls.in_flight,
     }
-
-
-def _plus_minus(known: Estimate, shown: Callable[[float], str]) -> str:
-    if known.mean is None:
-        return "–"
-    if known.ci95 is None:
-        return str(shown(known.mean))
-    low, high = known.ci95
-    return f"{shown(known.mean)} ± {shown((high - low) / 2).lstrip('$')}"
 
 
 def _time(seconds: float | None) -> str:

@@ -21,7 +21,7 @@ from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
-TOLD_APART = ("scheduler", "verdict", "JCT", "change")
+TOLD_APART = ("scheduler", "verdict", "JCT difference", "change")
 DECIDING = (
     "scheduler",
     "predicted",

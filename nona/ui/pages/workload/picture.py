@@ -8,6 +8,8 @@ from nona.ui.widgets.drawing.drawing import Node, colour, el
 from nona.units import format_time
 
 WIDTH, HEIGHT = 240, 54
+DRAWN = "From the scenario's seed, as the first run simulates them."
+REPLAYED = "From the trace, as the first run replays it."
 
 
 def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:
@@ -29,15 +31,18 @@ def _share(what: str, share: float, number: int) -> Node:
     )
 
 
-def arrivals_picture(sample: ArrivalSample, number: int) -> Node:
-    """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process."""
-    about = f"CV of the gaps in this sample {sample.cv:.2f}: {regularity(sample.cv)}"
+def arrivals_picture(sample: ArrivalSample, number: int, origin: str = DRAWN) -> Node:
+    """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process.
+
+    ``origin`` is a sentence on where the arrivals are from.
+    """
+    about = f"CV of the gaps in this sample {sample.cv:.2f}: {regularity(sample.cv)}."
     return el(
         "div",
         "arrivals",
         _figure(_counts(sample), f"arrivals in the first {format_time(sample.window_s)}", number),
         _figure(_gaps(sample), "gaps between them, 0 to 4 mean gaps; line: Poisson", number),
-        el("p", "note", f"{about}. From the scenario's seed, as the first run simulates them."),
+        el("p", "note", f"{about} {origin}".rstrip()),
     )
 
 

@@ -55,7 +55,7 @@ def trace_fields(state: AppState, index: int) -> None:
             state, "Start in the trace", (*path, "start"), f"From its first row; it covers {recorded:,.4g} s."
         )
         hint = "Length of the window that is replayed again and again; empty: to the trace's end."
-        quantity(state, "Length", (*path, "length"), hint, optional=True)
+        quantity(state, "Length", (*path, "length"), hint, optional=True, empty="to its end")
         _part(state, index, columns)
     _share(state, index, path, columns)
     _coverage(state, index)

@@ -62,9 +62,8 @@ def _preview(state: AppState, name: str) -> None:
         st.markdown(f"**{plain(name)}** · {plain(trace_text(times.tolist()))}")
         if times[-1] > times[0]:
             recorded = Arrivals("trace", times_s=tuple(times.tolist()), scale_to_rate=False)
-            draw(
-                f"trace-{name}", arrivals_picture(arrival_sample(recorded, 0.0, state.scenario.seed, name), 4)
-            )
+            sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
+            draw(f"trace-{name}", arrivals_picture(sample, 4, ""))
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
 

@@ -10,7 +10,7 @@ from nona.results.placement.outcome import SolvedPlacement
 from nona.ui.loaded.loading import model_names
 from nona.ui.pages.workload.edits import remove_entry
 from nona.ui.pages.workload.facts import fastest, rate_of, rates_of, sample_of
-from nona.ui.pages.workload.picture import arrivals_picture, gauge, shares_picture
+from nona.ui.pages.workload.picture import DRAWN, REPLAYED, arrivals_picture, gauge, shares_picture
 from nona.ui.pages.workload.trace_fields import take_trace, trace_fields
 from nona.ui.pages.workload.trace_views import traces
 from nona.ui.session.state import AppState
@@ -112,7 +112,7 @@ def _pictures(state: AppState, index: int, load: Offered | None) -> None:
     draw(
         f"row-picture-{index}",
         shares_picture(rates[index] / sum(rates) if rates else 0.0, share, index),
-        arrivals_picture(sample, index),
+        arrivals_picture(sample, index, REPLAYED if row.arrivals.trace else DRAWN),
     )
     kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)
     if kind in _SHOW:

@@ -4,17 +4,28 @@ const NARROW = 768; // pixels: below, the side bar lies over the page
 const OWN_KEYS =
   "input, textarea, select, [contenteditable=true], [role=tab], [role=radio], [role=slider], [role=listbox], [role=option], [role=combobox], [role=menu], [role=dialog], [role=application], [role=grid], svg[tabindex], canvas[tabindex]";
 const WRITTEN = ":is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) :is(p, li)"; // not page links
+const BEGIN_MS = 300; // a key that was told has made the script run by then
+const REST_MS = 150; // how long the script rests when it is done: on the way to another page it rests shortly
+const PATIENCE_MS = 5000; // for the end of a run, before a key cuts it off
+let pressed = null; // the demo's key that waits for the script: its step, the place it was pressed at, until when
+let toldAt = Number.NEGATIVE_INFINITY; // when the last one was told
 let held = null; // what had the focus last, as a description: its element may have been replaced
 
+const views = new WeakMap(); // Streamlit calls this again whenever the data is other
+
 export default function (component) {
-  const surround = new Surround(component);
-  return () => surround.close();
+  const parent = component.parentElement;
+  const view = views.get(parent) ?? new Surround();
+  views.set(parent, view);
+  view.show(component);
+  return () => {
+    view.close();
+    views.delete(parent);
+  };
 }
 
 class Surround {
-  constructor(component) {
-    this.data = component.data;
-    this.tell = component.setTriggerValue;
+  constructor() {
     this.tabs = new WeakMap();
     this.ends = new AbortController();
     const on = (name, act) =>
@@ -23,6 +34,7 @@ class Surround {
     on("keydown", (e) => this.key(e));
     on("focusin", (e) => {
       held = description(e.target);
+      if (e.target.closest(POPOVER)) held.opener = openerKey() ?? held.opener;
     });
     on("pointerdown", (e) => {
       if (!e.target.closest?.(FOCUSABLE)) held = null;
@@ -36,10 +48,16 @@ class Surround {
     });
     this.soon();
   }
+  show(component) {
+    this.data = component.data;
+    this.tell = component.setTriggerValue;
+    this.tellKey();
+  }
   close() {
     this.ends.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.later);
   }
   soon() {
     cancelAnimationFrame(this.frame);
@@ -68,10 +86,31 @@ class Surround {
   key(event) {
     if (!this.data.demo || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const step = { ArrowRight: "next", ArrowLeft: "back", Escape: "leave" }[event.key];
-    const open = document.querySelector("[data-testid=stPopoverBody], [role=dialog]"); // has Escape to itself
+    const open = document.querySelector(`${POPOVER}, [role=dialog]`); // has Escape to itself
     if (!step || open || event.composedPath()[0].closest?.(OWN_KEYS)) return;
     event.preventDefault();
-    this.tell("key", `${step} ${this.data.demo}`);
+    pressed = { step, place: this.data.demo, until: performance.now() + PATIENCE_MS };
+    this.tellKey();
+  }
+  // One key at a time, when the script rests: Streamlit loses track of the page when each cuts off the run before.
+  tellKey() {
+    clearTimeout(this.later);
+    const now = performance.now();
+    if (!pressed) return;
+    const leave = pressed.step === "leave";
+    if (!this.data.demo || (!leave && pressed.place !== this.data.demo))
+      pressed = null; // that step was taken
+    else if (now < pressed.until && !this.rests(now)) this.later = setTimeout(() => this.tellKey(), 30);
+    else {
+      this.tell("key", `${pressed.step} ${this.data.demo}`);
+      toldAt = now;
+      pressed = null;
+    }
+  }
+  rests(now) {
+    this.restsFrom = scriptRuns() ? undefined : (this.restsFrom ?? now);
+    if (this.restsFrom === undefined || now < toldAt + BEGIN_MS) return false;
+    return now > toldAt + PATIENCE_MS || now >= Math.max(this.restsFrom, toldAt + BEGIN_MS) + REST_MS;
   }
 
   // The open tab of each row of tabs, once whenever another is opened: a row may be scrolled by hand.
@@ -88,6 +127,8 @@ class Surround {
   }
 }
 
+const POPOVER = "[data-testid=stPopoverBody]";
+const OPENED = "[data-testid=stPopoverButton][aria-expanded=true]";
 const FOCUSABLE = "button, a[href], input, textarea, select, [tabindex]";
 
 function scrollBox(list) {
@@ -107,10 +148,8 @@ function takeScheme() {
 
 // A popover always opens below its button, also where only a sliver of it would be seen: then it opens above.
 function makeRoom() {
-  const body = document.querySelector("[data-testid=stPopoverBody]");
-  const button = document
-    .querySelector("[data-testid=stPopoverButton][aria-expanded=true]")
-    ?.getBoundingClientRect();
+  const body = document.querySelector(POPOVER);
+  const button = document.querySelector(OPENED)?.getBoundingClientRect();
   if (!body || !button) return;
   const wanted = Math.min(body.scrollHeight + 2, 0.7 * innerHeight);
   const below = innerHeight - button.bottom - 12;
@@ -124,16 +163,28 @@ function makeRoom() {
   body.style.translate = `0 ${up}px`;
 }
 
+function scriptRuns() {
+  return document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
+}
+
 function closeSideBar() {
   if (innerWidth >= NARROW) return;
   document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
 }
 
-// A run of the script may replace the element that was pressed, or switch it off while it works.
+// A run of the script may replace the element that was pressed, or switch it off while it works; or shut the
+// popover it was in: then its button has the focus, whose label may name what was picked.
 function keepFocus() {
   if (!held || document.activeElement !== document.body || !document.hasFocus()) return;
   const same = candidates(held).filter((e) => !e.disabled && e.getClientRects().length > 0);
   if (same.length === 1) same[0].focus({ preventScroll: true });
+  else if (!same.length && held.opener && held.page === location.pathname && !document.querySelector(POPOVER))
+    document.querySelector(`.${CSS.escape(held.opener)} button`)?.focus({ preventScroll: true });
+}
+
+function openerKey() {
+  const button = document.querySelector(OPENED);
+  return button ? keyOf(button) : undefined;
 }
 
 function description(element) {
