@@ -167,7 +167,7 @@ class Symbol(click.ParamType[tuple[str, int]]):
         if isinstance(value, tuple):
             return value
         name, _, size = value.partition("=")
-        if not (name and size.isdigit() and int(size) > 0):
+        if not (name and size.isascii() and size.isdigit() and len(size) <= 18 and int(size) > 0):
             raise NonaError(
                 f"{flag(param)} {value!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8."
             )

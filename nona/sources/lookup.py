@@ -101,7 +101,7 @@ class Sources:
                 return []
         except GraphError as error:
             return [f"{place}: {error}"]
-        except OSError:  # a name that no file can have
+        except (OSError, ValueError):  # a name that no file can have
             pass
         hint = "" if PurePath(name).suffix else f", or a sample ({', '.join(sample_names())})"
         return [f"{place}: {name!r} is not a file here{hint}; {self._remedy()}."]
