@@ -45,7 +45,7 @@ def foreign_values(data: object) -> list[str]:
                 ((*place, key), held) for key, held in reversed(list(value.items())) if isinstance(key, str)
             ]
         elif isinstance(value, list | tuple):
-            left += [((*place, i), held) for i, held in reversed(list(enumerate(value)))]
+            left += reversed([((*place, i), v) for i, v in enumerate(value)])
         elif why := _bad_value(value):
             found.append(f"{place_text(place)}: {why}")
     return found
