@@ -44,6 +44,7 @@ bench: install
 fuzz: install
 	$(BIN)/python -m benchmarks.fuzz_readers
 	$(BIN)/python -m benchmarks.fuzz_tables
+	$(BIN)/python -m benchmarks.fuzz_scenarios
 
 clean:
 	rm -rf $(VENV) build dist test-artifacts node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,6 +7,7 @@ from nona.ui.pages.demo.bar import demo_bar
 from nona.ui.pages.demo.tour import press_key, take_demo, tour_of
 from nona.ui.server.application import lifespan, middleware
 from nona.ui.session.page_list import icon_path, page_file, page_list
+from nona.ui.shell.problem_views import shown_errors
 from nona.ui.shell.shell import follow, open_session, page_head, side_bar
 from nona.ui.shell.surround.surround import surround
 from nona.ui.widgets.terms import page_terms
@@ -28,7 +29,7 @@ def run() -> None:
     with foot:
         page_terms(page.title)
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
-    with body:
+    with body, shown_errors():
         page.run()
     state.drawn = state.revision
 

@@ -86,9 +86,9 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
         elif unit:
             number *= float(UNITS[dimension][unit])
     else:
-        number = float(value)
+        number = _as_float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} must be finite; write for example {_EXAMPLE[dimension]}")
+        raise ValueError(f"{_start(value)} must be finite; write for example {_EXAMPLE[dimension]}")
     return number
 
 
@@ -118,6 +118,21 @@ def quantity_text(value: float, dimension: Dimension) -> str | float:
     return min(candidates, key=len) if candidates else value
 
 
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond 10^308
+        return math.inf
+
+
+def _start(value: object) -> str:
+    """A value in an error, long ones cut; Python refuses to write whole numbers of 4,300 digits."""
+    if isinstance(value, int) and abs(value) > 10**60:
+        return "a whole number of more than 60 digits"
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "…"
+
+
 def _complaint(value: object, dimension: Dimension) -> str:
     base = {
         "time": "seconds",
@@ -126,7 +141,8 @@ def _complaint(value: object, dimension: Dimension) -> str:
         "rate": "1/s",
         "fraction": "parts of 1",
     }[dimension]
-    return f"{value!r} is not a {dimension}; write for example {_EXAMPLE[dimension]}, or a number of {base}"
+    example = _EXAMPLE[dimension]
+    return f"{_start(value)} is not a {dimension}; write for example {example}, or a number of {base}"
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:

@@ -29,6 +29,11 @@ Told = TypeVar("Told", Curves, GridCurves)
 
 def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
     """Sweep, and print a table for each value, or JSON; for two numbers the best in each cell."""
+    if scenario.serverless is not None:
+        raise NonaError(
+            "nona sweep: the scenario has a serverless part, which a sweep does not simulate; "
+            "use nona serverless, or remove that part."
+        )
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)

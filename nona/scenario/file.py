@@ -15,15 +15,16 @@ from pydantic import ValidationError
 from nona.errors import ScenarioError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
+from nona.scenario.gate import bounded, foreign_values, place_text, shown
+from nona.scenario.limits import MAX_PROBLEMS
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
+from nona.scenario.yaml_text import load_yaml
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
 """Further problems of what a scenario file holds, given those that are known."""
 
-MAX_BYTES = 16_000_000
-MAX_DEPTH = 40
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document"),
@@ -75,29 +76,36 @@ def parse_scenario(text: str, check: Check = nothing_more) -> Scenario:
     nona.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | workload[0].rate: \
 '5 apples' is not a rate; write for example '300/s', or a number of 1/s.
     """
-    if len(text.encode()) > MAX_BYTES:
-        raise ScenarioError([f"Scenario: it is larger than {MAX_BYTES // 10**6} MB; make it smaller."])
-    return scenario_from_mapping(_load_yaml(text), check)
+    return scenario_from_mapping(load_yaml(text), check)
 
 
 def scenario_from_mapping(data: object, check: Check = nothing_more) -> Scenario:
     """Validate a scenario given as plain mappings and lists; ``check`` as for :func:`parse_scenario`."""
     if not isinstance(data, Mapping):
         raise ScenarioError(
-            [f"Scenario: it is {_shown(data)}, not a mapping; start the file with 'version: 1'."]
+            [f"Scenario: it is {shown(data)}, not a mapping; start the file with 'version: 1'."]
         )
     if "nodes" in data and "cluster" not in data:
         raise ScenarioError(["Scenario: it is the graph of a model; upload it on the page Models."])
-    scenario, problems = None, []
+    if foreign := foreign_values(data):
+        raise ScenarioError(bounded(foreign))
+    scenario: Scenario | None = None
+    problems: list[str] = []
+    more = 0
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
-        found = (e for e in error.errors(include_url=False) if not _only_follows(e))
-        problems = [_problem(e) for e in found]
+        problems, more = _problems(error)
     problems += check(data, problems)
     if scenario is None or problems:
-        raise ScenarioError(sorted(problems, key=_part)) from None
+        raise ScenarioError(bounded(sorted(problems, key=_part), more)) from None
     return scenario
+
+
+def _problems(error: ValidationError, whole: str = "Scenario") -> tuple[list[str], int]:
+    """The first problems that the schema finds, a line each, and how many there are besides."""
+    found = [e for e in error.errors(include_url=False) if not _only_follows(e)]
+    return [_problem(e, whole) for e in found[:MAX_PROBLEMS]], max(0, len(found) - MAX_PROBLEMS)
 
 
 def _part(problem: str) -> int:
@@ -167,35 +175,15 @@ def scenario_hash(scenario: Scenario, *parts: str) -> str:
 
 def parse_part(text: str, kind: type[P], what: str) -> P:
     """Read a file of another ``kind`` than a scenario, called ``what`` in errors; all problems at once."""
-    data = _load_yaml(text, what)
+    data = load_yaml(text, what)
     if not isinstance(data, Mapping):
-        raise ScenarioError([f"{what}: it is {_shown(data)}, not a mapping; write keys with values."])
+        raise ScenarioError([f"{what}: it is {shown(data)}, not a mapping; write keys with values."])
+    if foreign := foreign_values(data):
+        raise ScenarioError(bounded(foreign))
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        found = [e for e in error.errors(include_url=False) if not _only_follows(e)]
-        raise ScenarioError(_problem(e, what) for e in found) from None
-
-
-def _load_yaml(text: str, what: str = "Scenario") -> object:
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise ScenarioError([f"{what}: YAML aliases (*name) are not allowed; write the value out."])
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise ScenarioError([f"{what}: nested deeper than {MAX_DEPTH} levels; flatten it."])
-        return yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        why = (error.problem or "not readable").replace("\n", " ")
-        raise ScenarioError([f"{what}: not valid YAML{where}: {why}; mend the text there."]) from None
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ScenarioError([f"{what}: not valid YAML ({why}); give a YAML or JSON file."]) from None
+        raise ScenarioError(bounded(*_problems(error, what))) from None
 
 
 def _only_follows(error: Any) -> bool:
@@ -203,22 +191,10 @@ def _only_follows(error: Any) -> bool:
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-def _place(location: tuple[int | str, ...], whole: str) -> str:
-    place = ""
-    for part in location:
-        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else str(part)
-    return place or whole
-
-
 def _problem(error: Any, whole: str = "Scenario") -> str:
     """One line for a validation error: place, value, rule, remedy."""
-    kind, context, place = error["type"], error.get("ctx", {}), _place(error["loc"], whole)
-    value = _shown(error.get("input"))
+    kind, context, place = error["type"], error.get("ctx", {}), place_text(error["loc"], whole)
+    value = shown(error.get("input"))
     rules = {
         "missing": "is missing; add it",
         "extra_forbidden": "is not a known key; remove it or check its spelling",

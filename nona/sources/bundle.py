@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from nona.errors import ScenarioError
 from nona.foreign.limits import MOST_BUNDLE_BYTES as MOST_BYTES
 from nona.foreign.limits import MOST_FILE_BYTES
-from nona.scenario.file import MAX_BYTES as MOST_SCENARIO_BYTES
 from nona.scenario.file import dump_scenario
+from nona.scenario.limits import MAX_BYTES as MOST_SCENARIO_BYTES
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.named import file_names, with_files_renamed

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from nona.errors import NonaError
 from nona.hardware.catalogue import devices, user_devices
-from nona.hardware.cluster import ServerGroup
+from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
@@ -65,6 +65,7 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
             yield f"cluster.devices: {error}"
             own[str(name)] = next(iter(devices().values()))  # what names it is not wrong as well
     known = {**devices(), **own}
+    executors = 0
     for i, group in enumerate(_entries(cluster.get("servers"))):
         gpu = _mapping(group).get("gpu", ServerGroupSpec().gpu)
         place = f"cluster.servers[{i}]"
@@ -73,11 +74,17 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
-            ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(known[g.gpu])
+            classes = ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(known[g.gpu])
+            executors += g.count * g.gpus * len(classes)
         except ValidationError:  # the schema says so itself
             continue
         except NonaError as error:
             yield f"{place}: {error}"
+    if executors > MOST_EXECUTORS:
+        yield (
+            f"cluster.servers: {executors:,} executors are more than {MOST_EXECUTORS:,}; give fewer servers "
+            "or slices."
+        )
 
 
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:

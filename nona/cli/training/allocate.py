@@ -9,7 +9,7 @@ from nona.cli.training.options import AllocateOptions
 from nona.errors import ScenarioError
 from nona.foreign.files import read_file
 from nona.report.training.allocation_text import allocation_text
-from nona.scenario.file import MAX_BYTES
+from nona.scenario.limits import MAX_BYTES
 from nona.scenario.training_question import parse_question
 from nona.study.training.allocation import answer
 

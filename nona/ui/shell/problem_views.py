@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.scenario.gate import one_line
 from nona.sources.bundle import is_bundle
 from nona.sources.named import named_files
 from nona.ui.session.problems import Problems
@@ -27,6 +31,19 @@ def problem_notice(state: AppState) -> None:
         st.error("\n".join([title, "", *map(_item, found.lines)]), icon=":material/error:")
         st.button(
             "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
+        )
+
+
+@contextmanager
+def shown_errors() -> Iterator[None]:
+    """An error of the input that a page meets is shown on it; the side bar with *Undo* stays usable."""
+    try:
+        yield
+    except NonaError as error:
+        st.error(
+            f"**This page cannot show the scenario.** {plain(one_line(str(error)))} "
+            "Change it, or use *Undo* in the side bar.",
+            icon=":material/error:",
         )
 
 
