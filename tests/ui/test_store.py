@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.cookie import new_token
 from nona.ui.session.disk.files import sweep
 from nona.ui.session.disk.reading import Restored, read_workspace
@@ -26,12 +27,13 @@ GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
 
 
 @pytest.fixture(scope="module")
-def run() -> object:
+def run(tmp_path_factory: pytest.TempPathFactory) -> object:
     """A finished simulation, as its job sends it."""
-    from nona.ui.jobs.kinds import KINDS
-
     small = {**START, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
-    sent = simulate_scenario({"scenario": small, "uploads": "", "folder": ""}, Desk(lambda message: None))
+    folder = str(tmp_path_factory.mktemp("job"))
+    sent = simulate_scenario(
+        {"scenario": small, "uploads": folder, "folder": folder}, Desk(lambda message: None)
+    )
     return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
 
 
