@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
@@ -20,6 +19,7 @@ from nona.report.table_files import csv_bytes
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study import number_named, with_value
+from nona.study.exports import check_places, write_bytes
 from nona.study.sweeps.curves import curves
 from nona.study.sweeps.grid import grid
 from nona.study.sweeps.settings import GridSettings, SweepSettings
@@ -34,6 +34,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
             "nona sweep: the scenario has a serverless part, which a sweep does not simulate; "
             "use nona serverless, or remove that part."
         )
+    check_places(arguments.csv)
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
     settings = _settings(arguments, scenario)
@@ -95,11 +96,4 @@ def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepS
 
 def _points(arguments: SweepOptions, rows: Sequence[Mapping[str, float | str | None]]) -> None:
     if arguments.csv:
-        _write(arguments.csv, csv_bytes(pd.DataFrame(rows)))
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise NonaError(f"--csv {str(path)!r}: {error.strerror}; name a file that can be written.") from None
+        write_bytes(arguments.csv, csv_bytes(pd.DataFrame(rows)))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -52,16 +55,14 @@ def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
 
 def write_job_table(path: Path, table: pd.DataFrame) -> None:
     """:func:`write_records` of a table that is there already."""
-    try:
+    with _replaced(path) as place:
         if path.suffix.lower() in PARQUET:
-            table.to_parquet(path, index=False)
+            table.to_parquet(place, index=False)
             return
         if "model" in table:
             safe = {name: safe_cell(name) for name in table["model"].unique()}
             table = table.assign(model=table["model"].map(safe))
-        table.to_csv(path, index=False)
-    except OSError as error:
-        raise _unwritten(path, error) from None
+        table.to_csv(place, index=False)
 
 
 def write_trace(path: Path, study: Study, runs: Runs) -> None:
@@ -83,10 +84,55 @@ def check_places(*paths: Path | None) -> None:
     nona.errors.ReportError: File '/nowhere/jobs.csv': its folder does not exist; create it or choose another.
     """
     for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")
-        if path is not None and path.is_dir():
-            raise ReportError(f"File {str(path)!r}: it is a folder; name a file.")
+        if path is not None:
+            try:
+                _check(path)
+            except OSError as error:
+                raise _unwritten(path, error) from None
+
+
+def _check(path: Path) -> None:
+    """Open what :func:`_replaced` would open, and leave nothing behind."""
+    if not path.parent.is_dir():
+        raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")
+    if path.is_dir():
+        raise ReportError(f"File {str(path)!r}: it is a folder; name a file.")
+    if path.exists():
+        with path.open("ab"):
+            pass
+    if not _special(path):
+        place = _beside(path)
+        place.touch(exist_ok=False)
+        place.unlink()
+
+
+def _special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the folder of the file that ``path`` leads to: a link stays a link."""
+    return path.resolve().parent / f".nona-{secrets.token_hex(8)}.tmp"
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """A place to write to, which becomes ``path`` at the end: an older file stays whole until then.
+
+    A device or a pipe is written to directly.
+    """
+    place = path if _special(path) else _beside(path)
+    try:
+        yield place
+        if place != path:
+            if path.exists():
+                shutil.copymode(path, place)
+            place.replace(path.resolve())
+    except OSError as error:
+        raise _unwritten(path, error) from None
+    finally:
+        if place != path:
+            place.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -101,10 +147,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write ``data``; raises :class:`~nona.errors.ReportError` where that cannot be done."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise _unwritten(path, error) from None
+    with _replaced(path) as place:
+        place.write_bytes(data)
 
 
 def _unwritten(path: Path, error: OSError) -> ReportError:
