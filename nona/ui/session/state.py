@@ -7,13 +7,15 @@ keeps what was typed as a draft with its error. A result knows the scenario that
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
+from nona.sources.unknown import unknown_names
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.history import History, Moment
@@ -109,7 +111,7 @@ class AppState:
                 _put(data, other, draft.value)
         _put(data, path, value)
         try:
-            self._become(scenario_from_mapping(data), _place(path))
+            self._become(self._checked(data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return self._edit_alone(path, value)
@@ -122,13 +124,24 @@ class AppState:
         data = self.scenario.model_dump(mode="json")
         _put(data, path, value)
         try:
-            self._become(scenario_from_mapping(data), _place(path))
+            self._become(self._checked(data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return False
         self.drafts.pop(path, None)
         self._forget_strangers()
         return True
+
+    def _checked(self, data: Mapping[str, Any]) -> Scenario:
+        """The scenario that ``data`` describes, with no more unknown names than the present one has."""
+        present = self.scenario
+
+        def check(changed: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
+            found = unknown_names(changed)
+            old = set(unknown_names(present.model_dump(mode="json"))) if found else set()
+            return [line for line in found if line not in old]
+
+        return scenario_from_mapping(data, check)
 
     def _forget_strangers(self) -> None:
         """Drop drafts for the table of ``expert`` that no widget shows any more."""
@@ -137,7 +150,7 @@ class AppState:
         self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
     def _keep_draft(self, path: Path, value: Any, error: ScenarioError) -> None:
-        place = _place(path)
+        place = place_text(path)
         line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
         self.drafts[path] = Draft(value, line)
 
@@ -145,7 +158,7 @@ class AppState:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
         _put(data, path, entries)
-        self._become(scenario_from_mapping(data), _place(path))
+        self._become(scenario_from_mapping(data), place_text(path))
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
         self.revision += 1
@@ -236,15 +249,3 @@ def _put(data: Any, path: Path, value: Any) -> None:
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = copy.deepcopy(value)
-
-
-def _place(path: Path) -> str:
-    """``("workload", 1, "slo")`` as the errors write it.
-
-    >>> _place(("workload", 1, "slo"))
-    'workload[1].slo'
-    """
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
