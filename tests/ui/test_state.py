@@ -164,7 +164,9 @@ def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field: str, value
 
 def test_an_unknown_name_elsewhere_blocks_no_edit() -> None:
     state = AppState()
-    held = parse_scenario("{version: 1, cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}")
+    held = parse_scenario(
+        "{version: 1, cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}"
+    )
     state.adopt(held)
     assert state.edit(("seed",), 3)
     assert state.edit(("cluster", "servers", 0, "gpu"), "t4")

@@ -7,7 +7,7 @@ keeps what was typed as a draft with its error. A result knows the scenario that
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
 from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
-from nona.sources.unknown import unknown_names
+from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.history import History, Moment
@@ -111,7 +111,7 @@ class AppState:
                 _put(data, other, draft.value)
         _put(data, path, value)
         try:
-            self._become(self._checked(data), place_text(path))
+            self._become(edited(self.scenario, data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return self._edit_alone(path, value)
@@ -124,24 +124,13 @@ class AppState:
         data = self.scenario.model_dump(mode="json")
         _put(data, path, value)
         try:
-            self._become(self._checked(data), place_text(path))
+            self._become(edited(self.scenario, data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return False
         self.drafts.pop(path, None)
         self._forget_strangers()
         return True
-
-    def _checked(self, data: Mapping[str, Any]) -> Scenario:
-        """The scenario that ``data`` describes, with no more unknown names than the present one has."""
-        present = self.scenario
-
-        def check(changed: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
-            found = unknown_names(changed)
-            old = set(unknown_names(present.model_dump(mode="json"))) if found else set()
-            return [line for line in found if line not in old]
-
-        return scenario_from_mapping(data, check)
 
     def _forget_strangers(self) -> None:
         """Drop drafts for the table of ``expert`` that no widget shows any more."""
