@@ -1,7 +1,7 @@
 """How large a scenario may be, in one place: what exceeds a limit is refused in one line.
 
-Reading a text takes about 10 µs per value, and each value takes about 200 bytes of memory; with these
-limits any text is read or refused within seconds.
+Measured on two shared cores with YAML of 50,000 numbers and of 75,000 nodes in block style: 19 to 28 µs
+and at most 520 bytes of memory per value while it is read. A text at the limits takes about 6 s.
 """
 
 from __future__ import annotations

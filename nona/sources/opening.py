@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nona.scenario.file import Check, parse_scenario, read_scenario_bytes, scenario_text
+from nona.scenario.file import (
+    Check,
+    parse_scenario,
+    read_scenario_bytes,
+    scenario_from_mapping,
+    scenario_text,
+)
 from nona.scenario.schema import Scenario
 from nona.sources.bundle import SCENARIO, is_bundle, read_bundle
 from nona.sources.lookup import Sources
@@ -54,3 +60,22 @@ def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:
         return found
 
     return check
+
+
+def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
+    """The scenario that ``data`` describes, checked as one that is opened; files may be missing.
+
+    Names that are unknown in ``before`` already are left to where they stand: they block no other edit.
+
+    Raises
+    ------
+    ScenarioError
+        All that the edit makes wrong.
+    """
+
+    def check(data: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
+        found = unknown_names(data)
+        old = set(unknown_names(before.model_dump(mode="json"))) if found else set()
+        return [line for line in found if line not in old]
+
+    return scenario_from_mapping(data, check)

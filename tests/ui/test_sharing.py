@@ -19,7 +19,8 @@ from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapp
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_names, scenario_path
-from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, pack, unpack
+from nona.ui.session.problems import Problems
+from nona.ui.session.share import LONGEST, MOST_BYTES, Shared, held_text, pack, unpack
 from nona.ui.session.start import with_files
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import Uploads
@@ -137,6 +138,19 @@ def test_a_bad_link_is_one_line_and_leaves_the_page_alone() -> None:
     assert len(at.error) == 1
     assert at.title[0].value == "Overview"
     assert state_of(at).scenario == AppState().scenario
+    assert "Download its text" in {b.label for b in at.get("download_button")}
+    assert state_of(at).choices.of(Problems).text == "1.nonsense"
+    at.button(key="dismiss").click().run()
+    assert "Download its text" not in {b.label for b in at.get("download_button")}
+
+
+def test_the_text_of_a_link_that_does_not_open_is_kept_as_far_as_it_can_be_read() -> None:
+    body = '{"s": {"version": 1, "name": "Mine"}}'
+    assert held_text(raw(body.encode())) == body
+    assert held_text(raw(b"\xff\xfe")) == raw(b"\xff\xfe")
+    assert len(held_text(raw(b"0" * 4_000_000))) == MOST_BYTES
+    cut = pack(Shared(SMALL))[:-9]
+    assert held_text(cut).startswith('{"s":{"version":1')
 
 
 def link_of(at: AppTest) -> str:

@@ -139,3 +139,34 @@ def test_workspaces_with_work_outlast_those_without() -> None:
     for _ in range(9):
         held.open(None)
     assert held.open(token)[1] is state
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("mig", "9g.90gb", "9g.90gb"),
+        ("gpu", "a101", "not a known device"),
+        ("gpus", 16, "executors are more than"),
+    ],
+)
+def test_an_edit_that_no_file_may_hold_is_refused_at_its_field(field: str, value: object, why: str) -> None:
+    state = AppState()
+    assert field != "gpus" or state.edit(("cluster", "servers", 0, "count"), 100_000)
+    before, path = state.scenario, ("cluster", "servers", 0, field)
+    assert not state.edit(path, value)
+    assert state.scenario == before
+    assert state.drafts[path].value == value
+    assert why in state.drafts[path].error
+    assert "\n" not in state.drafts[path].error
+    assert state.edit(path, state.value(path))
+    assert not state.drafts
+
+
+def test_an_unknown_name_elsewhere_blocks_no_edit() -> None:
+    state = AppState()
+    held = parse_scenario(
+        "{version: 1, cluster: {servers: [{gpu: gone}]}, workload: [{model: gpt2, rate: 5}]}"
+    )
+    state.adopt(held)
+    assert state.edit(("seed",), 3)
+    assert state.edit(("cluster", "servers", 0, "gpu"), "t4")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import json
 import re
 import zlib
@@ -81,6 +82,25 @@ def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
         return Shared(scenario, _choices(data.get("c", {})))
     except RecursionError:
         raise _bad("it is nested too deeply", "send the bundle") from None
+
+
+def held_text(text: str) -> str:
+    """What can be read of an address that does not open: its JSON as far as it goes, else the text itself.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"
+    >>> held_text(pack(Shared(parse_scenario(text))))[:19], held_text("1.nonsense")
+    ('{"s":{"version":1,"', '1.nonsense')
+    """
+    if len(text) > LONGEST or not _TEXT.fullmatch(text):
+        return text
+    try:
+        body = text[2:-1] if len(text) % 4 == 3 else text[2:]  # cut inside of a byte
+        packed = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+        data = zlib.decompressobj().decompress(packed, MOST_BYTES)
+        return codecs.getincrementaldecoder("utf-8")().decode(data) or text
+    except (binascii.Error, zlib.error, UnicodeDecodeError):
+        return text
 
 
 def _inflated(packed: bytes) -> bytes:

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, scenario_from_mapping, scenario_hash
+from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
+from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.history import History, Moment
@@ -109,7 +111,7 @@ class AppState:
                 _put(data, other, draft.value)
         _put(data, path, value)
         try:
-            self._become(scenario_from_mapping(data), _place(path))
+            self._become(edited(self.scenario, data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return self._edit_alone(path, value)
@@ -122,7 +124,7 @@ class AppState:
         data = self.scenario.model_dump(mode="json")
         _put(data, path, value)
         try:
-            self._become(scenario_from_mapping(data), _place(path))
+            self._become(edited(self.scenario, data), place_text(path))
         except ScenarioError as error:
             self._keep_draft(path, value, error)
             return False
@@ -137,7 +139,7 @@ class AppState:
         self.drafts = {p: d for p, d in self.drafts.items() if p[0] != "expert" or p[1] in rows}
 
     def _keep_draft(self, path: Path, value: Any, error: ScenarioError) -> None:
-        place = _place(path)
+        place = place_text(path)
         line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
         self.drafts[path] = Draft(value, line)
 
@@ -145,7 +147,7 @@ class AppState:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
         _put(data, path, entries)
-        self._become(scenario_from_mapping(data), _place(path))
+        self._become(scenario_from_mapping(data), place_text(path))
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
         self.revision += 1
@@ -236,15 +238,3 @@ def _put(data: Any, path: Path, value: Any) -> None:
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = copy.deepcopy(value)
-
-
-def _place(path: Path) -> str:
-    """``("workload", 1, "slo")`` as the errors write it.
-
-    >>> _place(("workload", 1, "slo"))
-    'workload[1].slo'
-    """
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text

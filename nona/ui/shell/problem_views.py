@@ -29,6 +29,16 @@ def problem_notice(state: AppState) -> None:
     title = f"**{plain(found.what)} was not opened{count}.** Your scenario stays as it was."
     with st.container(key="problems", gap="xsmall"):
         st.error("\n".join([title, "", *map(_item, found.lines)]), icon=":material/error:")
+        if found.text:
+            st.download_button(
+                "Download its text",
+                found.text.encode("utf-8", "replace"),
+                "link.txt",
+                "text/plain",
+                icon=":material/download:",
+                on_click="ignore",
+                key="broken-text",
+            )
         st.button(
             "Dismiss", icon=":material/close:", on_click=state.choices.keep, args=(Problems(),), key="dismiss"
         )

@@ -12,7 +12,7 @@ from nona.scenario.schema import Scenario
 from nona.ui.loaded.loading import apart, portable
 from nona.ui.session.kept import choices, take_choices
 from nona.ui.session.problems import Problems
-from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, pack, unpack
+from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.ui.session.start import take_scenario, with_plain_names
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
@@ -91,7 +91,7 @@ def take_link(state: AppState) -> None:
     try:
         shared = unpack(text, state.uploads.sources)
     except ScenarioError as error:
-        state.choices.keep(Problems.of(LINK, error))
+        state.choices.keep(Problems.of(LINK, error, held_text(text)))
         return
     state.choices.keep(Problems())
     if shared.scenario == state.scenario:

@@ -57,9 +57,9 @@ def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None
     first, second = contraction_headline(
         loaded, spans, f"this cluster's {format_bandwidth(link.speed)} {what}"
     )
-    st.markdown(f"**{first}**")
+    st.markdown(f"**{plain(first)}**")
     if second:
-        st.markdown(second)
+        st.markdown(plain(second))
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     after_s = contracted.dag.critical_path(contracted.sum_over_tasks(costed.compute_s))[0]
     most_s = costed.total_compute_s - costed.critical_path_s
