@@ -32,7 +32,7 @@ caches: $(PACKAGES)
 	-@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --collect-only -q -p no:cacheprovider >/dev/null 2>&1
 
 test: install
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -p tests.dividing
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
 lint-js: install  # the tool comes from `npm install --no-package-lock`
 	$(BIN)/python -m pytest -q tests/test_javascript.py

@@ -1,14 +1,12 @@
 """A plugin of pytest: the suite is divided among processes by file; the browser's tests make two groups.
 
 A group is run by one process and has one server and one browser. Its tests wait more than they work, so that
-two groups and two processes for the rest of the suite fill two cores; more browsers wait for each other. The
-groups come first, then the files that take longest, so that no process is left with one of them at the end.
-Processes that run other files give way to the browser's, whose waits have limits.
+two groups and the rest of the suite fill two cores; more browsers wait for each other. The groups come first,
+then the files that take longest, so that no process is left with one of them at the end.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -51,8 +49,6 @@ LONG = (
     "test_class_shares",
     "test_simulation_against_theory",
 )
-GIVES_WAY = 5  # added to the niceness of a process that is not a browser's
-GIVEN = pytest.StashKey[bool]()
 
 
 def group(file: str) -> str:
@@ -85,14 +81,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Long files first, where the suite is divided."""
     if divided(config):
         items.sort(key=lambda item: rank(file_of(item.nodeid)))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give way to the browser's tests, once."""
-    given = item.config.stash.get(GIVEN, False)
-    if divided(item.config) and not given and rank(file_of(item.nodeid)) and hasattr(os, "nice"):
-        os.nice(GIVES_WAY)
-        item.config.stash[GIVEN] = True
 
 
 @pytest.hookimpl(optionalhook=True)
