@@ -29,7 +29,7 @@ Told = TypeVar("Told", Curves, GridCurves)
 
 def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None:
     """Sweep, and print a table for each value, or JSON; for two numbers the best in each cell."""
-    if scenario.serverless is not None:
+    if scenario.serverless is not None and (scenario.workload or scenario.training is None):
         raise NonaError(
             "nona sweep: the scenario has a serverless part, which a sweep does not simulate; "
             "use nona serverless, or remove that part."

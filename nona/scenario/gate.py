@@ -25,7 +25,7 @@ def foreign_values(data: object) -> list[str]:
     At most one more than :data:`~nona.scenario.limits.MAX_PROBLEMS` lines are made.
 
     >>> foreign_values({"name": "a" + chr(0xD800)})
-    ["name: 'a\\\\ud800' holds half a character (a lone surrogate); write it anew."]
+    ["name: 'a\\\\ud800' holds half a character (a lone surrogate); write it again."]
     >>> foreign_values({"cluster": {"devices": {"x": {"sms": b"1"}}}})
     ['cluster.devices.x.sms: is binary data; write text, a number, a list or a mapping.']
     """
@@ -76,15 +76,15 @@ def one_line(text: str) -> str:
 def place_text(location: Place, whole: str = "Scenario") -> str:
     """A place as the errors write it; long keys are cut.
 
-    >>> place_text(("workload", 1, "slo")), place_text(())
-    ('workload[1].slo', 'Scenario')
+    >>> place_text(("workload", 1, "slo")), place_text(()), place_text(("a" + chr(160),))
+    ('workload[1].slo', 'Scenario', 'a\\\\xa0')
     """
     place = ""
     for part in location:
         if isinstance(part, int):
             place += f"[{part}]"
         else:
-            name = one_line(str(part))
+            name = one_line(str(part)).replace("\N{NO-BREAK SPACE}", "\\xa0")  # as all that is not seen
             name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
             place += f".{name}" if place else name
     return place or whole
@@ -111,7 +111,7 @@ def _bad_key(key: object) -> str:
 def _bad_value(value: object) -> str:
     if isinstance(value, str):
         if _SURROGATE.search(value):
-            return f"{shown(value)} holds half a character (a lone surrogate); write it anew."
+            return f"{shown(value)} holds half a character (a lone surrogate); write it again."
         return ""
     if value is None or isinstance(value, bool | float):
         return ""

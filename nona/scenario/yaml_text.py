@@ -77,7 +77,7 @@ line 1; remove one; mend the text there.
         raise ScenarioError([f"{what}: not valid YAML{where}: {why}; mend the text there."]) from None
     except UnicodeError:
         raise ScenarioError(
-            [f"{what}: it holds half a character (a lone surrogate); write it anew."]
+            [f"{what}: it holds half a character (a lone surrogate); write it again."]
         ) from None
     except (yaml.YAMLError, RecursionError) as error:
         why = one_line(str(error).splitlines()[0] if str(error) else type(error).__name__)

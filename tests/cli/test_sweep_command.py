@@ -81,3 +81,10 @@ def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
     ):
         assert main(wrong) == 2
         assert why in capsys.readouterr().err
+
+
+def test_a_serverless_scenario_is_not_swept(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "serverless_nodes", "--key", "load", "--values", "0.5,1"]) == 2
+    told = capsys.readouterr().err
+    assert "use nona serverless" in told
+    assert told.count("\n") == 1
