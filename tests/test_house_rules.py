@@ -178,3 +178,9 @@ def test_no_check_is_silenced_wholesale_and_nothing_is_left_open() -> None:
 )
 def test_the_pattern_for_machine_paths(line: str, wrong: bool) -> None:
     assert bool(MACHINE.search(line)) is wrong
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Without packages pytest imports them by name: of two that are alike it reads only one."""
+    names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
+    assert sorted(names) == sorted(set(names))
