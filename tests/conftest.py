@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-collect_ignore = ["conftest.py"]  # no doctests here, and there is a second module of this name
+collect_ignore_glob = ["*conftest.py"]  # no doctests there, and several modules have this name
 MAIN = sys.modules["__main__"]  # as it was before any page was run
 
 

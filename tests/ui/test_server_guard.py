@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import pytest
@@ -19,6 +20,15 @@ from nona.ui.server.application import look_up_nothing
 from nona.ui.server.guard import TABS, Guard
 from nona.ui.server.login import GUESSES, PATH
 from nona.ui.session.cookie import cookie_name, is_token, new_token
+
+T = TypeVar("T")
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, in a thread of its own: a browser's tests leave a loop in this one."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, work).result()
+
 
 HERE = ("host", "localhost:8501")
 PASSWORD = "correct horse battery"
@@ -62,11 +72,11 @@ class Server:
         return sent
 
     def status(self, *headers: tuple[str, str], **more: Any) -> int:
-        first = asyncio.run(self.ask(*headers, **more))[0]
+        first = _run(self.ask(*headers, **more))[0]
         return int(first.get("status", 403 if first["type"] == "websocket.close" else 101))
 
     def headers(self, *headers: tuple[str, str], **more: Any) -> dict[str, str]:
-        first = asyncio.run(self.ask(*headers, **more))[0]
+        first = _run(self.ask(*headers, **more))[0]
         return {k.decode(): v.decode() for k, v in first["headers"]}
 
 
@@ -168,7 +178,7 @@ def test_sockets_of_one_browser_are_bounded() -> None:
         held.set()
         return [sent[0]["type"] for sent in await asyncio.gather(*tasks)]
 
-    kinds = asyncio.run(many())
+    kinds = _run(many())
     assert kinds.count("websocket.accept") == TABS
     assert kinds.count("websocket.close") == 2
 
@@ -194,7 +204,7 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     def log_in(password: str, peer: str = "10.0.0.9", to: str = "") -> tuple[int, dict[str, str]]:
         body = urlencode({"password": password}).encode()
         given = {"path": PATH, "method": "POST", "body": body, "peer": peer, "query": urlencode({"to": to})}
-        sent = asyncio.run(server.ask(*there, **given))
+        sent = _run(server.ask(*there, **given))
         return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}
 
     status, headers = log_in(PASSWORD)
@@ -209,7 +219,7 @@ def test_the_password_opens_a_server_and_guesses_are_few(listening: Any, tmp_pat
     assert log_in(PASSWORD)[0] == 429
     for to, leads in (("/cluster?s=1.x", "/cluster?s=1.x"), ("//evil.example", "/"), ("/\\evil", "/")):
         assert log_in(PASSWORD, peer="10.0.0.11", to=to)[1]["location"] == leads
-    page = asyncio.run(server.ask(*there, ("accept", "text/html"), path="/cluster", query='s="><script>'))
+    page = _run(server.ask(*there, ("accept", "text/html"), path="/cluster", query='s="><script>'))
     assert b"to=%2Fcluster%3Fs%3D" in page[1]["body"]
     assert b"<script>" not in page[1]["body"]
     assert log_in(PASSWORD, peer="10.0.0.10")[0] == 303
