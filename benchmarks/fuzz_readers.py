@@ -7,17 +7,15 @@ happened: another exception, a message of several lines, or an error that no rea
 
 from __future__ import annotations
 
-import argparse
 import collections
 import random
-import re
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 
+from benchmarks.damage import damaged, options
 from nona.errors import GraphError
 from nona.graph.guarded.child import UNEXPECTED
 from nona.graph.guarded.guard import GuardedWorker
@@ -33,18 +31,6 @@ GRAPHML = b"""<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.o
 <node id="a"/><node id="b"><data key="d0">3.5</data></node><node id="c"/>
 <edge source="a" target="b"><data key="d1">1000</data></edge><edge source="b" target="c"/>
 </graph></graphml>"""
-WORDS = [
-    *(b"NaN", b"-1", b"1e999", b"9" * 5000, b"null", b"{", b"}", b"[" * 3000, b'"', b"\\ud800", b"\x00"),
-    *(
-        b"<!DOCTYPE x [<!ENTITY a 'b'>]>&a;",
-        b"<script>",
-        b"->",
-        b"image=",
-        b"true",
-        b"\n",
-        b"\xff\xff\xff\xff\x7f",
-    ),
-]
 
 
 def seeds() -> list[tuple[str, bytes]]:
@@ -54,60 +40,6 @@ def seeds() -> list[tuple[str, bytes]]:
     files += sorted((SAMPLES / "workflows").glob("*.json"))
     texts = [("slides.dot", DOT), ("chain.graphml", GRAPHML)] * 4
     return [(p.name, p.read_bytes()) for p in files] + texts
-
-
-def _spot(data: bytes, rng: random.Random) -> tuple[int, int]:
-    start = rng.randrange(len(data))
-    return start, min(len(data), start + rng.choice((1, 2, 8, 64, 512)))
-
-
-def _flip(data: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.choice((1, 1, 3, 20))):
-        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
-
-
-def _cut(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data)) + 1]
-
-
-def _remove(data: bytes, rng: random.Random) -> bytes:
-    start, end = _spot(data, rng)
-    return data[:start] + data[end:]
-
-
-def _repeat(data: bytes, rng: random.Random) -> bytes:
-    start, end = _spot(data, rng)
-    return data[:end] + data[start:end] * rng.choice((1, 2, 50)) + data[end:]
-
-
-def _move(data: bytes, rng: random.Random) -> bytes:
-    start, end = _spot(data, rng)
-    rest, at = data[:start] + data[end:], rng.randrange(len(data))
-    return rest[:at] + data[start:end] + rest[at:]
-
-
-def _word(data: bytes, rng: random.Random) -> bytes:
-    start, end = _spot(data, rng)
-    return data[:start] + rng.choice(WORDS) + data[end if rng.random() < 0.5 else start :]
-
-
-def _number(data: bytes, rng: random.Random) -> bytes:
-    found = list(re.finditer(rb"\d+(?:\.\d+)?", data))
-    if not found:
-        return _word(data, rng)
-    spot = rng.choice(found)
-    return data[: spot.start()] + rng.choice(WORDS) + data[spot.end() :]
-
-
-def _noise(data: bytes, rng: random.Random) -> bytes:
-    return rng.randbytes(rng.randrange(1, 400))
-
-
-MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    *(_flip, _flip, _flip, _cut, _remove, _remove, _repeat, _move, _word, _word, _number, _noise),
-)
 
 
 LENGTHS = (0, 1, -1, 7, 2**31, 2**40, 2**62)
@@ -175,9 +107,7 @@ def mutate(name: str, data: bytes, rng: random.Random) -> bytes:
     """``data`` with one to three random changes."""
     if name.endswith(".onnx") and rng.random() < 0.6:
         return alter_model(data, rng)
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        data = rng.choice(MUTATIONS)(data, rng) or b"x"
-    return data
+    return damaged(data, rng)
 
 
 def outcome(data: bytes, name: str, worker: GuardedWorker) -> tuple[str, str]:
@@ -197,27 +127,24 @@ def outcome(data: bytes, name: str, worker: GuardedWorker) -> tuple[str, str]:
 
 def main() -> int:
     """Fuzz and print the counts."""
-    parser = argparse.ArgumentParser(description="Damage real files at random and read them.")
-    parser.add_argument("mutations", nargs="?", type=int, default=10_000)
-    parser.add_argument("seed", nargs="?", type=int, default=0)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
+    given = options("Damage real files at random and read them.")
+    rng = random.Random(given.seed)
     files = seeds()
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     start = time.perf_counter()
     with GuardedWorker() as worker:
-        for number in range(options.mutations):
+        for number in range(given.mutations):
             name, data = files[number % len(files)]
             changed = mutate(name, data, rng)
             what, message = outcome(changed, name, worker)
             counts[Path(name).suffix][what] += 1
             if what in ("ESCAPE", "child lost"):
-                print(f"{what}: mutation {number} of {name} (seed {options.seed}): {message[:300]!r}")
+                print(f"{what}: mutation {number} of {name} (seed {given.seed}): {message[:300]!r}")
     kinds = ("graph", "refused", "child lost", "ESCAPE")
     print(f"{'format':<10}" + "".join(f"{k:>12}" for k in kinds))
     for suffix, row in sorted(counts.items()):
         print(f"{suffix:<10}" + "".join(f"{row[k]:>12}" for k in kinds))
-    print(f"{options.mutations} mutations in {time.perf_counter() - start:.0f} s")
+    print(f"{given.mutations} mutations in {time.perf_counter() - start:.0f} s")
     return int(any(row["ESCAPE"] for row in counts.values()))
 
 

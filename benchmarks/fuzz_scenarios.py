@@ -6,7 +6,6 @@ memory together may grow by 1 GiB. Run it with ``python -m benchmarks.fuzz_scena
 
 from __future__ import annotations
 
-import argparse
 import base64
 import collections
 import io
@@ -20,7 +19,7 @@ import zlib
 from pathlib import Path
 from types import FrameType
 
-from benchmarks.fuzz_readers import MUTATIONS
+from benchmarks.damage import damaged, options
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
@@ -62,17 +61,11 @@ def seeds() -> list[tuple[str, bytes]]:
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
     """``data`` with one to three random changes."""
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        if rng.random() < 0.4:
-            at = rng.randrange(len(data) + 1)
-            data = data[:at] + rng.choice(WORDS) + data[at + rng.choice((0, 0, 5)) :]
-        else:
-            data = rng.choice(MUTATIONS)(data, rng) or b"x"
-    return data
+    return damaged(data, rng, WORDS, 0.4, (0, 0, 5))
 
 
 def changed(kind: str, data: bytes, rng: random.Random) -> bytes:
-    """A mutation; half of the bundles and links are packed anew around a changed scenario."""
+    """A mutation; half of the bundles and links are packed again around a changed scenario."""
     if kind == "yaml" or rng.random() < 0.5:
         return mutate(data, rng)
     if kind == "link":
@@ -122,17 +115,14 @@ def _limit_memory() -> None:
 
 def main() -> int:
     """Fuzz and print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("mutations", nargs="?", type=int, default=10_000)
-    parser.add_argument("seed", nargs="?", type=int, default=0)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
+    given = options("Damage shipped scenarios, links and bundles at random, and open them.")
+    rng = random.Random(given.seed)
     files = seeds()
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     signal.signal(signal.SIGALRM, _stop)
     _limit_memory()
     start, slowest = time.perf_counter(), 0.0
-    for number in range(options.mutations):
+    for number in range(given.mutations):
         kind, data = files[number % len(files)]
         altered, begun = changed(kind, data, rng), time.perf_counter()
         signal.alarm(MOST_S)
@@ -141,10 +131,10 @@ def main() -> int:
         slowest = max(slowest, time.perf_counter() - begun)
         counts[kind][what] += 1
         if what == "ESCAPE":
-            print(f"ESCAPE: mutation {number} of a {kind} (seed {options.seed}): {message[:300]!r}")
+            print(f"ESCAPE: mutation {number} of a {kind} (seed {given.seed}): {message[:300]!r}")
     for kind, row in sorted(counts.items()):
         print(f"{kind:<10}" + "".join(f"{k:>10} {row[k]:>6}" for k in ("opened", "refused", "ESCAPE")))
-    print(f"{options.mutations} in {time.perf_counter() - start:.0f} s, the slowest took {slowest:.1f} s")
+    print(f"{given.mutations} in {time.perf_counter() - start:.0f} s, the slowest took {slowest:.1f} s")
     return int(any(row["ESCAPE"] for row in counts.values()))
 
 

@@ -7,7 +7,6 @@ message of several lines, or a file that took more than 10 s.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import random
 import sys
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from benchmarks.fuzz_readers import MUTATIONS
+from benchmarks.damage import damaged, options
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
 from nona.hardware.mig_parted import read_mig_parted
@@ -98,17 +97,6 @@ def tables() -> tuple[Table, ...]:
     )
 
 
-def mutate(data: bytes, rng: random.Random) -> bytes:
-    """``data`` with one to three random changes."""
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        if rng.random() < 0.3:
-            at = rng.randrange(len(data) + 1)
-            data = data[:at] + rng.choice(ODD) + data[at + rng.choice((0, 1, 5)) :]
-        else:
-            data = rng.choice(MUTATIONS)(data, rng) or b"x"
-    return data
-
-
 def outcome(table: Table, data: bytes) -> tuple[str, str]:
     """What became of one file, and the message."""
     begin = time.monotonic()
@@ -131,7 +119,7 @@ def fuzz(mutations: int, seed: int, tell: Callable[[str], object]) -> dict[str, 
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for number in range(mutations):
         table = kinds[number % len(kinds)]
-        what, message = outcome(table, mutate(table.data, rng))
+        what, message = outcome(table, damaged(table.data, rng, ODD, 0.3, (0, 1, 5)))
         counts[table.kind][what] += 1
         if what == "ESCAPE":
             tell(f"{what}: mutation {number} of {table.kind} (seed {seed}): {message[:300]!r}")
@@ -140,16 +128,13 @@ def fuzz(mutations: int, seed: int, tell: Callable[[str], object]) -> dict[str, 
 
 def main() -> int:
     """Fuzz and print the counts."""
-    parser = argparse.ArgumentParser(description="Damage real traces and tables at random and read them.")
-    parser.add_argument("mutations", nargs="?", type=int, default=10_000)
-    parser.add_argument("seed", nargs="?", type=int, default=0)
-    options = parser.parse_args()
+    given = options("Damage real traces and tables at random and read them.")
     start = time.perf_counter()
-    counts = fuzz(options.mutations, options.seed, print)
+    counts = fuzz(given.mutations, given.seed, print)
     print(f"{'kind':<18}" + "".join(f"{k:>10}" for k in ("read", "refused", "ESCAPE")))
     for kind, row in sorted(counts.items()):
         print(f"{kind:<18}" + "".join(f"{row[k]:>10}" for k in ("read", "refused", "ESCAPE")))
-    print(f"{options.mutations} mutations in {time.perf_counter() - start:.0f} s")
+    print(f"{given.mutations} mutations in {time.perf_counter() - start:.0f} s")
     return int(any(row["ESCAPE"] for row in counts.values()))
 
 
