@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nona.errors import NonaError
+from nona.serving.whole_files import write_whole
 
 FILE = "password.json"
 SHORTEST = 10  # characters
@@ -88,12 +89,7 @@ def hash_password(password: str) -> Hashed:
 
 def write_password(path: Path, password: str) -> None:
     """Write the hash into a file that its owner alone reads; raises :class:`PasswordError` or ``OSError``."""
-    text = json.dumps(asdict(hash_password(password)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    fresh.replace(path)
+    write_whole(path, json.dumps(asdict(hash_password(password))).encode())
 
 
 def read_password(path: Path) -> Hashed:

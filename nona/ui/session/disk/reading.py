@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,14 +63,9 @@ def read_workspace(folder: Path) -> AppState | None:
     return state
 
 
-def _valid(data: Mapping[str, Any]) -> Scenario:
-    """A scenario as its pages may show it: the gate that files and links pass, too."""
-    return scenario_from_mapping(data)
-
-
 def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
     """The state that a file describes, and what is missing from it."""
-    scenarios = [_valid({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
+    scenarios = [scenario_from_mapping({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
     scenarios = _sharing_models(scenarios, [s.models for s in saved.scenarios])
     now = _moment(saved.now, scenarios)
     state = AppState(scenario=now.scenario, drafts=dict(now.drafts), model=now.model)
