@@ -1,7 +1,8 @@
-"""Limits on what is read from outside, all in one place.
+"""Limits on files that are read from outside.
 
 They are ours: far above any network, trace or table in use, low enough that a hostile or damaged file
-cannot exhaust the machine that reads it. What a model graph may hold is in :mod:`nona.graph.limits`.
+cannot exhaust the machine that reads it. What a model graph may hold is in :mod:`nona.graph.limits`, what a
+scenario may hold in :mod:`nona.scenario.limits`.
 """
 
 from __future__ import annotations

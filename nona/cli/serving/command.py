@@ -94,7 +94,7 @@ def exposed(arguments: AppOptions, serving: Serving) -> list[str]:
     return [
         f"Listening on {arguments.host}, port {arguments.port}. Everybody {who} can:",
         f"  - upload models and tables of up to {UPLOAD_MB} MB each, which this machine reads;",
-        "  - run placements and simulations on its cores, as one queue for all;",
+        "  - run placements and simulations on its cores, a few at a time for all;",
         "  - keep a workspace of their own"
         + (f" on disk in {serving.data}." if serving.persist else " until the server ends."),
         "Nobody sees another's workspace. The connection is not encrypted: put a proxy with TLS before it "

@@ -17,7 +17,7 @@ MOST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """Problems of the file that ``what`` names; the first :data:`MOST_PROBLEMS` are told.
+    """Problems of the file that ``what`` names; the first :data:`MOST_PROBLEMS` are listed.
 
     >>> problems = Problems("Trace 'a.trace'")
     >>> problems.add(3, "steps='x' must be a number; correct it.")

@@ -122,7 +122,7 @@ def _number(value: float) -> str:
 
 
 def reference_rate(table: Throughputs, model: str, workers: int) -> float:
-    """Steps per second on a V100, which durations are told on; where it has no rate, on the fastest GPU.
+    """Steps per second on a V100, to which durations refer; where it has no rate, on the fastest GPU.
 
     0 when the model cannot run on so many GPUs at all.
     """

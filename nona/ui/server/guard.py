@@ -81,7 +81,7 @@ def refusal(request: Request, serving: Serving) -> str:
     if not host_allowed(host, named, listening):
         return (
             f"Host {host[:100]!r}: this server does not go by that name; use localhost, or start it with "
-            "`nona app --allow-host NAME`."
+            "`nona app --allow-name NAME`."
         )
     origin = request.headers.get("origin")
     if not origin_allowed(origin, host, config.get_option("server.corsAllowedOrigins")):

@@ -121,7 +121,7 @@ class Login:
         await answer(send, request, status, _page(told, request), "text/html")
 
     def _hashed(self) -> Hashed | None:
-        """Read anew each time, so that a changed password ends all logins; ``None`` if unreadable."""
+        """Read each time, so that a changed password ends all logins; ``None`` if unreadable."""
         path: Path | None = self.serving.password_file
         try:
             return None if path is None else read_password(path)

@@ -17,7 +17,7 @@ from nona.ui.session.state import AppState
 
 LONGEST = 2000  # characters of a text
 MOST = 300  # values
-# One among several: a link carries these too. Streamlit falls back on the default for one that is none.
+# One among several: a link carries these too. For what is no choice Streamlit takes the default.
 CHOICES = (
     "all-columns-*",
     "another-model",

@@ -105,7 +105,7 @@ def _window(stays: Sequence[Stay], end_s: float) -> tuple[float, float]:
 
 
 def _chosen(trace: PolicyTrace) -> Round | None:
-    """The round that is asked for; the first one with priorities if that is none."""
+    """The round that is asked for; the first one with priorities where it does not exist."""
     number = st.session_state.get(ROUND)
     found = next((r for r in trace.rounds if r.number == number), None)
     return found or next((r for r in trace.rounds if r.priorities), None)
