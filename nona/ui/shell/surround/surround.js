@@ -8,7 +8,7 @@ const BEGIN_MS = 300; // a key that was told has made the script run by then
 const REST_MS = 150; // how long the script rests when it is done: on the way to another page it rests shortly
 const PATIENCE_MS = 5000; // for the end of a run, before a key cuts it off
 let pressed = null; // the demo's key that waits for the script: its step, the place it was pressed at, until when
-let toldAt = Number.NEGATIVE_INFINITY; // when the last one was told
+let told = { at: Number.NEGATIVE_INFINITY }; // the last one that was told: its step, its place, when
 let held = null; // what had the focus last, as a description: its element may have been replaced
 
 const views = new WeakMap(); // Streamlit calls this again whenever the data is other
@@ -51,6 +51,7 @@ class Surround {
   show(component) {
     this.data = component.data;
     this.tell = component.setTriggerValue;
+    if (this.data.demo !== told.place) told = { at: told.at }; // that step was taken
     this.tellKey();
   }
   close() {
@@ -89,7 +90,9 @@ class Surround {
     const open = document.querySelector(`${POPOVER}, [role=dialog]`); // has Escape to itself
     if (!step || open || event.composedPath()[0].closest?.(OWN_KEYS)) return;
     event.preventDefault();
-    pressed = { step, place: this.data.demo, until: performance.now() + PATIENCE_MS };
+    const [now, place] = [performance.now(), this.data.demo];
+    if (told.step === step && told.place === place && now < told.at + PATIENCE_MS) return; // it is on its way
+    pressed = { step, place, until: now + PATIENCE_MS };
     this.tellKey();
   }
   // One key at a time, when the script rests: Streamlit loses track of the page when each cuts off the run before.
@@ -103,14 +106,14 @@ class Surround {
     else if (now < pressed.until && !this.rests(now)) this.later = setTimeout(() => this.tellKey(), 30);
     else {
       this.tell("key", `${pressed.step} ${this.data.demo}`);
-      toldAt = now;
+      told = { step: pressed.step, place: this.data.demo, at: now };
       pressed = null;
     }
   }
   rests(now) {
     this.restsFrom = scriptRuns() ? undefined : (this.restsFrom ?? now);
-    if (this.restsFrom === undefined || now < toldAt + BEGIN_MS) return false;
-    return now > toldAt + PATIENCE_MS || now >= Math.max(this.restsFrom, toldAt + BEGIN_MS) + REST_MS;
+    if (this.restsFrom === undefined || now < told.at + BEGIN_MS) return false;
+    return now > told.at + PATIENCE_MS || now >= Math.max(this.restsFrom, told.at + BEGIN_MS) + REST_MS;
   }
 
   // The open tab of each row of tabs, once whenever another is opened: a row may be scrolled by hand.
