@@ -46,13 +46,14 @@ from nona.study.shipped import (
     shipped_map,
     shipped_paper,
     shipped_serverless,
+    shipped_training,
 )
 from nona.study.training.published.study import StudySettings as TrainingSettings
 from nona.study.training.published.study import training_study
 
 R = TypeVar("R")
 
-Options = TypeVar("Options", bound=StudyOptions | EstimatorOptions)
+Options = TypeVar("Options", bound=StudyOptions | EstimatorOptions | TrainingStudyOptions)
 
 
 def _data(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
@@ -136,11 +137,8 @@ def _run_estimator(arguments: EstimatorOptions) -> EstimatorStudy:
 
 
 def training(arguments: TrainingStudyOptions) -> None:
-    """Compare training policies with each other and with what the paper states."""
-    data = _run_training(arguments)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)  # the line of progress ends
-    emit(arguments, data, training_text)
+    """Compare training policies with each other and with the paper, or show the shipped results."""
+    emit(arguments, _data(arguments, shipped_training, _run_training), training_text)
 
 
 def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:

@@ -15,6 +15,7 @@ from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
+from nona.results.training.study import TrainingStudy
 
 DIGITS = 8
 D = TypeVar("D", bound=Document)
@@ -84,6 +85,16 @@ def shipped_estimator() -> EstimatorStudy:
     ['nona', 'study', 'estimator']
     """
     return _read("estimator", EstimatorStudy)
+
+
+@cache
+def shipped_training() -> TrainingStudy:
+    """The training policies over load and all at once.
+
+    >>> shipped_training().command.split()[:3]
+    ['nona', 'study', 'training']
+    """
+    return _read("training", TrainingStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

@@ -4,11 +4,13 @@ import pytest
 
 from nona.errors import SimulationError
 from nona.report.training.study.claims import CLAIMS, SINGLE, judged
+from nona.report.training.study.figures import load_figure
 from nona.report.training.study.text import load_rows, makespan_rows, study_text
 from nona.results.training.study import StudyPoint, TrainingStudy
+from nona.study.shipped import shipped_training
 from nona.study.training.published.pieces import Piece, run_piece, system_of
 from nona.study.training.published.study import StudySettings, training_study
-from nona.study.training.published.variants import AT_ONCE, OVER_LOAD, Variant
+from nona.study.training.published.variants import AT_ONCE, MODES, OVER_LOAD, Variant
 
 SMALL = StudySettings(jobs=6, at_once=4, gpus=4, replications=2, loads=(6.0,), policies=("gandiva", "fifo"))
 
@@ -97,3 +99,37 @@ def test_claims_name_variants_that_are_run() -> None:
 def test_wrong_sizes_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SimulationError, match="Study: "):
         StudySettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_chart_shows_each_mean_with_its_interval() -> None:
+    data = _made(_point("max-min-fairness", 20, 22, 24), _point("max-min-fairness, packed", 18, 18, 18))
+    plain, packed = load_figure(data, SINGLE).data
+    assert plain.y == pytest.approx([22.0])
+    assert plain.error_y.array == pytest.approx([4.303 * 2 / 3**0.5], rel=1e-3)  # t(2, 0.975) = 4.303
+    assert packed.error_y.array == pytest.approx([0.0])
+    assert packed.marker.symbol == f"{plain.marker.symbol}-open"
+
+
+def test_a_stored_run_is_found_again() -> None:
+    """One replication at the lowest load gives the stored bytes' value."""
+    stored = shipped_training()
+    point = next(p for p in stored.loads if p.variant == "max-min-fairness")
+    piece = Piece(
+        Variant("max-min-fairness"),
+        point.mode,
+        point.per_hour,
+        stored.jobs,
+        stored.measured,
+        stored.gpus,
+        stored.seed,
+    )
+    assert run_piece(piece, 0).jct_s == pytest.approx(point.jcts_s[0], rel=1e-5)
+
+
+def test_the_stored_study_covers_every_variant() -> None:
+    stored = shipped_training()
+    for mode in MODES:
+        names = {p.variant for p in stored.loads if p.mode == mode}
+        assert names == {v.name for v in OVER_LOAD if v.takes(mode)}
+    assert {p.variant for p in stored.makespans} == {v.name for v in AT_ONCE}
+    assert all(j.ratio.n == stored.replications for j in judged(stored))

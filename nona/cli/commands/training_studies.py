@@ -87,6 +87,7 @@ def estimator(options: EstimatorOptions) -> None:
 )
 @click.option("--seed", cls=Usual, type=Whole(), default=lambda: _training().seed, help="seed of all runs")
 @common.workers
+@common.shipped
 @common.json
 @takes(TrainingStudyOptions)
 def training(options: TrainingStudyOptions) -> None:

@@ -62,6 +62,7 @@ class TrainingStudyOptions(ListOptions):
     load: tuple[float, ...]
     policy: tuple[str, ...]
     seed: int
+    shipped: bool
 
 
 @dataclass(frozen=True, kw_only=True)

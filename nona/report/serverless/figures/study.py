@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from nona.report.figures.compare import log_axis, whiskers
+from nona.report.figures.compare import log_axis
+from nona.report.figures.interval_line import interval_line
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import QUIET, figure, text
 from nona.report.serverless.claims import alternative_cells
@@ -84,21 +85,8 @@ def cutoff_figure(data: ServerlessStudy) -> go.Figure:
     points, style = data.cutoff.points, scheduler_style("orion")
     made = figure(320)
     x, y = [1e3 * p.cutoff_s for p in points], [_percent(p.slo_hit_rate) or 0.0 for p in points]
-    ends = [_ends(p.slo_hit_rate) for p in points]
-    bars = whiskers(0.0, [0.0, 0.0], style.colour) | {
-        "array": [max(0.0, e[1] - v) for e, v in zip(ends, y, strict=True)],
-        "arrayminus": [max(0.0, v - e[0]) for e, v in zip(ends, y, strict=True)],
-    }
-    made.add_scatter(
-        x=x,
-        y=y,
-        name="orion",
-        mode="lines+markers",
-        error_y=bars,
-        line={"color": style.colour, "dash": style.dash, "width": 2},
-        marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-        hovertemplate="cut-off %{x:.3g} ms: %{y:.1f} % kept<extra></extra>",
-    )
+    spans = [_ends(p.slo_hit_rate) for p in points]
+    interval_line(made, "orion", x, y, spans, style, "cut-off %{x:.3g} ms: %{y:.1f} % kept")
     esg = data.settings[data.cutoff.setting].policies["esg"]
     made.add_hline(
         y=_percent(esg.slo_hit_rate),

@@ -37,6 +37,11 @@ def title(data: TrainingStudy) -> str:
     )
 
 
+def modes_of(data: TrainingStudy) -> list[str]:
+    """Single-GPU and multi-GPU, those that were run."""
+    return list(dict.fromkeys(p.mode for p in (*data.loads, *data.makespans)))
+
+
 def load_rows(data: TrainingStudy, mode: str) -> list[dict[str, str]]:
     """Mean JCT in hours with its interval: a row per variant, a column per load."""
     mine = [p for p in data.loads if p.mode == mode]
@@ -102,7 +107,7 @@ def provenance(data: TrainingStudy) -> str:
 
 def study_text(data: TrainingStudy) -> str:
     """What ``nona study training`` prints."""
-    modes = list(dict.fromkeys(p.mode for p in (*data.loads, *data.makespans)))
+    modes = modes_of(data)
     tables = [
         ("What the paper states", claim_rows(data)),
         *((f"Mean JCT over load, {mode} jobs", load_rows(data, mode)) for mode in modes),

@@ -14,6 +14,7 @@ from nona.ui.pages.validation.decisions_views import decisions_section
 from nona.ui.pages.validation.paper_views import paper_section
 from nona.ui.pages.validation.prediction_views import prediction_section
 from nona.ui.pages.validation.theory_views import theory_section
+from nona.ui.pages.validation.training_views import training_section
 from nona.ui.pages.validation.views import (
     FORMATS,
     latency_table,
@@ -114,6 +115,11 @@ def _paper(state: AppState) -> None:
     paper_section()
 
 
+def _training(state: AppState) -> None:
+    st.subheader("Training policies, beside what Gavel's paper states")
+    training_section()
+
+
 TABS: Mapping[str, Callable[[AppState], None]] = {
     "Modelled times": _times,
     "Prediction": _prediction,
@@ -121,4 +127,5 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "Theory": _theory,
     "Self-checks": _checks,
     "The paper": _paper,
+    "Training": _training,
 }
