@@ -111,9 +111,9 @@ def place(arguments: PlaceOptions) -> None:
     warn_of_hardware(prepared)
     placement = _solved(arguments, prepared)
     report = full_report(prepared, placement)
+    emit(arguments, report, _placement_lines)  # before the file
     if arguments.html:
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-    emit(arguments, report, _placement_lines)
 
 
 def _solved(arguments: PlaceOptions, prepared: study.Study) -> Placement:
@@ -152,12 +152,6 @@ def simulate(arguments: SimulateOptions) -> None:
         timeline_jobs=TIMELINE_JOBS if arguments.trace else 0,
         on_progress=lambda p: line.tell(f"{p.scheduler}, {run_name(p.replication)}", p.fraction),
     )
-    if arguments.records:
-        write_records(arguments.records, result.records, scenario.labels)
-    if arguments.trace:
-        write_trace(arguments.trace, prepared, result.records)
-    if arguments.html:
-        write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
@@ -166,7 +160,13 @@ def simulate(arguments: SimulateOptions) -> None:
     advice = scheduler_advice(report.schedulers, every)
     off = off_ranges(prepared, report)
     told = compared(report, arguments.baseline, found, off, advice.lines if advice else ())
-    emit(arguments, told, compared_text)
+    emit(arguments, told, compared_text)  # before the files: whatever happens to them, it is there
+    if arguments.records:
+        write_records(arguments.records, result.records, scenario.labels)
+    if arguments.trace:
+        write_trace(arguments.trace, prepared, result.records)
+    if arguments.html:
+        write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
 
 
 def sweep(arguments: SweepOptions) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,18 +94,24 @@ def check_places(*paths: Path | None) -> None:
 
 
 def _check(path: Path) -> None:
-    """Open what :func:`_replaced` would open, and leave nothing behind."""
+    """Open what :func:`_replaced` would open, and leave nothing behind.
+
+    A device or a pipe is not opened: a pipe that nobody reads yet would wait for its reader.
+    """
     if not path.parent.is_dir():
         raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")
     if path.is_dir():
         raise ReportError(f"File {str(path)!r}: it is a folder; name a file.")
+    if _special(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return
     if path.exists():
         with path.open("ab"):
             pass
-    if not _special(path):
-        place = _beside(path)
-        place.touch(exist_ok=False)
-        place.unlink()
+    place = _beside(path)
+    place.touch(exist_ok=False)
+    place.unlink()
 
 
 def _special(path: Path) -> bool:

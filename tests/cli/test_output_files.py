@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from nona.cli import basic
+from nona.cli.main import main
 from nona.errors import ReportError
 from nona.study.exports import check_places, write_bytes, write_job_table
 
@@ -50,3 +54,29 @@ def test_a_link_stays_a_link_the_mode_stays_and_a_full_device_is_one_line(tmp_pa
     if Path("/dev/full").exists():
         with pytest.raises(ReportError, match="No space left on device"):
             write_bytes(Path("/dev/full"), b"x" * 10)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    check_places(pipe)  # opened for writing it would wait for ever
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("command", [("place",), ("simulate", "--jobs", "300")])
+def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(path: Path, _: str) -> None:
+        raise ReportError(f"File {str(path)!r}: No space left on device; choose another place.")
+
+    monkeypatch.setattr(basic, "write_text", full)
+    name, *more = command
+    assert main([name, "slides_example", *more, "--json", "--html", str(tmp_path / "a.html")]) != 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)
+    assert "No space left on device" in told.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -11,6 +13,18 @@ from nona.cli.parameters import Symbol, Whole
 
 FILE = click.Path(path_type=Path)
 COUNT = Whole(min=1)
+
+
+def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int:
+    """``asked`` processes, or one per core that this process may use, with a warning, if that is fewer."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if asked <= cores:
+        return asked
+    if not context.resilient_parsing:  # while a shell completes, nothing is printed
+        text = f"warning: --workers {asked} is more than the cores of this machine; {cores} used instead"
+        print(text, file=sys.stderr)
+    return cores
+
 
 json = click.option("--json", is_flag=True, help="write one JSON object to standard output")
 scenario = click.argument("scenario", type=SCENARIO)
@@ -41,7 +55,11 @@ engine = click.option(
     help="auto (default): compiled once its machine code is available",
 )
 workers = click.option(
-    "--workers", type=COUNT, default=1, help="number of processes; results do not depend on it"
+    "--workers",
+    type=COUNT,
+    default=1,
+    callback=at_most_cores,
+    help="number of processes, at most one per core; results do not depend on it",
 )
 csv = click.option("--csv", type=FILE, metavar="FILE", help="also write one row per simulated point")
 shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")

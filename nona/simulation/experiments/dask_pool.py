@@ -22,6 +22,7 @@ import numpy as np
 
 from nona.errors import SimulationError
 from nona.experiments.pool import RETRIES, Key, Listener, Work, pickled
+from nona.simulation.experiments.dask_address import check_address, unanswered
 from nona.simulation.records.run import Records
 from nona.simulation.run import Cancelled, Progress
 
@@ -64,13 +65,11 @@ class DaskPool:
     @contextmanager
     def _connected(self) -> Iterator[Any]:
         """A client with at least one worker; losing the scheduler is one line."""
+        check_address(self.address, self.timeout_s)
         try:
             client = self._client()
-        except (OSError, ValueError) as error:  # a timeout is an OSError
-            raise SimulationError(
-                f"Dask: no scheduler answers at {self.address!r} ({_line(error)}); start one with "
-                "`dask scheduler`, and give the address that it prints."
-            ) from error
+        except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError
+            raise unanswered(self.address, _line(error)) from error
         with client:
             try:
                 client.wait_for_workers(1, timeout=self.timeout_s)
