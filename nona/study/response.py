@@ -7,7 +7,7 @@ import math
 from nona.errors import PlacementError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import reported_response
+from nona.placement.sampled.reported import reported_response
 from nona.report.placements.response import response_report
 from nona.results.placement.response import ResponseReport
 from nona.study.prediction_map.region import warning

@@ -12,7 +12,7 @@ from nona.cost.costing import cost_graph
 from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.placement.fixed.local_and_spread import local_placement
-from nona.placement.sampled.choose import by_response
+from nona.placement.sampled.reported import by_response
 from nona.results.checks import SelfCheck
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.schedulers.registry import scheduler_names

@@ -10,7 +10,7 @@ import pytest
 
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import certificate_of
+from nona.placement.sampled.reported import certificate_of
 from nona.placement.solve import solve
 from nona.report.placements.text import congestion_finding
 from nona.report.placements.working.whole import working

@@ -9,7 +9,7 @@ from nona import study
 from nona.errors import PlacementError, ScenarioError
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import by_response
+from nona.placement.sampled.reported import by_response
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
 from nona.simulation.statistics.paired import paired_difference

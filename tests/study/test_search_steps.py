@@ -9,7 +9,7 @@ import pytest
 
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import by_response, certificate_of
+from nona.placement.sampled.reported import by_response, certificate_of
 from nona.placement.solve import solve
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path

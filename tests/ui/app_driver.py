@@ -48,13 +48,17 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {m.label: m.value for m in at.metric}
 
 
-def finish(at: AppTest, kind: str, seconds: float = 90) -> AppTest:
-    """Wait for the session's job of that kind, then draw the page again."""
+def finish(at: AppTest, kind: str, seconds: float = 300) -> AppTest:
+    """Wait for the session's job of that kind, then draw the page again.
+
+    The wait ends with the job; its limit is for a job that never ends, not for a slow machine.
+    """
     job = jobs().get(at.session_state["nona_state"].jobs[kind])
     end = time.monotonic() + seconds
     while job is not None and job.running and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
+    assert job is None or not job.running, f"{kind}: not done after {seconds:g} s; {job.text}"
     at.run()
     assert not at.exception, at.exception
     return at

@@ -11,7 +11,7 @@ from app_driver import Open, finish, go, metrics, open_demo, solve_demo, tab
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
-from nona.placement.sampled.choose import by_response
+from nona.placement.sampled.reported import by_response
 from nona.placement.spans.messages import Link
 from nona.report.capacity.report import capacity_finding
 from nona.report.placements.certificate_text import bound_text, formula_line, gap_text, measure_text

@@ -17,17 +17,15 @@ from nona.errors import PlacementError
 from nona.placement.configurations.labels import ENUMERATED
 from nona.placement.fixed.local_and_spread import local_placement
 from nona.placement.fixed.presets import PRESETS
-from nona.placement.response import Response, predict_response
 from nona.placement.result.configuration import Queries
-from nona.placement.result.placement import SAMPLED, Certificate, Placement, Rival, Sampled, SampledObjective
+from nona.placement.result.placement import SAMPLED, Placement, Rival, Sampled, SampledObjective
 from nona.placement.sampled.judge import Judge, Values, rows
 from nona.placement.sampled.moves import groups_of
+from nona.placement.sampled.reported import FINAL, bounded, certificate_of, mean_of, walked
 from nona.placement.sampled.search import FEW, SURE, Found, Limits, Search, predicted
 from nona.placement.sampled.starts import same, starts
-from nona.placement.waits.conserved_floor import conserved_floor_s
 from nona.system import System
 
-FINAL = 2048  # walked jobs of each class for the figures that are reported
 EVALUATIONS = 160
 WORK_S = {"mean-jct": 3.0, "slo": 30.0}  # about how long the search may take, by estimate
 ACCURACY = 0.1  # of the prediction, relative: placements nearer than this are rivals
@@ -125,10 +123,14 @@ class _Final:
 
 def _final(judge: Judge, first: Queries, found: Found, seed: int) -> _Final:
     """The search's placement if on new samples it is significantly better, else the formula's optimum."""
-    own = judge.values(first, FINAL, seed + 1)
+
+    def worth(queries: Queries) -> Values:
+        return judge.worth(walked(judge.system, queries, judge.shares, seed))
+
+    own = worth(first)
     if same(found.queries, first):
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
-    values = judge.values(found.queries, FINAL, seed + 1)
+    values = worth(found.queries)
     gain, error = values.less_than(own)
     if not gain > SURE * error:
         return _Final(first, "formula", own, own.value, (0.0, 0.0))
@@ -163,31 +165,6 @@ def _rivals(found: Found, final: _Final) -> tuple[Rival, ...]:
     return tuple(dict.fromkeys((*always, *near)))
 
 
-def mean_of(system: System, optimum: Placement, queries: Queries, seed: int = 0) -> Values:
-    """The completion times of a placement on the samples by which placements are reported."""
-    return Judge(system, "mean-jct", optimum.class_shares).values(queries, FINAL, seed + 1)
-
-
-def reported_response(system: System, placement: Placement, seed: int = 0) -> Response:
-    """The distribution behind :func:`mean_of`: the same jobs, so the same mean."""
-    return predict_response(
-        system, placement.queries, shares=placement.class_shares, samples=FINAL, seed=seed + 1
-    )
-
-
-def by_response(system: System, placement: Placement, seed: int = 0) -> Placement:
-    """A placement that was evaluated by formula, with the response's mean as its objective."""
-    values = mean_of(system, placement, placement.queries, seed)
-    return replace(
-        placement, objective_s=values.value, objective_error_s=values.error, formula=certificate_of(placement)
-    )
-
-
-def certificate_of(placement: Placement) -> Certificate:
-    """What the formula says of a placement: kept where the response is the objective."""
-    return placement.formula or Certificate(placement.objective_s, placement.lower_bound_s)
-
-
 def has_large_interior(system: System) -> bool:
     """Whether a sub-graph has more tasks than all its configurations can be listed for."""
     return any(len(s.interior) > ENUMERATED for q in system.queries for s in q.decomposition.subgraphs)
@@ -212,26 +189,6 @@ def judged(system: System, optimum: Placement, queries: Queries, values: Values,
         origin=origin,
     )
     return bounded(system, made)
-
-
-def bounded(system: System, placement: Placement) -> Placement:
-    """The same with the formula's bounds, or the floor of conserved work where that is higher.
-
-    A bound is never reported above the value that it bounds: a sampled mean has an error, and for some
-    placements the formula's waits are too long.
-    """
-    floor_s, objective_s = conserved_floor_s(system), placement.objective_s
-    certified = certificate_of(placement).lower_bound_s
-    return replace(
-        placement,
-        lower_bound_s=_at_most(certified, floor_s, objective_s),
-        global_bound_s=_at_most(placement.global_bound_s, floor_s, objective_s),
-    )
-
-
-def _at_most(bound: float, floor: float, value: float) -> float:
-    """The larger of two bounds, not above the value; ``nan`` where the formula has none."""
-    return bound if math.isnan(bound) else min(max(bound, floor), value)
 
 
 def _note(found: Sampled) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.errors import PlacementError
-from nona.placement.response import predict_response
+from nona.placement.response import Response, predict_response
 from nona.placement.result.configuration import Queries, SubGraphPlacement
 from nona.placement.result.placement import SampledObjective
 from nona.system import System
@@ -106,8 +106,13 @@ class Judge:
 
     def values(self, queries: Queries, samples: int, seed: int) -> Values:
         """Walk ``samples`` jobs of each class."""
+        return self.worth(
+            predict_response(self.system, queries, shares=self.shares, samples=samples, seed=seed)
+        )
+
+    def worth(self, response: Response) -> Values:
+        """What the jobs of a response are worth for the objective."""
         self.asked += 1
-        response = predict_response(self.system, queries, shares=self.shares, samples=samples, seed=seed)
         of = [response.queries[j] for j in self.counted]
         worth = tuple(self._worth(j, r.times_s) for j, r in zip(self.counted, of, strict=True))
         return Values(self.weights, worth, tuple(r.group for r in of))

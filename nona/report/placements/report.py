@@ -8,7 +8,7 @@ from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.result.configuration import SubGraphPlacement
 from nona.placement.result.placement import Objective, Placement
 from nona.placement.result.prediction import Prediction, QueryPrediction
-from nona.placement.sampled.choose import certificate_of
+from nona.placement.sampled.reported import certificate_of
 from nona.report.placements.memory import memory_report, shares_report
 from nona.report.placements.sampled import sampled_report
 from nona.results.placement.configuration import PlacedConfiguration, PlacedModel, PlacedSubgraph

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nona.placement.response import ResponseTimes
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import reported_response
+from nona.placement.sampled.reported import reported_response
 from nona.results.placement.response import ModelResponse, ResponseReport
 from nona.system import System
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.placement.result.placement import Placement, Rival, Sampled
-from nona.placement.sampled.choose import judged, mean_of
+from nona.placement.sampled.choose import judged
 from nona.placement.sampled.judge import Values
+from nona.placement.sampled.reported import mean_of
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.statistics.paired import paired_difference

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import bounded, by_response, certificate_of
+from nona.placement.sampled.reported import bounded, by_response, certificate_of
 from nona.results.placement.search import SearchStep
 from nona.system import System
 

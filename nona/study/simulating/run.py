@@ -12,7 +12,8 @@ from nona.errors import PlacementError
 from nona.experiments.workers import ProcessPool
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
-from nona.placement.sampled.choose import Improved, by_response
+from nona.placement.sampled.choose import Improved
+from nona.placement.sampled.reported import by_response
 from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler

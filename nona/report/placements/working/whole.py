@@ -18,7 +18,7 @@ from nona.decomposition.subgraph import VIRTUAL
 from nona.placement.formula.model import Model, Probabilities
 from nona.placement.formula.prediction import as_model
 from nona.placement.result.placement import Certificate, Placement
-from nona.placement.sampled.choose import certificate_of
+from nona.placement.sampled.reported import certificate_of
 from nona.placement.spans.candidates import Candidates
 from nona.placement.spans.longest_paths import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.report.placements.working.links import PathWorking, path_lines, path_price_line
