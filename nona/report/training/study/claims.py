@@ -30,7 +30,7 @@ class Claim:
 
 CLAIMS = (
     Claim(
-        "Heterogeneity-aware LAS lowers mean JCT by up to 3.5 times, single-GPU jobs",
+        "Mean JCT up to 3.5 times lower under aware LAS, single-GPU",
         SINGLE,
         "jcts_s",
         "max-min-fairness-agnostic",
@@ -38,7 +38,7 @@ CLAIMS = (
         3.5,
     ),
     Claim(
-        "Heterogeneity-aware LAS lowers mean JCT by up to 2.2 times, multi-GPU jobs",
+        "Mean JCT up to 2.2 times lower under aware LAS, multi-GPU",
         MULTI,
         "jcts_s",
         "max-min-fairness-agnostic",
@@ -46,7 +46,7 @@ CLAIMS = (
         2.2,
     ),
     Claim(
-        "Heterogeneity-aware finish-time fairness lowers mean JCT by up to 3 times, single-GPU jobs",
+        "Mean JCT up to 3 times lower under aware ρ, single-GPU",
         SINGLE,
         "jcts_s",
         "finish-time-fairness-agnostic",
@@ -54,7 +54,7 @@ CLAIMS = (
         3.0,
     ),
     Claim(
-        "Gavel's LAS has a lower mean JCT than Gandiva, single-GPU jobs",
+        "Mean JCT lower under LAS than Gandiva, single-GPU",
         SINGLE,
         "jcts_s",
         "gandiva, packed",
@@ -62,7 +62,7 @@ CLAIMS = (
         None,
     ),
     Claim(
-        "Space sharing lowers the mean JCT of LAS further, single-GPU jobs",
+        "Mean JCT lower still with pairs, single-GPU",
         SINGLE,
         "jcts_s",
         "max-min-fairness",
@@ -70,7 +70,7 @@ CLAIMS = (
         None,
     ),
     Claim(
-        "The makespan policy is 2.5 times better than FIFO, multi-GPU jobs",
+        "Makespan 2.5 times shorter than FIFO's, multi-GPU",
         MULTI,
         "makespans_s",
         "fifo-agnostic",
@@ -78,7 +78,7 @@ CLAIMS = (
         2.5,
     ),
     Claim(
-        "The makespan policy is 1.4 times better than Gandiva, multi-GPU jobs",
+        "Makespan 1.4 times shorter than Gandiva's, multi-GPU",
         MULTI,
         "makespans_s",
         "gandiva, packed",

@@ -11,6 +11,7 @@ from nona.results.training.study import StudyPoint, TrainingStudy
 from nona.simulation.statistics.intervals import mean_interval
 
 OURS = (
+    "Aware: a policy that knows each job's speed on each GPU type; ρ: finish-time fairness. "
     "What the paper states (Narayanan et al., OSDI 2020) is from memory and was not checked against its "
     "text. Throughputs are the measured ones of the paper, and jobs are drawn as its public generator does."
 )
