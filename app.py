@@ -31,7 +31,7 @@ def run() -> None:
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))
     with body, shown_errors():
         page.run()
-    state.drawn = state.revision
+    state.screens.drawn()
 
 
 if __name__ == "__main__":

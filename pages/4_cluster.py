@@ -6,6 +6,7 @@ from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.ui.pages.cluster.device_views import device_form, device_list, device_table
 from nona.ui.pages.cluster.drawing import cluster_drawing
+from nona.ui.pages.cluster.group_edits import add_group
 from nona.ui.pages.cluster.link_views import core_editor, path_editor
 from nona.ui.pages.cluster.views import (
     background_editor,
@@ -14,7 +15,6 @@ from nona.ui.pages.cluster.views import (
     hardware_section,
     memory_section,
 )
-from nona.ui.pages.workload.edits import add_group
 from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain

@@ -161,3 +161,24 @@ def test_the_side_bar_opens_and_closes_by_keyboard_on_a_small_screen(app_page: A
     page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").focus()
     page.keyboard.press("Enter")
     field.wait_for(state="hidden")
+
+
+def test_two_tabs_show_the_same_scenario_and_keep_both_edits(app_page: Any, app_url: str) -> None:
+    page = app_page
+    open_page(page, "Cluster")
+    other = page.context.new_page()
+    other.goto(f"{app_url}/cluster")
+    other.get_by_role("heading", name="Cluster", exact=True, level=1).wait_for()
+    wait_idle(other)
+    type_in(page, "Capacity", "40 Gbit/s")
+    # The other tab does not know yet; what is typed there is kept, and then it shows both.
+    type_in(other, "Latency", "7 us")
+    capacity = other.get_by_role("textbox", name="Capacity", exact=True)
+    capacity.and_(other.locator("input[value='40 Gbit/s']")).wait_for()
+    type_in(page, "Scenario", "From the left")
+    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "7 us"
+    page.reload()
+    wait_idle(page)
+    assert page.get_by_role("textbox", name="Capacity", exact=True).input_value() == "40 Gbit/s"
+    assert page.get_by_role("textbox", name="Latency", exact=True).input_value() == "7 us"
+    other.close()

@@ -6,7 +6,6 @@ keeps what was typed as a draft with its error. A result knows the scenario that
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -18,7 +17,9 @@ from nona.scenario.schema import Scenario
 from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
-from nona.ui.session.history import History, Moment
+from nona.ui.session.editing.history import History, Moment
+from nona.ui.session.editing.places import has, put
+from nona.ui.session.editing.screens import Screens
 from nona.ui.session.live import Live
 from nona.ui.session.runs import Runs
 from nona.ui.session.share import Shared
@@ -27,6 +28,7 @@ from nona.ui.session.uploads import Uploads
 T = TypeVar("T")
 Path = tuple[str | int, ...]
 OPENED = "opening "
+_BEHIND = "Another tab has changed the scenario: nothing was changed here. The page now shows it as it is."
 START: Mapping[str, Any] = {
     "version": 1,
     "name": "My scenario",
@@ -60,9 +62,8 @@ class Draft:
 class AppState:
     """Everything that a session holds; pages read it and call its methods.
 
-    ``revision`` counts what makes fields show other values than before; ``drawn`` is that of the last page
-    that was drawn to its end. ``go_to`` is the page that a callback chose,
-    ``on_way`` whether it was asked for. ``started_with`` is the hash of the scenario that the
+    ``screens`` are the tabs that show it. ``go_to`` is the page that a callback chose, ``on_way`` whether it
+    was asked for. ``started_with`` is the hash of the scenario that the
     server was started with.
     """
 
@@ -80,14 +81,35 @@ class AppState:
     live: Live = field(default_factory=Live)
     runs: Runs = field(default_factory=Runs)
     taken: dict[str, str] = field(default_factory=dict)
-    revision: int = 0
-    drawn: int = 0
+    screens: Screens = field(default_factory=Screens)
     go_to: str = ""
     on_way: bool = False
     started_with: str = ""
     notice: str = ""
     toast: str = ""
     toast_link: str = ""
+
+    # -- tabs -----------------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """Counts what makes the fields of the tab that runs show other values than before."""
+        return self.screens.here.revision
+
+    @revision.setter
+    def revision(self, number: int) -> None:
+        self.screens.here.revision = number
+
+    @property
+    def drawn(self) -> int:
+        """The revision of the last page of this tab that was drawn to its end."""
+        return self.screens.here.drawn
+
+    def is_behind(self) -> bool:
+        """Whether another tab has changed the scenario since this one was drawn; then the notice says so."""
+        if self.screens.here.behind:
+            self.notice = _BEHIND
+        return self.screens.here.behind
 
     # -- scenario -------------------------------------------------------------------------------
 
@@ -105,32 +127,24 @@ class AppState:
 
     def edit(self, path: Path, value: Any) -> bool:
         """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid."""
-        data = self.scenario.model_dump(mode="json")
-        for other, draft in self.drafts.items():  # a second edit may be what makes the first valid
-            if other[:2] == path[:2] and other != path:
-                _put(data, other, draft.value)
-        _put(data, path, value)
-        try:
-            self._become(edited(self.scenario, data), place_text(path))
-        except ScenarioError as error:
-            self._keep_draft(path, value, error)
-            return self._edit_alone(path, value)
-        self.drafts = {p: d for p, d in self.drafts.items() if p[:2] != path[:2]}
-        self._forget_strangers()
-        return True
-
-    def _edit_alone(self, path: Path, value: Any) -> bool:
-        """Accept an edit that is valid on its own, though other drafts are not."""
-        data = self.scenario.model_dump(mode="json")
-        _put(data, path, value)
-        try:
-            self._become(edited(self.scenario, data), place_text(path))
-        except ScenarioError as error:
-            self._keep_draft(path, value, error)
+        if not has(self.scenario.model_dump(mode="json"), path):
+            self.notice = _BEHIND
             return False
-        self.drafts.pop(path, None)
-        self._forget_strangers()
-        return True
+        beside = {p: d for p, d in self.drafts.items() if p[:2] == path[:2] and p != path}
+        for others in (beside, {}) if beside else ({},):  # a second edit may be what makes the first valid
+            data = self.scenario.model_dump(mode="json")
+            for other, draft in others.items():
+                put(data, other, draft.value)
+            put(data, path, value)
+            try:
+                self._become(edited(self.scenario, data), place_text(path))
+            except ScenarioError as error:
+                self._keep_draft(path, value, error)
+                continue
+            self.drafts = {p: d for p, d in self.drafts.items() if p != path and p not in others}
+            self._forget_strangers()
+            return True
+        return False
 
     def _forget_strangers(self) -> None:
         """Drop drafts for the table of ``expert`` that no widget shows any more."""
@@ -142,11 +156,12 @@ class AppState:
         place = place_text(path)
         line = next((p for p in error.problems if p.startswith(place)), error.problems[0])
         self.drafts[path] = Draft(value, line)
+        self.screens.changed()
 
     def replace_list(self, path: Path, entries: list[Any]) -> None:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
-        _put(data, path, entries)
+        put(data, path, entries)
         self._become(scenario_from_mapping(data), place_text(path))
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
@@ -188,6 +203,7 @@ class AppState:
             if scenario.models == self.scenario.models:  # large, and the history would hold every copy
                 scenario = scenario.model_copy(update={"models": self.scenario.models})
             self.scenario = scenario
+            self.screens.changed()
 
     def _moment(self) -> Moment:
         return Moment(self.scenario, dict(self.drafts), self.model)
@@ -195,6 +211,7 @@ class AppState:
     def _return(self, moment: Moment | None) -> None:
         if moment is not None:
             self.scenario, self.drafts, self.model = moment.scenario, dict(moment.drafts), moment.model
+            self.screens.changed()
             self.revision += 1
 
     def dump(self) -> str:
@@ -231,10 +248,3 @@ class AppState:
         except NonaError as error:
             return str(error)
         return ""
-
-
-def _put(data: Any, path: Path, value: Any) -> None:
-    node = data
-    for step in path[:-1]:
-        node = node[step]
-    node[path[-1]] = copy.deepcopy(value)

@@ -11,8 +11,9 @@ from nona.report.inputs.cluster import capacity, memory_rows, weights_problems
 from nona.report.inputs.given_times import hardware_notes, hardware_warnings
 from nona.results.about import GivenTimes
 from nona.ui.loaded.loading import device_names
+from nona.ui.pages.cluster.group_edits import remove_group
 from nona.ui.pages.cluster.mig_views import mig_editor
-from nona.ui.pages.workload.edits import board_of, remove_entry, set_gpu, set_sharing
+from nona.ui.pages.workload.edits import board_of, set_gpu, set_sharing
 from nona.ui.pages.workload.row_costs import row_cost
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import count, number, percent, plain, quantity
@@ -120,8 +121,8 @@ def _remove(state: AppState, index: int) -> None:
         key=f"remove-group-{state.revision}-{index}",
         help="Removes this server group; the last one cannot be removed.",
         disabled=len(state.scenario.cluster.servers) == 1,
-        on_click=remove_entry,
-        args=(state, ("cluster", "servers"), index),
+        on_click=remove_group,
+        args=(state, index),
     )
 
 

@@ -183,7 +183,8 @@ def _leave(state: AppState, tour: Tour) -> None:
 
 def _become(state: AppState, other: AppState) -> None:
     """Take over every field of ``other``; all input fields are drawn again."""
-    revision = max(state.revision, other.revision) + 1
     for f in fields(AppState):
-        setattr(state, f.name, getattr(other, f.name))
-    state.revision = revision
+        if f.name != "screens":
+            setattr(state, f.name, getattr(other, f.name))
+    state.screens.changed()
+    state.revision += 1

@@ -24,16 +24,6 @@ def add_model(state: AppState, model: str) -> None:
         )
 
 
-def add_group(state: AppState) -> None:
-    """Add a group of one server."""
-    add_entry(state, ("cluster", "servers"), {"count": 1})
-    if not state.notice:
-        number = len(state.scenario.cluster.servers)
-        state.tell(
-            f"Server group {number} was added: one server. What it does to the load:", "workload", "Workload"
-        )
-
-
 def add_entry(state: AppState, path: Path, entry: Any) -> None:
     """Append to a list of the scenario."""
     _replace(state, path, [*state.value(path), entry])
@@ -41,7 +31,8 @@ def add_entry(state: AppState, path: Path, entry: Any) -> None:
 
 def remove_entry(state: AppState, path: Path, index: int) -> None:
     """Take one entry out of a list of the scenario."""
-    _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
+    if not state.is_behind():
+        _replace(state, path, [e for i, e in enumerate(state.value(path)) if i != index])
 
 
 def _replace(state: AppState, path: Path, entries: list[Any]) -> None:
@@ -54,6 +45,8 @@ def _replace(state: AppState, path: Path, entries: list[Any]) -> None:
 
 def set_sharing(state: AppState, group: int, sharing: str) -> None:
     """Use whole GPUs, MIG slices (the fewest that share), or MPS (two clients) in a server group."""
+    if state.is_behind():
+        return
     entry = dict(state.value(("cluster", "servers", group)))
     entry |= {"mig": None, "mps": None}
     board = board_of(state, entry["gpu"])
@@ -66,6 +59,8 @@ def set_sharing(state: AppState, group: int, sharing: str) -> None:
 
 def set_gpu(state: AppState, group: int, gpu: str) -> None:
     """Take another GPU; a MIG layout that it cannot hold is dropped."""
+    if state.is_behind():
+        return
     entry = dict(state.value(("cluster", "servers", group)))
     board = board_of(state, gpu)
     if entry["mig"] and (board is None or not _fits(entry["mig"], board)):

@@ -23,7 +23,7 @@ from nona.ui.session.disk.saved import (
     SavedResult,
     SavedWorkspace,
 )
-from nona.ui.session.history import Moment
+from nona.ui.session.editing.history import Moment
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Draft, Result
 

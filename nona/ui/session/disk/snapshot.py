@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nona.ui.session.history import Moment
+from nona.ui.session.editing.history import Moment
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
 

@@ -25,7 +25,7 @@ from nona.ui.session.disk.saved import (
     SavedRun,
 )
 from nona.ui.session.disk.snapshot import Snapshot
-from nona.ui.session.history import Moment
+from nona.ui.session.editing.history import Moment
 
 MOST_HISTORY_BYTES = 4 * 2**20
 

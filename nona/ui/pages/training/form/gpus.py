@@ -6,7 +6,7 @@ import streamlit as st
 
 from nona.hardware.catalogue import devices
 from nona.training.workload.prices import Price, listed_prices
-from nona.ui.pages.training.form.regions import replace_groups
+from nona.ui.pages.cluster.group_edits import remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, plain
 
@@ -36,7 +36,7 @@ def gpu_fields(state: AppState) -> None:
                         "Remove",
                         icon=":material/delete:",
                         key=f"training-remove-{state.revision}-{number}",
-                        on_click=_remove,
+                        on_click=remove_group,
                         args=(state, number),
                         help="Takes these servers out of the cluster; Undo brings them back.",
                     )
@@ -87,7 +87,3 @@ def _add(state: AppState, names: list[str]) -> None:
     used = {g.gpu for g in groups}
     preferred = [n for n in ("v100", "p100", "k80", *names) if n in names and n not in used]
     replace_groups(state, [*range(len(groups))], {"count": 4, "gpu": (preferred or names)[0]})
-
-
-def _remove(state: AppState, number: int) -> None:
-    replace_groups(state, [n for n in range(len(state.scenario.cluster.servers)) if n != number])
