@@ -52,7 +52,7 @@ def finish(at: AppTest, kind: str, seconds: float = 90) -> AppTest:
     """Wait for the session's job of that kind, then draw the page again."""
     job = jobs().get(at.session_state["nona_state"].jobs[kind])
     end = time.monotonic() + seconds
-    while job is not None and job.running and time.monotonic() < end:
+    while job is not None and job.unfinished and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
     at.run()
