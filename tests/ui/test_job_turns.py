@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,8 +13,6 @@ import pytest
 from app_driver import Open, go, new_session
 
 from nona.errors import JobError
-from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.sources.samples import scenario_path
 from nona.ui.jobs import registry as room
 from nona.ui.jobs.durations import Durations
 from nona.ui.jobs.job import Job
@@ -21,14 +21,50 @@ from nona.ui.session.workspace import jobs
 from nona.ui.shell.progress import WAITING_S, beat, moved_on, progress_text
 
 OWNERS, EACH = 20, 2
-LONG = 5_000_000
+LONG = 600.0
+# A process that does as a worker does, but only sleeps: what is tested here is whose turn it is.
+SLEEPER = """
+import json, queue, sys, threading, time
+inbox, stopped = queue.SimpleQueue(), set()
+def read():
+    for line in sys.stdin:
+        told = json.loads(line)
+        stopped.add(told["stop"]) if "stop" in told else inbox.put(told)
+    inbox.put(None)
+def tell(**told):
+    print(json.dumps(told), flush=True)
+threading.Thread(target=read, daemon=True).start()
+tell(ready=True)
+while (job := inbox.get()) is not None:
+    begin, last = time.monotonic(), {"result": {}}
+    while (passed := time.monotonic() - begin) < job["seconds"]:
+        if job["id"] in stopped:
+            last = {"stopped": True}
+            break
+        tell(id=job["id"], fraction=passed / job["seconds"])
+        time.sleep(min(0.05, job["seconds"]))
+    tell(id=job["id"], **last)
+"""
 
 
-def spec(count: int = 50) -> dict[str, Any]:
-    scenario = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
-    scenario["simulation"] = {"jobs": count, "replications": 1}
-    scenario |= {"schedulers": ["local"], "objective": "formula"}
-    return {"scenario": scenario, "uploads": None}
+def spec(seconds: float = 0.02) -> dict[str, Any]:
+    return {"seconds": seconds}
+
+
+def _sleeper() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-S", "-c", SLEEPER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
+@pytest.fixture(autouse=True)
+def sleepers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nona.ui.jobs.pool._spawn", _sleeper)
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
@@ -46,19 +82,20 @@ def over(*given: Job) -> bool:
     return not any(job.unfinished for job in given)
 
 
-@pytest.fixture(scope="module")
-def two_workers() -> Iterator[JobRegistry]:
+@pytest.fixture
+def registry() -> Iterator[JobRegistry]:
     made = JobRegistry(limit=2, quick=1, idle=2)
     yield made
     made.shut_down()
 
 
 @pytest.fixture
-def registry(two_workers: JobRegistry) -> Iterator[JobRegistry]:
-    """Two places with workers that stay."""
-    assert until(lambda: two_workers.pool.waiting() >= 2)
-    yield two_workers
-    two_workers.close()
+def app_jobs() -> Iterator[JobRegistry]:
+    """The app's own registry, made anew with these workers."""
+    jobs.clear()
+    yield jobs()
+    jobs().shut_down()
+    jobs.clear()
 
 
 def test_twenty_owners_are_all_served_in_turn(registry: JobRegistry) -> None:
@@ -148,7 +185,7 @@ def test_work_is_kept_while_its_owner_is_connected_and_forgotten_afterwards() ->
 
 
 def test_the_expected_start_comes_from_what_runs_and_what_ran(registry: JobRegistry) -> None:
-    long = [registry.start("simulate", spec(LONG), owner=f"{i}") for i in range(2)]
+    long = [registry.start("simulate", spec(60.0), owner=f"{i}") for i in range(2)]
     first, second = (registry.start("simulate", spec(), owner=o) for o in ("a", "b"))
 
     def told() -> bool:
@@ -186,9 +223,9 @@ def test_a_page_looks_slowly_while_its_job_waits(registry: JobRegistry) -> None:
     assert (moved_on(waits, 0.1), beat(waits, 0.1), moved_on(waits, None)) == (True, None, False)
 
 
-def test_a_page_says_its_place_and_a_reload_keeps_it(open_page: Open) -> None:
-    held = [jobs().start("simulate", spec(LONG), owner=f"other {i}") for i in range(jobs().free("simulate"))]
-    ahead = jobs().start("simulate", spec(), owner="ahead")
+def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs: JobRegistry, open_page: Open) -> None:
+    for i in range(app_jobs.free("simulate") + 1):
+        app_jobs.start("simulate", spec(LONG), owner=f"other {i}")
     at = open_page("7_simulation")
     at.button(key="run-simulate").click().run()
     mine = at.session_state["nona_state"].jobs["simulate"]
@@ -196,7 +233,7 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(open_page: Open) -> None:
     assert "Waiting\\: 2nd in line" in shown
     assert at.button(key="stop-simulate").label == "Cancel the simulation"
     again = new_session()
-    for key in ("nona_state", "nona_token"):
+    for key in ("nona_state", "nona_token", "nona_workspaces"):
         again.session_state[key] = at.session_state[key]
     go(again.run(), "7_simulation")
     assert again.session_state["nona_state"].jobs["simulate"] == mine
@@ -204,5 +241,3 @@ def test_a_page_says_its_place_and_a_reload_keeps_it(open_page: Open) -> None:
     again.button(key="stop-simulate").click().run()
     assert not again.exception
     assert "was cancelled before it started" in " ".join(i.value for i in again.info)
-    for job in (*held, ahead):
-        jobs().discard(job.id)
