@@ -33,7 +33,7 @@ stale_note(state, "place")
 data = state.held("place", SolvedPlacement)
 if data is None:
     job = current_job(state, "place")
-    if job is None or not job.running:
+    if job is None or not job.unfinished:
         st.info(
             "No placement yet. Solving takes seconds and shows the best so far; the result says which "
             "parts of a query run where, and how much better any other could be. How many servers the SLOs "

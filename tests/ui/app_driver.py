@@ -55,7 +55,7 @@ def finish(at: AppTest, kind: str, seconds: float = 300) -> AppTest:
     """
     job = jobs().get(at.session_state["nona_state"].jobs[kind])
     end = time.monotonic() + seconds
-    while job is not None and job.running and time.monotonic() < end:
+    while job is not None and job.unfinished and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
     assert job is None or not job.running, f"{kind}: not done after {seconds:g} s; {job.text}"

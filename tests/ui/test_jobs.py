@@ -22,6 +22,7 @@ from nona.study import prepare, simulate
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.tasks.answer import REPLICATIONS
+from nona.ui.worker.process import NICE
 from nona.ui.worker.serving import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +82,7 @@ def lasting(one_worker: JobRegistry) -> Iterator[JobRegistry]:
 
 def ended(job: Job) -> bool:
     job.touch()
-    return not job.running
+    return not job.unfinished
 
 
 def test_a_job_runs_to_its_result_and_leaves_files(lasting: JobRegistry) -> None:
@@ -99,15 +100,14 @@ def test_a_job_runs_to_its_result_and_leaves_files(lasting: JobRegistry) -> None
 
 
 @needs_proc
-def test_no_more_jobs_at_once_than_allowed_and_cancel_frees_the_place(registry: JobRegistry) -> None:
+def test_beyond_the_places_a_job_waits_and_cancel_frees_the_place(registry: JobRegistry) -> None:
     first = registry.start("simulate", spec(**LONG))
-    with pytest.raises(JobError, match="1 are running"):
-        registry.start("place", spec())
+    second = registry.start("place", spec())
+    assert (second.status, second.elapsed_s) == ("waiting", 0.0)
     assert until(lambda: first.fraction > 0)
     first.cancel()
     assert first.status == "cancelled"
     assert until(lambda: not alive(first.process.pid), 10)
-    second = registry.start("place", spec())
     assert until(lambda: ended(second))
     assert second.status == "done"
     assert first.result is None
@@ -150,7 +150,7 @@ def test_a_worker_that_dies_is_a_failed_job(registry: JobRegistry) -> None:
 def test_an_unwatched_job_is_cancelled() -> None:
     registry = JobRegistry(limit=1, unwatched_s=0.5)
     job = registry.start("simulate", spec(**LONG))
-    assert until(lambda: not job.running, 20)
+    assert until(lambda: not job.unfinished, 20)
     assert job.status == "cancelled"
     registry.close()
 
@@ -176,6 +176,14 @@ def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(lasting: JobRegistr
     assert lasting.get(job.id[:-1]) is None
     assert lasting.get(job.id) is job
     assert until(lambda: ended(job))
+
+
+@needs_proc
+def test_workers_have_a_lower_priority_than_the_server(lasting: JobRegistry) -> None:
+    job = lasting.start("place", spec())
+    assert until(lambda: ended(job))
+    nice = int(Path(f"/proc/{job.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[16])
+    assert nice == min(os.nice(0) + NICE, 19)
 
 
 @needs_proc

@@ -37,16 +37,23 @@ def test_the_story_is_told_by_a_worker_and_kept() -> None:
             time.sleep(0.1)
         assert story.complete
         assert story.told == kept().told
-        assert registry.free == 1
+        assert registry.free("story") == 1
     finally:
         registry.shut_down()
 
 
 def test_a_busy_server_tells_the_story_later() -> None:
-    story = Kept()
-    story.refresh(JobRegistry(limit=0))
-    assert not story.complete
-    assert "running" in story.error
+    registry, story = JobRegistry(limit=1, quick=0), Kept()
+    try:
+        story.refresh(registry)
+        job = registry.get(story.job)
+        assert job is not None
+        assert job.waiting
+        story.refresh(registry)
+        assert registry.get(story.job) is job  # it keeps its place
+        assert (story.complete, story.error) == (False, "")
+    finally:
+        registry.shut_down()
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)), ids=[q.action for q in QUESTIONS])

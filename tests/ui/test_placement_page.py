@@ -132,10 +132,10 @@ def test_a_cancelled_search_leaves_the_best_so_far(open_page: Open) -> None:
     job = jobs().get(state_of(at).jobs["place"])
     assert job is not None
     end = time.monotonic() + 240
-    while job.running and job.best is None and time.monotonic() < end:
+    while job.unfinished and job.best is None and time.monotonic() < end:
         job.touch()
         time.sleep(0.01)
-    assert job.running, f"{job.status} before its first answer: {job.error}"
+    assert job.unfinished, f"{job.status} before its first answer: {job.error}"
     assert job.live.get("steps"), f"no answer after {job.elapsed_s:.0f} s: {job.text}"
     job.cancel()
     assert job.status == "cancelled"

@@ -136,10 +136,10 @@ def test_cancelled_it_shows_what_it_had(open_page: Open) -> None:
     job = jobs().get(state_of(at).jobs["sweep"])
     assert job is not None
     end = time.monotonic() + 60
-    while not job.live.get("schedulers") and job.running and time.monotonic() < end:
+    while not job.live.get("schedulers") and job.unfinished and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
-    assert job.running
+    assert job.unfinished
     at.run()  # the live chart
     assert at.get("plotly_chart")
     at.button(key="cancel-sweep").click().run()

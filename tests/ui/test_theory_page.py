@@ -105,10 +105,10 @@ def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: O
     job = jobs().get(state.jobs["validate"])
     assert job is not None
     end = time.monotonic() + 60
-    while job.fraction == 0 and job.running and time.monotonic() < end:
+    while job.fraction == 0 and job.unfinished and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
-    assert job.running, (job.status, job.error)
+    assert job.unfinished, (job.status, job.error)
     at.run()
     at.button(key="cancel-validate").click().run()
     at.run()

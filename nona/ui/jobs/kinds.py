@@ -39,6 +39,9 @@ class TaskKind:
         :class:`~nona.ui.jobs.desk.Desk`. As text, so that only a worker imports it.
     result
         The type of its result, as ``module:Class``.
+    quick
+        Whether it takes seconds whatever the scenario: it has places of its own, so that it never waits for
+        work that takes minutes.
     """
 
     name: str
@@ -46,6 +49,7 @@ class TaskKind:
     parts: tuple[str, ...]
     run: str
     result: str
+    quick: bool = False
 
     def read(self, data: Mapping[str, Any]) -> Any:
         """The result of a job of this kind, from the JSON that its worker sent."""
@@ -104,6 +108,7 @@ KINDS: Registry[TaskKind] = Registry(
             SIMULATION_PARTS,
             "nona.ui.tasks.answer:answer",
             "nona.results.simulation.answer:QuickAnswer",
+            quick=True,
         ),
         TaskKind(
             "count",
@@ -132,6 +137,7 @@ KINDS: Registry[TaskKind] = Registry(
             (),
             "nona.ui.tasks.story:tell_story",
             "nona.results.simulation.story:Story",
+            quick=True,
         ),
         TaskKind(
             "serverless",

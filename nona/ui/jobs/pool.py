@@ -30,6 +30,7 @@ class Worker:
 
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
+        self._writing = threading.Lock()
         self.process = _spawn()
         self.listener: Listener | None = None
         self.ready = False
@@ -44,7 +45,8 @@ class Worker:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one line to the worker."""
-        with contextlib.suppress(OSError, ValueError):  # the reader notices that the worker is gone
+        # If the pipe is broken, the reader notices that the worker is gone.
+        with self._writing, contextlib.suppress(OSError, ValueError):
             if self.process.stdin is not None:
                 self.process.stdin.write(json.dumps(message) + "\n")
                 self.process.stdin.flush()

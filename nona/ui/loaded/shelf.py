@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from nona.ui.jobs.line import Line
 from nona.ui.loaded.tidying import tidying
 from nona.ui.session.workspace import whose
 
@@ -89,35 +90,26 @@ class Turns:
     """
 
     def __init__(self, at_once: int) -> None:
-        self._free = at_once
+        self._line = Line[Callable[[], None]](at_once, each=1)
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[str, deque[Callable[[], None]]] = OrderedDict()
-        self._busy: set[str] = set()
 
     def give(self, owner: str, work: Callable[[], None]) -> None:
         """Run ``work`` in a thread, now or when it is the owner's turn."""
         with self._lock:
-            self._waiting.setdefault(owner, deque()).append(work)
+            self._line.put(owner, work)
             self._start()
 
     def _start(self) -> None:
         """Start what can run; the lock is held."""
-        for owner in [o for o in self._waiting if o not in self._busy][: self._free]:
-            work = self._waiting[owner].popleft()
-            rest = self._waiting.pop(owner)
-            if rest:
-                self._waiting[owner] = rest  # behind the others
-            self._busy.add(owner)
-            self._free -= 1
-            threading.Thread(target=self._run, args=(owner, work), daemon=True, name="shelf").start()
+        while (work := self._line.start()) is not None:
+            threading.Thread(target=self._run, args=(work,), daemon=True, name="shelf").start()
 
-    def _run(self, owner: str, work: Callable[[], None]) -> None:
+    def _run(self, work: Callable[[], None]) -> None:
         try:
             work()
         finally:
             with self._lock:
-                self._busy.discard(owner)
-                self._free += 1
+                self._line.leave(work)
                 self._start()
 
 

@@ -1,9 +1,9 @@
 """Quick answers while numbers change: request, supersede, receive, combine.
 
-An answer is asked for by the fingerprint of a scenario. When other questions are put, what runs is
-superseded and the first that is open goes to a worker that waits; the former answer stays until the new
-one is there. Schedulers that need a placement, and those that need none, are asked in two processes where
-the machine has room, so that these simulate while the placement is solved.
+An answer is asked for by the fingerprint of a scenario. When other questions are put, what waits or runs is
+superseded, and the first that is open waits for its turn; the former answer stays until the new one is
+there. Schedulers that need a placement, and those that need none, are asked in two processes where two
+places are free, so that these simulate while the placement is solved.
 """
 
 from __future__ import annotations
@@ -69,8 +69,13 @@ class Live:
     last: Shown | None = None
     seen: tuple[Mapping[str, Any], ...] = ()
 
-    def refresh(self, registry: JobRegistry, questions: Sequence[Question], uploads: Uploads) -> None:
-        """Ask the first of ``questions`` that has no complete answer yet, and take in what there is."""
+    def refresh(
+        self, registry: JobRegistry, questions: Sequence[Question], uploads: Uploads, owner: str = ""
+    ) -> None:
+        """Ask the first of ``questions`` that has no complete answer yet, and take in what there is.
+
+        The question waits for its turn among those of other owners.
+        """
         if self.first != questions[0].fingerprint:
             self.first, self.errors = questions[0].fingerprint, {}
         if self.asked and self.asked not in {q.fingerprint for q in questions}:
@@ -80,7 +85,7 @@ class Live:
             return
         if self.asked != wanted.fingerprint or self._lost(registry):
             self.stop(registry)
-            self._ask(registry, wanted, uploads)
+            self._ask(registry, wanted, uploads, owner)
         self._look(registry)
 
     def find(self, fingerprint: str) -> Shown | None:
@@ -91,6 +96,11 @@ class Live:
         """Whether nothing better will come for a scenario: all is simulated, or it failed."""
         held = self.answers.get(fingerprint)
         return fingerprint in self.errors or (held is not None and held.complete)
+
+    def in_line(self, registry: JobRegistry) -> Job | None:
+        """The part of the question that starts first, while all of them wait for their turn."""
+        jobs = self._jobs(registry)
+        return jobs[0] if jobs and all(job.waiting for job in jobs) else None
 
     def stop(self, registry: JobRegistry) -> None:
         """Cancel the request; the answers so far stay."""
@@ -104,13 +114,13 @@ class Live:
             job.touch()
         if not self.asked:
             return
-        running = any(job.running for job in jobs)
+        unfinished = any(job.unfinished for job in jobs)
         told = tuple(job.live for job in jobs if job.live)
-        waiting = any(job.running and not job.live for job in jobs)
-        if told and not waiting and not (running and self._has_seen(told)):
+        waiting = any(job.unfinished and not job.live for job in jobs)
+        if told and not waiting and not (unfinished and self._has_seen(told)):
             self.seen = told
-            self._keep([QuickAnswer.from_json(t) for t in told], not running)
-        if not running:
+            self._keep([QuickAnswer.from_json(t) for t in told], not unfinished)
+        if not unfinished:
             failed = tuple(job.error for job in jobs if job.status == "failed")
             if failed:
                 self.errors[self.asked] = failed
@@ -135,32 +145,29 @@ class Live:
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, wanted: Question, uploads: Uploads) -> None:
+    def _ask(self, registry: JobRegistry, wanted: Question, uploads: Uploads, owner: str) -> None:
         started: list[str] = []
         scenario = wanted.scenario
         base = scenario_to_mapping(scenario)
         own = {s.name: s.options for s in scenario.schedulers}
-        for names in _split(scenario, min(registry.free, os.cpu_count() or 1)):
+        for names in _split(scenario, min(registry.free(KIND), os.cpu_count() or 1)):
             chosen = [{"name": n, "options": own[n]} for n in names]
             spec = {"scenario": {**base, "schedulers": chosen}, "uploads": str(uploads.folder)}
             try:
-                started.append(registry.start(KIND, spec, wanted.fingerprint, keep=uploads).id)
-            except JobError:  # somebody else was quicker: ask again at the next look
+                started.append(registry.start(KIND, spec, wanted.fingerprint, uploads, owner).id)
+            except JobError:  # too many wait: ask again at the next look
                 for job_id in started:
                     registry.supersede(job_id)
                 return
-        if started:
-            self.asked, self.parts = wanted.fingerprint, tuple(started)
-            self.names = tuple(s.name for s in scenario.schedulers)
+        self.asked, self.parts = wanted.fingerprint, tuple(started)
+        self.names = tuple(s.name for s in scenario.schedulers)
 
 
 def _split(scenario: Scenario, processes: int) -> list[list[str]]:
-    """The schedulers in as many lists as may run at once: none, one, or two."""
+    """The schedulers in one list, or in two if these may run at once."""
     names = list(dict.fromkeys(s.name for s in scenario.schedulers))
     placed = [n for n in names if n in scheduler_names() and get_scheduler(n).needs_placement]
     others = [n for n in names if n not in placed]
-    if processes < 1:
-        return []
     return [placed, others] if placed and others and processes > 1 else [names]
 
 

@@ -14,10 +14,12 @@ from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.cookie import cookie_name, is_token, new_token
 from nona.ui.session.disk.store import Store
 from nona.ui.session.page_list import icon_path, page_list
+from nona.ui.session.present import tabs_of_owners
 from nona.ui.session.start import new_state, open_fresh
 from nona.ui.session.state import AppState
 
 FORMER = "workspace"  # in addresses of earlier versions: it opens nothing
+KEEP_S = 900.0  # a finished job's files, once the last tab of its owner is closed
 IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
 _TOKEN = "nona_token"
@@ -107,8 +109,19 @@ def passing() -> Workspaces:
 
 @st.cache_resource
 def jobs() -> JobRegistry:
-    """The jobs of this server."""
-    return JobRegistry(limit=max(4, os.cpu_count() or 1), idle=IDLE)
+    """The jobs of this server.
+
+    As many run as there are cores, at least two: a third on two cores would only make the others slower,
+    and take memory. Quick answers have half as many places, at least two, beside them.
+    """
+    cores = os.cpu_count() or 1
+    return JobRegistry(
+        max(2, cores),
+        idle=IDLE,
+        quick=max(2, cores // 2),
+        keep_s=KEEP_S,
+        present=tabs_of_owners().connected,
+    )
 
 
 def current() -> AppState:
@@ -146,6 +159,7 @@ def session_state() -> AppState:
         session[_TOKEN], session[_KEY] = held.open(cookie if known else session.get(_TOKEN))
     state: AppState = session[_KEY]
     session[_HELD].touch(session[_TOKEN], state)
+    tabs_of_owners().note(session[_TOKEN])
     return state
 
 

@@ -13,7 +13,8 @@ from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.state import AppState, Result
-from nona.ui.session.workspace import jobs
+from nona.ui.session.workspace import jobs, whose
+from nona.ui.shell.progress import beat, duration, moved_on, progress_text
 from nona.ui.widgets.fields import plain
 
 Live = Callable[[Mapping[str, Any]], None]
@@ -37,7 +38,7 @@ def start(
     old = state.jobs.get(kind)
     state.live.stop(jobs())  # a quick answer makes room for what was asked for by a button
     try:
-        job = jobs().start(kind, spec, mark, keep=state.uploads)
+        job = jobs().start(kind, spec, mark, state.uploads, whose())
     except JobError as error:
         state.notice = str(error)
         return
@@ -54,7 +55,7 @@ def collect(state: AppState) -> bool:
         if job is None:
             continue
         job.touch()
-        if not job.running and job.result is not None and before != job_id:
+        if not job.unfinished and job.result is not None and before != job_id:
             jobs().discard(before)
             data = KINDS.find(kind).read(job.result)
             state.results[kind] = Result(job.fingerprint, data, job_id)
@@ -84,9 +85,10 @@ def job_panel(
     Work that depends on no scenario starts whatever is wrong with it; ``done`` says that it need not be
     started, and why.
     """
-    running = job_buttons(state, kind, run_label, options, fingerprint, done)
+    job_buttons(state, kind, run_label, options, fingerprint, done)
+    every_s = beat(current_job(state, kind), POLL_S)
     with st.container(key=f"progress-{kind}"):  # a place of its own: what follows must not move with it
-        st.fragment(_progress, run_every=POLL_S if running else None)(state, kind, running, live)
+        st.fragment(_progress, run_every=every_s)(state, kind, every_s, live)
 
 
 def job_buttons(
@@ -97,9 +99,9 @@ def job_buttons(
     fingerprint: str = "",
     done: str = "",
 ) -> bool:
-    """The buttons that start and cancel one kind of job, and what prevents it; whether it runs."""
+    """The buttons that start and cancel one kind of job, and what prevents it; whether it waits or runs."""
     job = current_job(state, kind)
-    running = job is not None and job.running
+    running = job is not None and job.unfinished
     problem = state.problem() if KINDS.find(kind).parts else ""
     with st.container(horizontal=True):
         st.button(
@@ -126,23 +128,25 @@ def job_buttons(
     return running
 
 
-def _progress(state: AppState, kind: str, was_running: bool, live: Live | None) -> None:
+def _progress(state: AppState, kind: str, every_s: float | None, live: Live | None) -> None:
     job = current_job(state, kind)
     if job is None:
         return
     job.touch()
-    if job.running:
-        left = "" if job.remaining_s is None else f" · about {duration(job.remaining_s)} left"
-        st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}{left}")
+    if moved_on(job, every_s):
+        st.rerun()
+    if job.unfinished:
+        st.progress(job.fraction, text=plain(progress_text(job)))
         if live is not None and job.live:
             live(job.live)
-    elif was_running:
-        st.rerun()
     elif job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
     elif job.status == "cancelled" and job.result is None:
-        noun = KINDS.find(kind).noun
-        st.info(f"The {noun} was cancelled after {duration(job.elapsed_s)}.", icon=":material/cancel:")
+        st.info(f"The {KINDS.find(kind).noun} {_cancelled(job)}", icon=":material/cancel:")
+
+
+def _cancelled(job: Job) -> str:
+    return f"was cancelled {'before it started' if not job.started else f'after {duration(job.elapsed_s)}'}."
 
 
 def ended_note(job: Job | None, what: str, advice: str) -> None:
@@ -153,49 +157,30 @@ def ended_note(job: Job | None, what: str, advice: str) -> None:
         st.error(plain(job.error), icon=":material/error:")
         st.caption("Nothing was lost: change what the line above names, and run again.")
     elif job.status == "cancelled":
-        st.info(f"{what} was cancelled after {duration(job.elapsed_s)}. {advice}", icon=":material/cancel:")
+        st.info(f"{what} {_cancelled(job)} {advice if job.started else ''}", icon=":material/cancel:")
 
 
 def live_area(
-    state: AppState, kind: str, was_running: bool, live: Callable[[Job], None], advice: str
+    state: AppState, kind: str, every_s: float | None, live: Callable[[Job], None], advice: str
 ) -> bool:
     """Draw the run of ``kind`` while it runs, its end otherwise; whether it is over.
 
-    To be called in a fragment that reruns while the run goes on. ``live`` draws what has come so far;
-    ``advice`` stands beside a run that failed.
+    To be called in a fragment that reruns ``every_s`` (:func:`~nona.ui.shell.progress.beat`). ``live`` draws
+    what has come so far; ``advice`` stands beside a run that failed.
     """
     job = current_job(state, kind)
     if job is not None:
         job.touch()
-    if job is not None and job.running:
+    if moved_on(job, every_s):
+        st.rerun()
+    if job is not None and job.unfinished:
         if job.live:
             live(job)
         else:
-            st.progress(job.fraction, text=f"{100 * job.fraction:.0f} % · {plain(job.text)}")
+            st.progress(job.fraction, text=plain(progress_text(job)))
         return False
-    if was_running:
-        st.rerun()
     ended_note(job, "The run", advice)
     return True
-
-
-def progress_text(job: Job, *counts: str) -> str:
-    """Progress: what runs, ``counts``, the estimated time left."""
-    parts = [f"{100 * job.fraction:.0f} %", job.text, *counts]
-    if job.remaining_s is not None:
-        parts.append(f"about {duration(job.remaining_s)} left")
-    return " · ".join(p for p in parts if p)
-
-
-def duration(seconds: float) -> str:
-    """A wall-clock time as text, without false precision.
-
-    >>> duration(0.4), duration(75), duration(4000)
-    ('0.4 s', '75 s', '67 min')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def stale_note(state: AppState, kind: str) -> None:

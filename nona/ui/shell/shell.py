@@ -17,6 +17,7 @@ from nona.ui.session.workspace import session_state
 from nona.ui.shell.job_panel import collect, current_job
 from nona.ui.shell.kept_views import kept_notice
 from nona.ui.shell.problem_views import missing_notice, problem_notice
+from nona.ui.shell.progress import progress_text
 from nona.ui.shell.scenario_bar import scenario_bar
 from nona.ui.shell.share_views import link_notice, take_link
 from nona.ui.shell.strip import PRODUCT, strip
@@ -64,7 +65,7 @@ def side_bar(state: AppState) -> None:
     st.logo(icon_path(), size="large")
     with st.sidebar:
         scenario_bar(state)
-        running = [kind for kind in KINDS if _running(state, kind)]
+        running = [kind for kind in KINDS if _unfinished(state, kind)]
         st.fragment(_jobs, run_every=1.0 if running else None)(state, running)
     link_notice(state)
     kept_notice(state)
@@ -75,21 +76,21 @@ def side_bar(state: AppState) -> None:
         state.toast, state.toast_link = "", ""
 
 
-def _running(state: AppState, kind: str) -> bool:
+def _unfinished(state: AppState, kind: str) -> bool:
     job = current_job(state, kind)
-    return job is not None and job.running
+    return job is not None and job.unfinished
 
 
 def _jobs(state: AppState, before: list[str]) -> None:
-    """What runs, each with its end: a job continues while another page is open."""
+    """What waits or runs, each with its end: a job continues while another page is open."""
     for kind, task in KINDS.items():
         job = current_job(state, kind)
-        if job is None or not job.running:
+        if job is None or not job.unfinished:
             continue
         job.touch()
         with st.container(border=True, gap="xsmall", key=f"running-{kind}"):
-            st.progress(job.fraction, text=f"{task.noun.capitalize()} running")
-            st.caption(plain(job.text))
+            st.progress(job.fraction, text=f"{task.noun.capitalize()} {job.status}")
+            st.caption(plain(progress_text(job) if job.waiting else job.text))
             st.button(f"Cancel the {task.noun}", on_click=job.cancel, width="stretch", key=f"stop-{kind}")
-    if before and not any(_running(state, kind) for kind in before):
+    if before and not any(_unfinished(state, kind) for kind in before):
         st.rerun()  # its result is taken in, and the polling ends

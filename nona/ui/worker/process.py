@@ -15,10 +15,12 @@ import queue
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 LOOK_S = 2.0
+NICE = 10  # how much the server's pages go before this work
 _SCALE = {"darwin": 1}.get(sys.platform, 1024)  # what ru_maxrss counts in
 
 
@@ -45,6 +47,7 @@ class Inbox:
 
 def main() -> int:
     """Run jobs until standard input closes; returns the exit status."""
+    give_way()
     inbox = Inbox()
     threading.Thread(target=inbox.read, daemon=True).start()
     out = sys.stdout
@@ -66,6 +69,18 @@ def main() -> int:
         if not server.serve(spec, _bytes):
             return 1
         inbox.working = False
+
+
+def give_way() -> None:
+    """Take a lower priority than the server, with all processes that this one starts.
+
+    Where Linux groups processes by their session, the group has a priority of its own.
+    """
+    if hasattr(os, "nice"):  # Windows has none
+        with suppress(OSError):
+            os.nice(NICE)
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(NICE), encoding="ascii")
 
 
 def _next(inbox: Inbox, server: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from nona.scenario.schema import Scenario
 from nona.ui.pages.cluster.drawing import cluster_drawing
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job
+from nona.ui.shell.progress import beat
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
@@ -35,9 +36,9 @@ def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> No
 
 def live_cluster(state: AppState) -> None:
     """While a simulation runs, the cluster with the load so far under the scheduler that is simulated now."""
-    job = current_job(state, KIND)
-    if job is not None and job.running:
-        st.fragment(_live, run_every=POLL_S)(state)
+    every_s = beat(current_job(state, KIND), POLL_S)
+    if every_s is not None:
+        st.fragment(_live, run_every=every_s)(state)
 
 
 def _live(state: AppState) -> None:

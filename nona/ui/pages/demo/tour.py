@@ -160,8 +160,8 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
     known = tour.seen.get((kind, mark))
     if known is not None:
         state.results[kind] = known
-    elif job is None or not job.running or job.fingerprint != mark:
-        if job is not None and job.running:
+    elif job is None or not job.unfinished or job.fingerprint != mark:
+        if job is not None and job.unfinished:
             job.cancel()
         start(state, kind, options, mark)
 
@@ -170,7 +170,7 @@ def _leave(state: AppState, tour: Tour) -> None:
     """Bring the person's session back, with its fields as they were."""
     for kind in KINDS:
         job = jobs().get(state.jobs.get(kind))
-        if job is not None and job.running:
+        if job is not None and job.unfinished:
             job.cancel()
     _become(state, tour.own)
     for key in [str(k) for k in st.session_state if is_kept(str(k))]:

@@ -22,7 +22,8 @@ from nona.schedulers.registry import scheduler_names
 from nona.study.capacity.counts import PREDICTED
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import duration, job_panel
+from nona.ui.shell.job_panel import job_panel
+from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.summary_bar import listed

@@ -24,7 +24,7 @@ from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.serverless.outcome import PolicyOutcome
 from nona.results.serverless.report import ServerlessReport
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import duration
+from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table

@@ -13,7 +13,8 @@ from nona.simulation.sizes import auto_warmup
 from nona.ui.jobs.job import Job
 from nona.ui.pages.serverless.platform.platform import platform_data, platform_view
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, job_buttons, live_area, progress_text, stale_note
+from nona.ui.shell.job_panel import current_job, job_buttons, live_area, stale_note
+from nona.ui.shell.progress import beat, progress_text
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 
@@ -32,7 +33,8 @@ def run_area(state: AppState) -> ServerlessOutcome | None:
         if not running:
             stale_note(state, KIND)
     with st.container(key="serverless-area"):
-        st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+        every_s = beat(current_job(state, KIND), POLL_S)
+        st.fragment(_area, run_every=every_s)(state, every_s)
     return state.held(KIND, ServerlessOutcome)
 
 
@@ -80,8 +82,8 @@ def _live(job: Job) -> None:
     platform_view("platform", platform_data(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, was_running: bool) -> None:
-    if not live_area(state, KIND, was_running, _live, "Fewer calls, replications or policies end sooner."):
+def _area(state: AppState, every_s: float | None) -> None:
+    if not live_area(state, KIND, every_s, _live, "Fewer calls, replications or policies end sooner."):
         return
     held = state.held(KIND, ServerlessOutcome)
     if held is not None:

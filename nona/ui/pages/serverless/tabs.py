@@ -39,7 +39,7 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
     def drawn(state: AppState, data: ServerlessOutcome | None) -> None:
         if data is None:
             job = current_job(state, "serverless")
-            runs = job is not None and job.running
+            runs = job is not None and job.unfinished
             with st.container(key="serverless-none" if runs else "settings-none"):
                 st.caption(RUNS if runs else "Nothing has been run yet: run the policies above.")
         else:
@@ -48,7 +48,7 @@ def _of_run(draw: Callable[[AppState, ServerlessOutcome], None]) -> Tab:
     return drawn
 
 
-RUNS = "The policies run: their result stands here when they are done."
+RUNS = "The result stands here when the policies have run."
 OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with a shell line of their own
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),

@@ -11,7 +11,8 @@ from nona.ui.jobs.job import Job
 from nona.ui.pages.cluster.load_views import live_cluster
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, progress_text, stale_note
+from nona.ui.shell.job_panel import current_job, ended_note, job_buttons, stale_note
+from nona.ui.shell.progress import beat, moved_on, progress_text
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 from nona.ui.widgets.livechart.livechart import LiveCharts, chart_data, live_charts
@@ -21,7 +22,7 @@ POLL_S = 0.12
 
 
 def run_buttons(state: AppState) -> bool:
-    """The buttons; whether a simulation runs."""
+    """The buttons; whether a simulation waits or runs."""
     with st.container(width="content"):
         return job_buttons(state, KIND, "Run the simulation")
 
@@ -35,7 +36,8 @@ def run_area(state: AppState, run: Kept | None, running: bool) -> None:
     with st.container():
         if not running:
             stale_note(state, KIND)
-    st.fragment(_area, run_every=POLL_S if running else None)(state, run, running)
+    every_s = beat(current_job(state, KIND), POLL_S)
+    st.fragment(_area, run_every=every_s)(state, run, every_s)
     with st.container():
         live_cluster(state)
     with st.container():
@@ -46,16 +48,16 @@ def run_area(state: AppState, run: Kept | None, running: bool) -> None:
             )
 
 
-def _area(state: AppState, run: Kept | None, was_running: bool) -> None:
+def _area(state: AppState, run: Kept | None, every_s: float | None) -> None:
     job = current_job(state, KIND)
     if job is not None:
         job.touch()
-    if job is not None and job.running:
+    if moved_on(job, every_s):
+        st.rerun()
+    if job is not None and job.unfinished:
         live = _live(job) or LiveRun(schedulers=tuple(s.name for s in state.scenario.schedulers))
         _draw(live_headline(live), chart_data(live, True, job.fraction, progress_text(job, _counts(live))))
         return
-    if was_running:
-        st.rerun()
     with st.container():
         ended_note(job, "The simulation", "Fewer jobs or replications end sooner.")
     if run is not None:

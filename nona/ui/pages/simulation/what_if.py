@@ -23,7 +23,8 @@ from nona.ui.pages.simulation.what_if_copy import (
 )
 from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
-from nona.ui.session.workspace import jobs
+from nona.ui.session.workspace import jobs, whose
+from nona.ui.shell.progress import progress_text
 from nona.ui.widgets.fields import plain
 from nona.units import format_bandwidth, format_time
 
@@ -60,7 +61,7 @@ def _panel(state: AppState, revision: int) -> None:
     st.caption(plain(said))  # below the sliders, which stay where they are when it takes two lines
     found = _questions(state)
     if found:
-        state.live.refresh(jobs(), found, state.uploads)
+        state.live.refresh(jobs(), found, state.uploads, whose())
         busy = _busy(state, found)
         st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
@@ -161,17 +162,21 @@ def _answer(state: AppState, was_busy: bool) -> None:
     questions, live = _questions(state), state.live
     if not questions:
         return
-    live.refresh(jobs(), questions, state.uploads)
+    live.refresh(jobs(), questions, state.uploads, whose())
     mark = questions[0].fingerprint
     live.last = live.find(mark) or live.last
     shown, old = live.last, live.last is not None and live.last.fingerprint != mark
     before = live.find(questions[-1].fingerprint) if len(questions) > 1 else None
     # The style stands before the answer and not around it, so that the table stays where and what it is.
     st.html(f"<style>.st-key-{AREA} {{ opacity: {0.45 if old else 1}; transition: opacity .15s }}</style>")
-    waiting = "Simulating all schedulers." if live.asked else "Waiting for a free worker."
-    st.caption(
-        plain(waiting if shown is None else _status(shown, old, before is None and len(questions) > 1))
-    )
+    first = live.in_line(jobs())
+    if first is not None:
+        text = f"{progress_text(first)}."
+    elif shown is None:
+        text = "Simulating all schedulers."
+    else:
+        text = _status(shown, old, before is None and len(questions) > 1)
+    st.caption(plain(text))
     with st.container():  # always there, as below: what comes and goes must not move the table
         for error in live.errors.get(mark, ()):
             st.error(plain(error), icon=":material/error:")

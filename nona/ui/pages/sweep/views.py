@@ -127,7 +127,7 @@ def live_sweep(live: Mapping[str, Any]) -> None:
 
 def _result(state: AppState, kind: str) -> None:
     job, held = current_job(state, kind), state.held(kind, OUTCOMES[kind])
-    if job is not None and job.running:
+    if job is not None and job.unfinished:
         return
     if job is not None and job.status in ("cancelled", "failed") and job.live:
         st.info(

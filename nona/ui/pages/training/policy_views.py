@@ -12,7 +12,7 @@ from nona.report.training.titles import cdf_title, pareto_title
 from nona.results.training.outcome import TrainingOutcome
 from nona.results.training.report import TrainingReport
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import duration
+from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table

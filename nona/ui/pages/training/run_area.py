@@ -10,7 +10,8 @@ from nona.results.training.outcome import TrainingOutcome
 from nona.ui.jobs.job import Job
 from nona.ui.pages.training.clusterview.clusterview import cluster_data, cluster_view
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, job_buttons, live_area, progress_text, stale_note
+from nona.ui.shell.job_panel import current_job, job_buttons, live_area, stale_note
+from nona.ui.shell.progress import beat, progress_text
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.hero import hero
 
@@ -26,7 +27,8 @@ def run_area(state: AppState) -> TrainingOutcome | None:
         if not running and held is not None:
             stale_note(state, KIND)
     with st.container(key="training-area"):
-        st.fragment(_area, run_every=POLL_S if running else None)(state, running)
+        every_s = beat(current_job(state, KIND), POLL_S)
+        st.fragment(_area, run_every=every_s)(state, every_s)
     return held
 
 
@@ -57,8 +59,8 @@ def _live(job: Job) -> None:
     cluster_view("training-live", cluster_data(live, job.fraction, progress_text(job)))
 
 
-def _area(state: AppState, was_running: bool) -> None:
-    if not live_area(state, KIND, was_running, _live, "Fewer jobs, replications or policies end sooner."):
+def _area(state: AppState, every_s: float | None) -> None:
+    if not live_area(state, KIND, every_s, _live, "Fewer jobs, replications or policies end sooner."):
         return
     held = held_outcome(state)
     if held is not None:

@@ -39,8 +39,8 @@ def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:
 
     def drawn(state: AppState, data: TrainingOutcome | None) -> None:
         job = current_job(state, KIND)
-        if data is None and job is not None and job.running:
-            st.caption("The policies run: their result stands here when they are done.")
+        if data is None and job is not None and job.unfinished:
+            st.caption("The result stands here when the policies have run.")
         elif data is None:
             st.caption("Nothing has been run yet: run the policies above.")
         else:

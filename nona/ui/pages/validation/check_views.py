@@ -9,7 +9,8 @@ import streamlit as st
 
 from nona.results.checks import SelfCheck, SelfCheckProgress, SelfCheckResult
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, duration, job_panel
+from nona.ui.shell.job_panel import current_job, job_panel
+from nona.ui.shell.progress import duration
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 
@@ -29,7 +30,7 @@ def check_section(state: AppState) -> None:
     result, job = state.held(KIND, SelfCheckResult), current_job(state, KIND)
     if result is not None:
         _result(result)
-    elif job is None or not job.running:
+    elif job is None or not job.unfinished:
         st.caption(
             "Not run yet. It simulates a small scenario with every scheduler on both engines, and takes a "
             "few seconds."

@@ -14,7 +14,8 @@ from nona.report.checks.theory import WIDE, theory_rows, theory_summary
 from nona.results.checks import ComparedRow, TheoryProgress, TheoryResult, TheoryRow, TheorySummary
 from nona.simulation.known import EFFORTS, known_systems
 from nona.ui.session.state import AppState
-from nona.ui.shell.job_panel import current_job, duration, job_panel
+from nona.ui.shell.job_panel import current_job, job_panel
+from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -67,7 +68,7 @@ def theory_section(state: AppState) -> None:
     result, job = state.held(KIND, TheoryResult), current_job(state, KIND)
     if result is not None:
         _result(result)
-    elif job is None or not job.running:
+    elif job is None or not job.unfinished:
         _table([row for known in known_systems() for row in theory_rows(known)], 420)
 
 

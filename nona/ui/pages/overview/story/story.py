@@ -89,7 +89,7 @@ class Kept:
     def _start(self, registry: JobRegistry) -> None:
         try:
             self.job = registry.start("story", {}).id
-        except JobError as error:  # all workers are busy: the next look tries again
+        except JobError as error:  # too many wait: the next look tries again
             self.error = str(error)
 
 
