@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nona.errors import JobError
+from nona.serving.temporary import temporary_folder
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.pool import WorkerPool
@@ -71,7 +70,7 @@ class JobRegistry:
                     f"Jobs: {self.limit} are running, the most that this server allows; wait for one or "
                     "cancel it."
                 )
-            folder = Path(tempfile.mkdtemp(prefix="nona-job-"))
+            folder = temporary_folder("job-", JobError)
             job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, self.pool.take(), keep)
             weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id] = job

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from nona.serving.ending import ending
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.cookie import cookie_name, is_token, new_token
@@ -96,6 +97,7 @@ def workspaces() -> Workspaces:
         return Workspaces()
     store = Store(serving.data / "workspaces")
     store.start()
+    ending().add(store.flush, first=True)
     return Workspaces(store=store)
 
 
@@ -108,7 +110,9 @@ def passing() -> Workspaces:
 @st.cache_resource
 def jobs() -> JobRegistry:
     """The jobs of this server."""
-    return JobRegistry(limit=max(4, os.cpu_count() or 1), idle=IDLE)
+    made = JobRegistry(limit=max(4, os.cpu_count() or 1), idle=IDLE)
+    ending().add(made.shut_down, first=True)
+    return made
 
 
 def current() -> AppState:
