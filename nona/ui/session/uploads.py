@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Uploads:
             raise GraphError(
                 f"File {plain!r}: a session holds at most {MOST_SESSION_FILES} files; start a new one."
             )
-        size = len(data) + sum(self._size(name) for name in others)
+        size = len(data) + sum(self.size(name) for name in others)
         if size > MOST_SESSION_BYTES:
             raise GraphError(
                 f"File {plain!r}: with it the files of this session have {size} bytes, at most "
@@ -105,14 +106,18 @@ class Uploads:
         """
         return tuple(sorted(self._taken - set(self.names())))
 
+    def forget(self, names: Iterable[str]) -> None:
+        """Miss these files no longer."""
+        self._taken -= set(names)
+
     def bring_back(self, copies: Path) -> None:
         """Take the files that are lost from a folder that has copies of them, as far as it has."""
         for name in self.lost():
             with suppress(OSError, GraphError):
                 self.add(name, (copies / name).read_bytes())
 
-    def _size(self, name: str) -> int:
-        """Bytes of a file; 0 if it is gone by now."""
+    def size(self, name: str) -> int:
+        """Bytes of a file; 0 if it is not here."""
         try:
             return (self.folder / name).stat().st_size
         except OSError:
