@@ -39,6 +39,7 @@ LAYERS = (
     ("nona.sources",),
     ("nona.study", "nona.serving"),
     ("nona.ui", "nona.cli"),
+    ("nona.__main__",),
 )
 FOUNDATION = frozenset(LAYERS[0])  # single files that may use each other
 MOST_MODULES = 15  # at the root of a package

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-from nona import app_root, study
+from nona import study
 from nona.cli import capacity as capacity_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
-from nona.cli.opened import opened, scenario_path
+from nona.cli.opened import opened
 from nona.cli.options import (
-    AppOptions,
     BundleOptions,
     CapacityOptions,
     ContractOptions,
@@ -26,7 +23,6 @@ from nona.cli.options import (
 )
 from nona.cli.output import emit, warn_of_hardware
 from nona.cli.progress import ProgressLine
-from nona.cli.serving.command import exposed, server_flags, serving_of, set_password
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.hardware.executor import executor_class
@@ -55,28 +51,6 @@ from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
-
-START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.start
-
-
-def app(arguments: AppOptions) -> None:
-    """Serve the browser app until interrupted; new sessions open the given scenario."""
-    if arguments.set_password:
-        print(set_password(arguments))
-        return
-    serving = serving_of(arguments)
-    environment = {**os.environ, **serving.environment()}
-    for line in exposed(arguments, serving):
-        print(line, file=sys.stderr)
-    if arguments.scenario:
-        opened(arguments.scenario)  # refused here, not in the browser
-        environment[START_WITH] = str(scenario_path(arguments.scenario).resolve())
-    command = [sys.executable, "-m", "streamlit", "run", str(app_root() / "app.py")]
-    command += ["--server.port", str(arguments.port)]
-    command += ["--server.headless", "true" if arguments.no_browser else "false"]
-    command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer
-    command += server_flags(arguments, serving)
-    subprocess.run(command, check=False, env=environment)
 
 
 def inspect(arguments: ModelOptions) -> None:

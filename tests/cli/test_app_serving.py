@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from nona.cli.main import main
+from nona.cli.serving import start
 from nona.serving.password import read_password
 from nona.serving.settings import Serving
 
@@ -22,7 +22,8 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """What would have been started, with the person's folder in an empty place."""
     calls: list[Any] = []
     monkeypatch.setenv("NONA_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(subprocess, "run", lambda command, **options: calls.append((command, options)))
+    monkeypatch.setattr(start, "become", lambda *given: calls.append(given))
+    monkeypatch.setattr(start, "check_port", lambda host, port: None)
     return calls
 
 
@@ -82,8 +83,8 @@ def test_beyond_this_machine_it_says_what_it_exposes(
 ) -> None:
     assert set_password(monkeypatch, PASSWORD) == 0
     assert main(["app", "--host", "0.0.0.0", "--allow-name", "plan.example.com", "--no-persist"]) == 0
-    command, options = started[0]
-    serving = Serving.read(options["env"])
+    command, environment = started[0]
+    serving = Serving.read(environment)
     assert serving.guarded
     assert serving.hosts == ("plan.example.com",)
     assert not serving.persist
@@ -94,14 +95,14 @@ def test_beyond_this_machine_it_says_what_it_exposes(
     for part in ("0.0.0.0", "password", "upload", "not encrypted", "docs/deployment.md"):
         assert part in told
     assert main(["app", "--user-header", "X-Remote-User", "--allow-name", "plan.example.com"]) == 0
-    serving = Serving.read(started[1][1]["env"])
+    serving = Serving.read(started[1][1])
     assert (serving.user_header, serving.password_file) == ("X-Remote-User", None)
     assert "X-Remote-User" in capsys.readouterr().err
 
 
 def test_on_this_machine_nothing_is_asked(started: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["app", "--host", "localhost"]) == 0
-    serving = Serving.read(started[0][1]["env"])
+    serving = Serving.read(started[0][1])
     assert not serving.guarded
     assert serving.persist
     assert capsys.readouterr().err == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from nona import study
 from nona.cli.main import main
+from nona.cli.serving import start
 from nona.report.html.report import simulation_html
 from nona.report.placements.certificate_text import bound_text
 from nona.results.placement.report import FullPlacementReport
@@ -84,17 +84,18 @@ def test_a_place_that_cannot_be_written_is_said_before_the_work(
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls: list[Any] = []
-    monkeypatch.setattr(subprocess, "run", lambda command, **options: calls.append((command, options)))
+    monkeypatch.setattr(start, "become", lambda *given: calls.append(given))
+    monkeypatch.setattr(start, "check_port", lambda host, port: None)
     return calls
 
 
 def test_the_app_is_told_which_scenario_to_open(started: list[Any]) -> None:
     assert main(["app", "mig_layouts", "--port", "8765", "--no-browser"]) == 0
-    command, options = started[0]
+    command, environment = started[0]
     assert "8765" in command
-    assert Path(options["env"]["NONA_SCENARIO"]) == scenario_path("mig_layouts").resolve()
+    assert Path(environment["NONA_SCENARIO"]) == scenario_path("mig_layouts").resolve()
     assert main(["app"]) == 0
-    assert "NONA_SCENARIO" not in started[1][1]["env"]
+    assert "NONA_SCENARIO" not in started[1][1]
 
 
 def test_a_scenario_that_cannot_be_opened_starts_nothing(

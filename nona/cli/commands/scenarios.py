@@ -29,7 +29,7 @@ def _warmup(text: str) -> str | int:
 
 @command("app", "serve the browser app on this machine, and open a scenario in it")
 @click.argument("scenario", type=SCENARIO, required=False)
-@click.option("--port", type=Whole(min=0, max=65535), default=8501, help="port to serve on (default 8501)")
+@click.option("--port", type=Whole(min=1, max=65535), default=8501, help="port to serve on (default 8501)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser window")
 @click.option(
     "--host",
@@ -66,9 +66,9 @@ def _warmup(text: str) -> str | int:
 @takes(AppOptions)
 def app(options: AppOptions) -> None:
     """Serve the browser app until interrupted."""
-    from nona.cli import basic
+    from nona.cli.serving import start
 
-    basic.app(options)
+    start.app(options)
 
 
 @command("bundle", "write a scenario with its models, traces and tables as one .nona.zip file")

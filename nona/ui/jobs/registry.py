@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nona.errors import JobError
+from nona.serving.temporary import temporary_folder
 from nona.ui.jobs.durations import Durations
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.kinds import KINDS
@@ -92,7 +91,7 @@ class JobRegistry:
         KINDS.find(kind)
         with self._lock:
             self._check_room(owner)
-            folder = Path(tempfile.mkdtemp(prefix="nona-job-"))
+            folder = temporary_folder("job-", JobError)
             job = Job(secrets.token_urlsafe(16), kind, fingerprint, folder, owner, keep, self._wake.set)
             weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id], self._specs[job.id] = job, spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,10 +11,11 @@ from starlette.middleware import Middleware
 from streamlit import cli_util, config, net_util
 from streamlit.web.server import server_util
 
+from nona.serving.ending import end_on_signals, ending
 from nona.serving.hosts import WILDCARDS
 from nona.serving.settings import Serving
+from nona.serving.temporary import remove_temporary, sweep
 from nona.ui.server.guard import Guard
-from nona.ui.session.workspace import workspaces
 
 
 def middleware() -> list[Middleware]:
@@ -32,11 +34,17 @@ def look_up_nothing() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Show the app in a browser, unless the server was started without one; at the end save all work."""
+    """Show the app in a browser, unless the server was started without one; at the end put all away.
+
+    The server's own way to end waits for connections to close, however long that takes, so the signals are
+    taken from it.
+    """
+    sweep()
+    ending().add(remove_temporary)
+    if threading.current_thread() is threading.main_thread():
+        end_on_signals()
     if not config.get_option("server.headless"):
         address = config.get_option("server.address") or "localhost"
         cli_util.open_browser(server_util.get_url("localhost" if address in WILDCARDS else address))
     yield
-    store = workspaces().store
-    if store is not None:
-        store.flush()
+    ending().run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import PurePath
 from types import MappingProxyType
@@ -27,7 +26,7 @@ def open_scenario(state: AppState, name: str, changes: Mapping[str, float | str]
         scenario = shipped(name, changes)
         folder = scenario_path(name).parent
         for file in file_names(scenario):
-            shutil.copyfile(folder / file, state.uploads.folder / PurePath(file).name)
+            state.uploads.add(PurePath(file).name, (folder / file).read_bytes())
     except (NonaError, OSError) as error:
         state.choices.complaints["demo-error"] = str(error)
         return False

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from nona.errors import GraphError
 from nona.foreign.limits import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from nona.serving.temporary import made, reserved
+from nona.serving.whole_files import FRESH, write_whole
 from nona.sources.lookup import Sources
 from nona.sources.names import safe_name, unused_name
 
@@ -16,7 +19,7 @@ __all__ = ["Uploads", "safe_name"]
 
 
 class Uploads:
-    """A session's own folder.
+    """A session's own folder, made when the first file comes, and again if a cleaner removed it.
 
     Examples
     --------
@@ -28,7 +31,8 @@ class Uploads:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="nona-uploads-"))
+        self.folder = reserved("uploads-")
+        self._taken: set[str] = set()
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     @property
@@ -55,13 +59,19 @@ class Uploads:
             raise GraphError(
                 f"File {plain!r}: a session holds at most {MOST_SESSION_FILES} files; start a new one."
             )
-        size = len(data) + sum((self.folder / name).stat().st_size for name in others)
+        size = len(data) + sum(self.size(name) for name in others)
         if size > MOST_SESSION_BYTES:
             raise GraphError(
                 f"File {plain!r}: with it the files of this session have {size} bytes, at most "
                 f"{MOST_SESSION_BYTES} are kept; give it the name of a file that it may replace."
             )
-        (self.folder / plain).write_bytes(data)
+        try:
+            write_whole(made(self.folder, GraphError) / plain, data)
+        except OSError as error:
+            raise GraphError(
+                f"File {plain!r}: it cannot be kept in {self.folder} ({error.strerror}); free space there."
+            ) from error
+        self._taken.add(plain)
         return plain
 
     def keep(self, name: str, data: bytes) -> str:
@@ -73,8 +83,42 @@ class Uploads:
 
     def remove(self, name: str) -> None:
         """Forget the file ``name``, if it is there."""
-        (self.folder / safe_name(name)).unlink(missing_ok=True)
+        plain = safe_name(name)
+        self._taken.discard(plain)
+        (self.folder / plain).unlink(missing_ok=True)
 
     def names(self) -> tuple[str, ...]:
         """Names of all files, sorted."""
-        return tuple(sorted(p.name for p in self.folder.iterdir()))
+        try:
+            found = [p.name for p in self.folder.iterdir()]
+        except OSError:  # not made yet, or removed by a cleaner
+            return ()
+        return tuple(sorted(name for name in found if not name.startswith(FRESH)))
+
+    def lost(self) -> tuple[str, ...]:
+        """Names of files that were kept here and that somebody else has removed.
+
+        >>> uploads = Uploads()
+        >>> name = uploads.add("a.json", b"{}")
+        >>> shutil.rmtree(uploads.folder)
+        >>> uploads.names(), uploads.lost()
+        ((), ('a.json',))
+        """
+        return tuple(sorted(self._taken - set(self.names())))
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Miss these files no longer."""
+        self._taken -= set(names)
+
+    def bring_back(self, copies: Path) -> None:
+        """Take the files that are lost from a folder that has copies of them, as far as it has."""
+        for name in self.lost():
+            with suppress(OSError, GraphError):
+                self.add(name, (copies / name).read_bytes())
+
+    def size(self, name: str) -> int:
+        """Bytes of a file; 0 if it is not here."""
+        try:
+            return (self.folder / name).stat().st_size
+        except OSError:
+            return 0

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from nona.serving.ending import ending
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.cookie import cookie_name, is_token, new_token
@@ -98,6 +99,7 @@ def workspaces() -> Workspaces:
         return Workspaces()
     store = Store(serving.data / "workspaces")
     store.start()
+    ending().add(store.flush, first=True)
     return Workspaces(store=store)
 
 
@@ -115,13 +117,15 @@ def jobs() -> JobRegistry:
     and take memory. Quick answers have half as many places, at least two, beside them.
     """
     cores = os.cpu_count() or 1
-    return JobRegistry(
+    made = JobRegistry(
         max(2, cores),
         idle=IDLE,
         quick=max(2, cores // 2),
         keep_s=KEEP_S,
         present=tabs_of_owners().connected,
     )
+    ending().add(made.shut_down, first=True)
+    return made
 
 
 def current() -> AppState:

@@ -68,23 +68,40 @@ def _item(line: str) -> str:
 
 
 def missing(state: AppState) -> dict[str, str]:
-    """The files that the scenario names and the session does not have, each with what it is."""
+    """The files that the session does not have, each with what it is.
+
+    Either the scenario names them, or they were uploaded and somebody has removed them since.
+    """
     held = set(state.uploads.names())
-    return {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in held}
+    named = {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in held}
+    return dict.fromkeys(state.uploads.lost(), "upload") | named
 
 
 def missing_notice(state: AppState) -> None:
-    """Files that the scenario names and that are not here, and an upload for them."""
+    """Files that are not here, why that is, and an upload for them."""
     names = missing(state)
     if not names:
         return
     listed = ", ".join(f"**{plain(name)}** ({kind})" for name, kind in names.items())
     with st.container(border=True, key="missing", gap="small"):
-        st.markdown(
-            f":material/find_in_page: This scenario names files that are not here: {listed}. Add them below, "
-            "or ask whoever made the scenario for its bundle, which contains them all (*Download bundle* "
-            "in the side bar)."
-        )
+        if lost := state.uploads.lost():
+            st.markdown(
+                f":material/folder_off: Files were removed from the server's temporary folder: {listed}. Add "
+                "them again below."
+            )
+            st.button(
+                "Go on without them",
+                icon=":material/close:",
+                on_click=state.uploads.forget,
+                args=(lost,),
+                key="forget-lost",
+            )
+        else:
+            st.markdown(
+                f":material/find_in_page: This scenario names files that are not here: {listed}. Add them "
+                "below, or ask whoever made the scenario for its bundle, which contains them all (*Download "
+                "bundle* in the side bar)."
+            )
         key = f"{_ADDED}-{state.revision}-{len(names)}"
         st.file_uploader(
             "Missing files, or the scenario's bundle",

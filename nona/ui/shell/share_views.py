@@ -65,7 +65,7 @@ def _whole(state: AppState) -> Scenario:
 def _unread(state: AppState) -> list[str]:
     """Uploaded models of the workload that cannot go into a link, without having read them all."""
     own = [r.model for r in state.scenario.workload if r.model in state.uploads.names()]
-    heavy = [m for m in own if (state.uploads.folder / m).stat().st_size > SMALL_BYTES]
+    heavy = [m for m in own if state.uploads.size(m) > SMALL_BYTES]
     if own and not heavy:
         try:
             portable(state)

@@ -85,7 +85,9 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live.to_json()})
     slo_s = [q.slo_s for q in prepared.system.queries]
     outcome = simulation_outcome(prepared, result, now_text())
-    write_simulation(Path(spec["folder"]), prepared, result, outcome)
+    folder = Path(spec["folder"])
+    folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
+    write_simulation(folder, prepared, result, outcome)
     run = SimulatedRun(
         **dict(outcome),
         live=live,

@@ -39,7 +39,7 @@ def run_downloads(run: Kept) -> None:
     """The block of downloads of a run."""
     data = run.data
     job, name = jobs().get(run.job_id), file_stem(data.about.name)
-    folder = job.folder if job is not None and (job.folder / TRACE).is_file() else None
+    folder = job.folder if job is not None and _all_there(job.folder) else None
     with st.container(border=True, key="run-downloads"):
         st.markdown("**Downloads of this run**")
         download_row("To read and to share", _reports(data, name, folder))
@@ -48,6 +48,11 @@ def run_downloads(run: Kept) -> None:
             download_row("Every measured job", _jobs(folder, name))
         else:
             st.caption("Its job tables and its trace are no longer kept; run it again to get them.")
+
+
+def _all_there(folder: Path) -> bool:
+    """Whether the files of a run are still in its folder, which a cleaner of temporary folders may empty."""
+    return all((folder / file).is_file() for file in (TRACE, JOBS_CSV, JOBS_PARQUET))
 
 
 def placement_downloads(state: AppState) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,8 @@ STEPS = 20  # to undo, and as many to redo
 class Snapshot:
     """What a workspace holds; its parts are immutable or copies, so that pages go on meanwhile.
 
-    ``uploads`` has name, size in bytes and time of change in nanoseconds of every file; ``None`` when their
-    folder is gone.
+    ``uploads`` has name, size in bytes and time of change in nanoseconds of every file; ``None`` when one
+    that was kept is gone.
     """
 
     now: Moment
@@ -70,8 +69,9 @@ def _mark(moment: Moment) -> tuple[object, ...]:
 
 def _files(state: AppState) -> tuple[tuple[str, int, int], ...] | None:
     try:
-        with os.scandir(state.uploads.folder) as entries:
-            found = [(e.name, e.stat()) for e in entries if e.is_file(follow_symlinks=False)]
-    except OSError:  # a cleaner of temporary folders was here: what was saved stays
+        found = [(name, (state.uploads.folder / name).stat()) for name in state.uploads.names()]
+    except OSError:
+        return None
+    if state.uploads.lost():  # a cleaner of temporary folders was here: what was saved stays
         return None
     return tuple(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nona.ui.session.disk.files import sweep
 from nona.ui.session.disk.reading import read_workspace
+from nona.ui.session.disk.saved import UPLOADS
 from nona.ui.session.disk.snapshot import Snapshot
 from nona.ui.session.disk.writing import Texts, write_workspace
 from nona.ui.session.state import AppState
@@ -127,8 +128,9 @@ class Store:
                     del self._watched[token]
 
     def _save(self, token: str, held: _Watched) -> None:
-        shot = Snapshot.of(held.state)
         place = self.place(token)
+        held.state.uploads.bring_back(place / UPLOADS)
+        shot = Snapshot.of(held.state)
         if shot.same(held.saved) or (held.state.untouched and not place.exists()):
             return
         write_workspace(place, held.state.uploads.folder, shot, held.texts)

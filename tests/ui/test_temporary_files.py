@@ -1,0 +1,169 @@
+"""Temporary folders: one root per process; a cleaner that empties it breaks no page and loses no file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from app_driver import Open, finish, go
+from streamlit.testing.v1 import AppTest
+
+from nona.errors import GraphError, JobError
+from nona.scenario.file import scenario_from_mapping
+from nona.serving.temporary import OWNER, TemporaryRoot, sweep, temporary_folder
+from nona.ui.session.cookie import new_token
+from nona.ui.session.disk.store import Store
+from nona.ui.session.state import AppState
+from nona.ui.session.uploads import Uploads
+from nona.ui.session.workspace import Workspaces
+
+ROOT = Path(__file__).resolve().parents[2]
+GRAPH = json.dumps({"directed": True, "nodes": [{"id": "a", "compute_ms": 2.0}], "edges": []}).encode()
+TRACE = b"t_s\n" + b"".join(b"%d.5\n" % i for i in range(40))
+USES_FILES = scenario_from_mapping(
+    {
+        "version": 1,
+        "cluster": {"servers": [{"count": 1, "gpu": "t4"}]},
+        "workload": [
+            {"model": "tiny.json", "arrivals": {"process": "trace", "trace": "arrivals.csv"}, "rate": "1/s"}
+        ],
+        "simulation": {"jobs": 30, "replications": 1},
+        "schedulers": ["local"],
+    }
+)
+
+
+def test_the_root_of_a_process_that_was_killed_is_swept_and_no_other(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom nona.serving.temporary import TemporaryRoot\n"
+        f"root = TemporaryRoot(Path({str(tmp_path)!r}))\nroot.make(root.reserve('job-'))\n"
+        "print(root.path, flush=True)\nsys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as other:
+        assert other.stdout is not None
+        theirs = Path(other.stdout.readline().decode().strip())
+        own = TemporaryRoot(tmp_path)
+        job = own.make(own.reserve("job-"))
+        foreign = tmp_path / "nona-notes"
+        foreign.mkdir()
+        assert sweep(tmp_path) == 0
+        other.kill()
+        other.wait()
+    assert sweep(tmp_path) == 1
+    assert not theirs.exists()
+    assert job.is_dir()
+    assert foreign.is_dir()
+    assert own.path.stat().st_mode & 0o077 == 0
+    own.remove()
+    assert not own.path.exists()
+
+
+def test_a_link_is_not_followed_and_a_root_without_owner_waits(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (tmp_path / "nona-1-aa").symlink_to(kept)
+    young, old = tmp_path / "nona-2-bb", tmp_path / "nona-3-cc"
+    young.mkdir()
+    old.mkdir()
+    os.utime(old, (time.time() - 7200,) * 2)
+    assert sweep(tmp_path) == 1
+    assert kept.is_dir()
+    assert young.is_dir()
+    assert not old.exists()
+
+
+def test_what_a_cleaner_removed_is_made_again(tmp_path: Path) -> None:
+    root = TemporaryRoot(tmp_path)
+    folder = root.make(root.reserve("uploads-"))
+    shutil.rmtree(root.path)
+    assert root.make(folder) == folder
+    assert (root.path / OWNER).is_file()
+    assert sweep(tmp_path) == 0
+    root.remove()
+
+
+def test_a_full_or_unwritable_folder_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    uploads = Uploads()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", full)
+        with pytest.raises(JobError, match=r"No space left on device.*TMPDIR"):
+            temporary_folder("job-", JobError)
+        with pytest.raises(GraphError, match="No space left"):
+            uploads.add("a.json", b"{}")
+    with monkeypatch.context() as patch:
+        patch.setattr("nona.ui.session.uploads.write_whole", full)
+        with pytest.raises(GraphError, match=r"'a.json': it cannot be kept.*No space left"):
+            uploads.add("a.json", b"{}")
+    assert uploads.names() == uploads.lost() == ()
+
+
+def test_visits_leave_no_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = set(Path(temporary_folder("probe-", JobError)).parent.iterdir())
+    held = Workspaces()
+    for _ in range(200):
+        held.open(None)
+    assert set(next(iter(before)).parent.iterdir()) == before
+
+
+def with_files(at: AppTest) -> AppState:
+    state: AppState = at.session_state["nona_state"]
+    state.uploads.add("tiny.json", GRAPH)
+    state.uploads.add("arrivals.csv", TRACE)
+    state.adopt(USES_FILES)
+    return state
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_pages_say_what_a_cleaner_removed(open_page: Open, whole: bool) -> None:
+    at = open_page("2_models")
+    state = with_files(at)
+    go(at, "7_simulation").button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    job_folders = list(state.uploads.folder.parent.glob("job-*"))
+    assert job_folders
+    if whole:
+        shutil.rmtree(state.uploads.folder.parent)
+    else:
+        (state.uploads.folder / "tiny.json").unlink()
+    for page in ("2_models", "3_contraction", "5_workload", "4_cluster", "6_placement", "7_simulation"):
+        go(at, page)
+        told = next(m.value for m in at.markdown if "temporary folder" in m.value)
+        assert "tiny.json" in told
+        assert ("arrivals.csv" in told) == whole
+    assert at.button(key="run-simulate").disabled
+    with_files(at)
+    go(at, "2_models")
+    assert not any("temporary folder" in m.value for m in at.markdown)
+    go(at, "7_simulation").button(key="run-simulate").click().run()
+    finish(at, "simulate")
+    assert state.results["simulate"].fingerprint == state.fingerprint("simulate")
+
+
+def test_files_come_back_from_the_saved_workspace(tmp_path: Path) -> None:
+    state, token, store = AppState(), new_token(), Store(tmp_path)
+    state.uploads.add("tiny.json", GRAPH)
+    state.uploads.add("other.json", b"{}")
+    store.watch(token, state)
+    store.flush()
+    (state.uploads.folder / "other.json").unlink()
+    state.edit(("seed",), 7)
+    store.flush()
+    assert state.uploads.names() == ("other.json", "tiny.json")
+    shutil.rmtree(state.uploads.folder.parent)
+    store.flush()
+    assert state.uploads.names() == ("other.json", "tiny.json")
+    state.uploads.remove("other.json")
+    store.flush()
+    again = Store(tmp_path).load(token)
+    assert again is not None
+    assert again.uploads.names() == ("tiny.json",)
