@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 collect_ignore_glob = ["*conftest.py"]  # no doctests there, and several modules have this name
+# Tests wait for jobs beside other tests, which do not give way to anybody.
+os.environ.setdefault("NONA_WORKER_NICE", "0")
 MAIN = sys.modules["__main__"]  # as it was before any page was run
 
 

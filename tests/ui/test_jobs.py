@@ -22,7 +22,7 @@ from nona.study import prepare, simulate
 from nona.ui.jobs.job import Job
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.tasks.answer import REPLICATIONS
-from nona.ui.worker.process import NICE
+from nona.ui.worker.process import NICE, NICE_VARIABLE
 from nona.ui.worker.serving import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,7 +179,10 @@ def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(lasting: JobRegistr
 
 
 @needs_proc
-def test_workers_have_a_lower_priority_than_the_server(lasting: JobRegistry) -> None:
+def test_workers_have_a_lower_priority_than_the_server(
+    lasting: JobRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NICE_VARIABLE, str(NICE))
     job = lasting.start("place", spec())
     assert until(lambda: ended(job))
     nice = int(Path(f"/proc/{job.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[16])

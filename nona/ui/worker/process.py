@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 LOOK_S = 2.0
-NICE = 10  # how much the server's pages go before this work
+NICE, NICE_VARIABLE = 10, "NONA_WORKER_NICE"  # how much the server's pages go before this work
 _SCALE = {"darwin": 1}.get(sys.platform, 1024)  # what ru_maxrss counts in
 
 
@@ -74,13 +74,18 @@ def main() -> int:
 def give_way() -> None:
     """Take a lower priority than the server, with all processes that this one starts.
 
-    Where Linux groups processes by their session, the group has a priority of its own.
+    Where Linux groups processes by their session, the group has a priority of its own. 0 in the variable
+    ``NONA_WORKER_NICE`` leaves it the server's priority.
     """
+    given = os.environ.get(NICE_VARIABLE, "")
+    nice = min(int(given), 19) if given.isdecimal() else NICE
+    if nice == 0:
+        return
     if hasattr(os, "nice"):  # Windows has none
         with suppress(OSError):
-            os.nice(NICE)
+            os.nice(nice)
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(NICE), encoding="ascii")
+        Path("/proc/self/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def _next(inbox: Inbox, server: Any) -> dict[str, Any]:
