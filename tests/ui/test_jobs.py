@@ -180,12 +180,13 @@ def test_ids_cannot_be_guessed_and_unknown_kinds_are_refused(lasting: JobRegistr
 
 @needs_proc
 def test_workers_have_a_lower_priority_than_the_server(
-    lasting: JobRegistry, monkeypatch: pytest.MonkeyPatch
+    registry: JobRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(NICE_VARIABLE, str(NICE))
-    job = lasting.start("place", spec())
-    assert until(lambda: ended(job))
+    job = registry.start("simulate", spec(**LONG))
+    assert until(lambda: job.fraction > 0)
     nice = int(Path(f"/proc/{job.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[16])
+    job.cancel()
     assert nice == min(os.nice(0) + NICE, 19)
 
 
