@@ -13,6 +13,7 @@ LIBRARY = {  # parts of benchmarks
     "__init__",
     "__main__",
     "app_server",
+    "app_visitor",
     "c_loop",
     "ciw_queues",
     "decisions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -26,7 +27,7 @@ IDLE = """() => { const a = document.querySelector('[data-testid="stApp"]');
 
 
 @contextmanager
-def server() -> Iterator[tuple[str, int]]:
+def server(**environment: str) -> Iterator[tuple[str, int]]:
     """The address of a server that runs the app, and the number of its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -34,7 +35,11 @@ def server() -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [*command, "--server.headless", "true"], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            [*command, "--server.headless", "true"],
+            cwd=ROOT,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
         )
         url = f"http://127.0.0.1:{port}"
         try:
