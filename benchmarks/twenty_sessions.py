@@ -112,7 +112,7 @@ async def visit(url: str, number: int, told: list[Told], draw: random.Random) ->
         await visitor.press("run-simulate")
         await _read_on(visitor, mine, draw)
         mine.changes.append(("simulation", await visitor.go("simulation")))
-        mine.answered = any("Downloads of this run" in text for text in visitor.texts)
+        mine.answered = any(text.startswith("Run 1 · ") for text in visitor.texts)
     except (TimeoutError, OSError, KeyError) as error:
         mine.failures.append(f"{type(error).__name__}: {error}")
     finally:
