@@ -22,6 +22,15 @@ from nona.errors import SimulationError
 from nona.experiments.pool import RETRIES, Key, Listener, P, R, Work, pickled
 
 
+def cores() -> int:
+    """Cores that this process may use.
+
+    >>> 1 <= cores() <= (os.cpu_count() or 1)
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class ProcessPool:
     """At most ``size`` worker processes of this machine, kept from one call of :meth:`run` to the next.
 

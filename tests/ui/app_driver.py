@@ -48,6 +48,16 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {m.label: m.value for m in at.metric}
 
 
+def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
+    """Wait until a condition holds; returns whether it did in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
 def finish(at: AppTest, kind: str, seconds: float = 300) -> AppTest:
     """Wait for the session's job of that kind, then draw the page again.
 
@@ -58,7 +68,7 @@ def finish(at: AppTest, kind: str, seconds: float = 300) -> AppTest:
     while job is not None and job.unfinished and time.monotonic() < end:
         job.touch()
         time.sleep(0.05)
-    assert job is None or not job.running, f"{kind}: not done after {seconds:g} s; {job.text}"
+    assert job is None or not job.unfinished, f"{kind}: not done after {seconds:g} s; {job.text}"
     at.run()
     assert not at.exception, at.exception
     return at

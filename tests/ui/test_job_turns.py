@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from app_driver import Open, go, new_session
+from app_driver import Open, go, new_session, until
 
 from nona.errors import JobError
 from nona.ui.jobs import registry as room
@@ -65,15 +65,6 @@ def _sleeper() -> subprocess.Popen[str]:
 @pytest.fixture(autouse=True)
 def sleepers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nona.ui.jobs.pool._spawn", _sleeper)
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def over(*given: Job) -> bool:

@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from app_driver import until
 
 from nona.errors import JobError
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
@@ -39,15 +40,6 @@ needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").is_file(), reason="looks at processes in /proc, which only Linux has"
 )
 LONG = {"jobs": 5_000_000, "replications": 4}
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def alive(pid: int) -> bool:

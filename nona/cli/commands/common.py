@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -17,13 +16,15 @@ COUNT = Whole(min=1)
 
 def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int:
     """``asked`` processes, or one per core that this process may use, with a warning, if that is fewer."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if asked <= cores:
+    from nona.experiments.workers import cores
+
+    most = cores()
+    if asked <= most:
         return asked
     if not context.resilient_parsing:  # while a shell completes, nothing is printed
-        text = f"warning: --workers {asked} is more than the cores of this machine; {cores} used instead"
+        text = f"warning: --workers {asked} is more than the cores of this machine; {most} used instead"
         print(text, file=sys.stderr)
-    return cores
+    return most
 
 
 json = click.option("--json", is_flag=True, help="write one JSON object to standard output")

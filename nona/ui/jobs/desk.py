@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from nona.experiments.workers import cores
 from nona.study.cache import StudyCache
 
 MOST_PROCESSES = 4
@@ -18,7 +18,7 @@ def processes(work: int, few: int) -> int:
     >>> processes(10, 100)
     1
     """
-    return 1 if work <= few else min(MOST_PROCESSES, os.cpu_count() or 1)
+    return 1 if work <= few else min(MOST_PROCESSES, cores())
 
 
 def _go_on() -> None:

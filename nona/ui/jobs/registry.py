@@ -109,16 +109,14 @@ class JobRegistry:
     def ahead(self, job: Job) -> int:
         """How many of the jobs that wait start before this one."""
         with self._lock:
-            order = self._line(job.kind).order()
-        return order.index(job.id) if job.id in order else 0
+            return len(self._before(job))
 
     def wait_s(self, job: Job) -> float | None:
         """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
         with self._lock:
             line = self._line(job.kind)
-            order = line.order()
             known = [self._jobs.get(i) for i in line.running]
-            ahead = [self._jobs.get(i) for i in order[: order.index(job.id) if job.id in order else 0]]
+            ahead = [self._jobs.get(i) for i in self._before(job)]
         return self._durations.wait_s([j for j in known if j], [j for j in ahead if j], line.places)
 
     def discard(self, job_id: str | None) -> None:
@@ -162,6 +160,11 @@ class JobRegistry:
 
     def _line(self, kind: str) -> Line[str]:
         return self._lines[KINDS.find(kind).quick]
+
+    def _before(self, job: Job) -> tuple[str, ...]:
+        """The jobs in line that start before this one; the lock is held."""
+        order = self._line(job.kind).order()
+        return order[: order.index(job.id)] if job.id in order else ()
 
     def _check_room(self, owner: str) -> None:
         lines = self._lines.values()

@@ -8,12 +8,12 @@ places are free, so that these simulate while the placement is solved.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import JobError
+from nona.experiments.workers import cores
 from nona.results.simulation.answer import QuickAnswer
 from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import scenario_hash, scenario_to_mapping
@@ -150,7 +150,7 @@ class Live:
         scenario = wanted.scenario
         base = scenario_to_mapping(scenario)
         own = {s.name: s.options for s in scenario.schedulers}
-        for names in _split(scenario, min(registry.free(KIND), os.cpu_count() or 1)):
+        for names in _split(scenario, min(registry.free(KIND), cores())):
             chosen = [{"name": n, "options": own[n]} for n in names]
             spec = {"scenario": {**base, "schedulers": chosen}, "uploads": str(uploads.folder)}
             try:

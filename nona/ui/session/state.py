@@ -18,6 +18,7 @@ from nona.sources.opening import edited
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.editing.history import History, Moment
+from nona.ui.session.editing.places import Path as Path
 from nona.ui.session.editing.places import has, put
 from nona.ui.session.editing.screens import Screens
 from nona.ui.session.live import Live
@@ -26,7 +27,6 @@ from nona.ui.session.share import Shared
 from nona.ui.session.uploads import Uploads
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
 OPENED = "opening "
 _BEHIND = "Another tab has changed the scenario: nothing was changed here. The page now shows it as it is."
 START: Mapping[str, Any] = {
@@ -127,12 +127,12 @@ class AppState:
 
     def edit(self, path: Path, value: Any) -> bool:
         """Set the value at ``path``; an invalid one becomes a draft. Returns whether it was valid."""
-        if not has(self.scenario.model_dump(mode="json"), path):
-            self.notice = _BEHIND
-            return False
         beside = {p: d for p, d in self.drafts.items() if p[:2] == path[:2] and p != path}
         for others in (beside, {}) if beside else ({},):  # a second edit may be what makes the first valid
             data = self.scenario.model_dump(mode="json")
+            if not has(data, path):
+                self.notice = _BEHIND
+                return False
             for other, draft in others.items():
                 put(data, other, draft.value)
             put(data, path, value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from dataclasses import dataclass, field
 
 import streamlit as st
 
+from nona.experiments.workers import cores
 from nona.serving.ending import ending
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
@@ -116,11 +116,11 @@ def jobs() -> JobRegistry:
     As many run as there are cores, at least two: a third on two cores would only make the others slower,
     and take memory. Quick answers have half as many places, at least two, beside them.
     """
-    cores = os.cpu_count() or 1
+    places = max(2, cores())
     made = JobRegistry(
-        max(2, cores),
+        places,
         idle=IDLE,
-        quick=max(2, cores // 2),
+        quick=max(2, places // 2),
         keep_s=KEEP_S,
         present=tabs_of_owners().connected,
     )
