@@ -65,7 +65,7 @@ def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost(tabs: Tabs) -> No
     """It was typed into a field of a page that the other tab's change did not reach yet."""
     tabs.at("left").edit(("seed",), 7)
     right = tabs.at("right")
-    assert right.drawn <= right.revision - 1
+    assert right.screens.here.drawn <= right.revision - 1
     assert right.edit(("name",), "typed on the right")
     assert (right.scenario.seed, right.scenario.name) == (7, "typed on the right")
 
@@ -119,3 +119,32 @@ def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group() -
     add_group(state)
     assert not state.notice
     assert sum(g.count for g in state.scenario.cluster.servers) == 6
+
+
+@pytest.mark.parametrize("what", ["removed", "undone"])
+def test_a_value_typed_for_a_row_does_not_reach_the_row_that_took_its_place(tabs: Tabs, what: str) -> None:
+    left = tabs.at("left")
+    for model in ("alexnet", "vgg16"):
+        add_model(left, model)
+    if what == "undone":  # the rows then stand as before they were swapped
+        left.replace_list(("workload",), list(reversed(left.value(("workload",)))))
+    tabs.at("right").screens.drawn()
+    left = tabs.at("left")
+    if what == "removed":
+        remove_entry(left, ("workload",), 0)
+    else:
+        left.undo()
+    rates = [row.rate for row in tabs.state.scenario.workload]
+    assert not tabs.at("right").edit(("workload", 0, "rate"), "123/s")
+    assert [row.rate for row in tabs.state.scenario.workload] == rates
+    assert "Another tab" in tabs.state.notice
+    tabs.state.screens.drawn()
+    assert tabs.state.edit(("workload", 0, "rate"), "123/s")
+
+
+def test_values_of_two_rows_typed_in_two_tabs_are_both_kept(tabs: Tabs) -> None:
+    add_model(tabs.at("left"), "alexnet")
+    tabs.at("right").screens.drawn()
+    assert tabs.at("left").edit(("workload", 0, "rate"), "11/s")
+    assert tabs.at("right").edit(("workload", 1, "rate"), "12/s")
+    assert [row.rate for row in tabs.state.scenario.workload] == [11, 12]

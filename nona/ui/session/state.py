@@ -19,7 +19,7 @@ from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.choices import Choices
 from nona.ui.session.editing.history import History, Moment
 from nona.ui.session.editing.places import Path as Path
-from nona.ui.session.editing.places import has, put
+from nona.ui.session.editing.places import has, put, rows
 from nona.ui.session.editing.screens import Screens
 from nona.ui.session.live import Live
 from nona.ui.session.runs import Runs
@@ -100,11 +100,6 @@ class AppState:
     def revision(self, number: int) -> None:
         self.screens.here.revision = number
 
-    @property
-    def drawn(self) -> int:
-        """The revision of the last page of this tab that was drawn to its end."""
-        return self.screens.here.drawn
-
     def is_behind(self) -> bool:
         """Whether another tab has changed the scenario since this one was drawn; then the notice says so."""
         if self.screens.here.behind:
@@ -130,7 +125,7 @@ class AppState:
         beside = {p: d for p, d in self.drafts.items() if p[:2] == path[:2] and p != path}
         for others in (beside, {}) if beside else ({},):  # a second edit may be what makes the first valid
             data = self.scenario.model_dump(mode="json")
-            if not has(data, path):
+            if not has(data, path) or (self.screens.here.moved and any(isinstance(p, int) for p in path)):
                 self.notice = _BEHIND
                 return False
             for other, draft in others.items():
@@ -202,16 +197,19 @@ class AppState:
             self.history.note(self._moment(), place)
             if scenario.models == self.scenario.models:  # large, and the history would hold every copy
                 scenario = scenario.model_copy(update={"models": self.scenario.models})
-            self.scenario = scenario
-            self.screens.changed()
+            self._show(scenario)
+
+    def _show(self, scenario: Scenario) -> None:
+        self.screens.changed(rows(scenario) != rows(self.scenario))
+        self.scenario = scenario
 
     def _moment(self) -> Moment:
         return Moment(self.scenario, dict(self.drafts), self.model)
 
     def _return(self, moment: Moment | None) -> None:
         if moment is not None:
-            self.scenario, self.drafts, self.model = moment.scenario, dict(moment.drafts), moment.model
-            self.screens.changed()
+            self._show(moment.scenario)
+            self.drafts, self.model = dict(moment.drafts), moment.model
             self.revision += 1
 
     def dump(self) -> str:

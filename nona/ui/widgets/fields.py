@@ -21,7 +21,7 @@ def late(state: AppState, revision: int) -> bool:
     To Streamlit the value of a field that is gone is a change, so that its callback would bring back what
     was undone.
     """
-    return revision < state.drawn
+    return revision < state.screens.here.drawn
 
 
 def _late(state: AppState, key: str) -> bool:

@@ -186,5 +186,5 @@ def _become(state: AppState, other: AppState) -> None:
     for f in fields(AppState):
         if f.name != "screens":
             setattr(state, f.name, getattr(other, f.name))
-    state.screens.changed()
+    state.screens.changed(moved=True)
     state.revision += 1

@@ -1,9 +1,11 @@
-"""Places in a scenario's text: whether a value can be put at one, and putting it there."""
+"""Places in a scenario's text: whether a value can be put at one, putting it there, what its rows are."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
+
+from nona.scenario.schema import Scenario
 
 Path = tuple[str | int, ...]
 
@@ -39,3 +41,12 @@ def put(data: Any, path: Path, value: Any) -> None:
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = copy.deepcopy(value)
+
+
+def rows(scenario: Scenario) -> tuple[list[str], ...]:
+    """What stands in each place of the lists that people add to and remove from."""
+    return (
+        [row.model for row in scenario.workload],
+        [group.gpu for group in scenario.cluster.servers],
+        [chosen.name for chosen in scenario.schedulers],
+    )

@@ -15,12 +15,14 @@ class Screen:
     """One tab.
 
     ``revision`` counts what makes its fields show other values than before; ``drawn`` is that of the last
-    page that was drawn to its end. ``behind`` holds from a change in another tab until then.
+    page that was drawn to its end. ``behind`` holds from a change in another tab until then, ``moved`` from
+    one after which other rows may stand in the places that this tab shows.
     """
 
     revision: int = 0
     drawn: int = 0
     behind: bool = False
+    moved: bool = False
 
 
 def running_tab() -> str:
@@ -61,17 +63,18 @@ class Screens:
             del self._held[old]
         return screen
 
-    def changed(self) -> None:
-        """Note that the tab that runs has changed something that the fields of the others show."""
+    def changed(self, moved: bool = False) -> None:
+        """Note that the tab that runs has changed what the fields of the others show, or ``moved`` rows."""
         here = self.here
         for screen in list(self._held.values()):
             if screen is not here:
                 screen.revision, screen.behind = screen.revision + 1, True
+                screen.moved = screen.moved or moved
 
     def drawn(self) -> None:
         """Note that the page of the tab that runs was drawn to its end."""
         here = self.here
-        here.drawn, here.behind = here.revision, False
+        here.drawn, here.behind, here.moved = here.revision, False, False
 
     def _made(self) -> Screen:
         latest = max((s.revision for s in self._held.values()), default=-1) + 1
