@@ -1,8 +1,10 @@
 """How long clicks of one session take while another opens a model of 20,000 operators.
 
-The app runs in a server of its own with two windows. One goes back and forth between two cheap pages;
-the other meanwhile uploads the model on Models, opens Contraction with its tabs, and has the model costed
-on another device. A click counts from the press until the page asked for stands, as the page itself sees.
+The app runs in a server of its own. One window uploads the model on Models, opens Contraction with its tabs,
+and has the model costed on another device; meanwhile another session goes back and forth between two pages.
+This is measured twice: with a session that speaks Streamlit's protocol and draws nothing, whose click counts
+from the request until the server has sent the whole page; and with a second window, whose click counts from
+the press until the page stands, so that it holds what two browsers spend on drawing on the same cores.
 Printed are seconds at rest and in each phase, and their ratio to those at rest. Before, without a browser,
 how long a second thread of one interpreter waits while a model of that size is read, costed and contracted:
 as the server does it (no full garbage collections, short turns), and as Python does by itself.
@@ -19,23 +21,32 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.app_server import IDLE, watched
 from benchmarks.import_growth import model
 from benchmarks.page_latency import DRAWN, PREPARE, WAIT
+from benchmarks.visitor import Visitor
 from nona.graph.readers import read_model
 from nona.hardware.executor import executor_class
 from nona.study import prepare_model
 from nona.ui.loaded.tidying import TURN_S, Tidying
 
 OPERATORS, AT_REST, REPEATS, TARGET_S = 20_000, 12, 5, 0.3
+BLOCK = 10  # operators; the model is made of whole blocks
 PAGES = ("Validation", "Cluster")
+Click = Callable[[int], float]  # the seconds of a click; the argument counts them
 READY = f"() => window.graph && {DRAWN} && ({IDLE})()"
+
+
+def page_of(turn: int) -> str:
+    """The page that the click of that number asks for."""
+    return PAGES[turn % len(PAGES)]
 
 
 def click(page: Any, turn: int) -> float:
     """Seconds until the page after the next link stands."""
-    name = PAGES[turn % len(PAGES)]
+    name = page_of(turn)
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
     page.evaluate("() => { window.pressed = performance.now(); }")
     link.click()
@@ -43,12 +54,12 @@ def click(page: Any, turn: int) -> float:
     return float(page.evaluate(WAIT, done)) / 1000
 
 
-def meanwhile(other: Any, busy: Any, ready: str, most_s: float = 240) -> tuple[list[float], float]:
-    """Clicks of ``other`` until ``ready`` holds in ``busy``, and the seconds that took."""
+def meanwhile(turn: Click, busy: Any, ready: str, most_s: float = 240) -> tuple[list[float], float]:
+    """Clicks of another session until ``ready`` holds in ``busy``, and the seconds that took."""
     times: list[float] = []
     begin = time.perf_counter()
     while not busy.evaluate(ready) and time.perf_counter() - begin < most_s:
-        times.append(click(other, len(times)))
+        times.append(turn(len(times)))
     return times, time.perf_counter() - begin
 
 
@@ -150,25 +161,43 @@ def main() -> None:
         if given is None:
             return
         browser, url, _ = given
-        pages = []
-        for path in ("models", PAGES[0].lower()):
-            page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-            page.set_default_timeout(60_000)
-            page.goto(f"{url}/{path}")
-            page.wait_for_function(IDLE)
-            page.evaluate(PREPARE)
-            pages.append(page)
-        busy, other = pages
-        for turn in range(4):  # warms both pages
-            click(other, turn)
-        rest = [click(other, turn) for turn in range(AT_REST)]
-        print("Clicks of another session in the browser, seconds")
-        show("at rest", rest, rest, 0.0)
-        for name, (act, ready) in phases(busy, data, operators).items():
-            act()
-            busy.wait_for_timeout(20)
-            times, seconds = meanwhile(other, busy, ready)
-            show(name, times, rest, seconds)
+        visitor = Visitor(urlsplit(url).port or 0)
+        print("Clicks of another session, seconds until the server has answered")
+        beside(
+            window(browser, url), lambda turn: visitor.open(PAGES[turn % len(PAGES)].lower()), data, operators
+        )
+        visitor.close()
+        other = window(browser, url, PAGES[0].lower())
+        print("Clicks of another session, seconds until its browser has drawn the page")
+        beside(window(browser, url), lambda turn: click(other, turn), operators + BLOCK)
+
+
+def window(browser: Any, url: str, path: str = "models") -> Any:
+    """A session of its own in the browser."""
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"{url}/{path}")
+    page.wait_for_function(IDLE)
+    page.evaluate(PREPARE)
+    return page
+
+
+def beside(busy: Any, turn: Click, operators: int) -> None:
+    """Clicks of another session at rest and in every phase of the busy window.
+
+    The model must not be one that the server has read before: it keeps what it has prepared.
+    """
+    data = model(operators)
+    for number in range(4):  # warms both pages
+        turn(number)
+    rest = [turn(number) for number in range(AT_REST)]
+    show("at rest", rest, rest, 0.0)
+    for name, (act, ready) in phases(busy, data, operators).items():
+        act()
+        busy.wait_for_timeout(20)
+        times, seconds = meanwhile(turn, busy, ready)
+        show(name, times, rest, seconds)
+    busy.context.close()
 
 
 def show(name: str, times: list[float], rest: list[float], seconds: float) -> None:

@@ -6,18 +6,23 @@ scenario cannot name any other path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from nona.errors import GraphError, ScenarioError
 from nona.foreign.files import read_file
+from nona.graph.guarded.guard import parse_guarded
 from nona.graph.model import ModelGraph
 from nona.graph.node_link.document import from_node_link
 from nona.graph.readers import MAX_BYTES, read_model
 from nona.scenario.schema import Scenario
 from nona.sources.named import named_files
 from nona.sources.samples import load_sample, sample_names
+
+SMALL = 5_000
+"""Nodes and edges of a model inside a scenario that this process reads by itself, in less than 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Sources:
             When there is none, or it cannot be read.
         """
         if inline and name in inline:
-            return from_node_link(inline[name], name)
+            return _held(inline[name], name)
         if name in sample_names():
             return load_sample(name)
         if PurePath(name).suffix == "":
@@ -114,3 +119,11 @@ class Sources:
         if self.confined and (len(pure.parts) != 1 or name in {"", ".", ".."} or "\\" in name):
             raise GraphError(f"File {name!r}: only the names of uploaded files are allowed; upload it.")
         return self.base / pure
+
+
+def _held(document: Mapping[str, object], name: str) -> ModelGraph:
+    """A model inside a scenario; a large one is read in a child process with limits, as a file is."""
+    parts = (document.get(part) for part in ("nodes", "links", "edges"))
+    if sum(len(part) for part in parts if isinstance(part, Sized)) <= SMALL:
+        return from_node_link(document, name)
+    return replace(parse_guarded("json", json.dumps(document).encode(), name), name=name)

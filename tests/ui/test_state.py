@@ -170,3 +170,19 @@ def test_an_unknown_name_elsewhere_blocks_no_edit() -> None:
     state.adopt(held)
     assert state.edit(("seed",), 3)
     assert state.edit(("cluster", "servers", 0, "gpu"), "t4")
+
+
+def test_a_list_is_checked_like_an_edit() -> None:
+    state = AppState()
+    with pytest.raises(ScenarioError, match="no-such-gpu"):
+        state.replace_list(("cluster", "servers"), [{"count": 1, "gpu": "no-such-gpu"}])
+    with pytest.raises(ScenarioError, match="no-such-policy"):
+        state.replace_list(("schedulers",), ["nona", "no-such-policy"])
+    assert state.scenario == AppState().scenario
+
+
+def test_names_that_were_unknown_before_block_no_other_list() -> None:
+    text = "cluster: {servers: [{gpu: odd}]}\nworkload: [{model: gpt2, rate: 1}]"
+    state = AppState(scenario=parse_scenario(text))
+    state.replace_list(("workload",), [{"model": "gpt2", "rate": 2}])
+    assert state.scenario.workload[0].rate == 2

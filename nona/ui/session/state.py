@@ -157,7 +157,7 @@ class AppState:
         """Replace a whole list (rows were added or removed); raises if that is not valid."""
         data = self.scenario.model_dump(mode="json")
         put(data, path, entries)
-        self._become(scenario_from_mapping(data), place_text(path))
+        self._become(edited(self.scenario, data), place_text(path))
         self.drafts = {p: d for p, d in self.drafts.items() if p[: len(path)] != path}
         self._forget_strangers()
         self.revision += 1

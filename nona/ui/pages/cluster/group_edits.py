@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.errors import NonaError
-from nona.scenario.file import scenario_from_mapping
+from nona.sources.opening import edited
 from nona.ui.session.state import AppState, Path
 
 Groups = Mapping[str, Sequence[int]]
@@ -58,7 +58,7 @@ def replace_groups(state: AppState, kept: Sequence[int], added: Mapping[str, Any
     if groups := groups_of(state):
         data["training"]["regions"]["groups"] = renumbered(groups, kept, added is not None)
     try:
-        changed = scenario_from_mapping(data)
+        changed = edited(state.scenario, data)
     except NonaError as error:
         state.notice = str(error)
         return
