@@ -19,6 +19,7 @@ from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.pages import shown_at_once
 
 state = current()
 spec = state.scenario.cluster
@@ -39,7 +40,7 @@ with st.container(key="settings-cluster"):
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Servers", width="content")
         guide_link("mig", "How MIG slices a GPU")
-    for index in range(len(spec.servers)):
+    for index in shown_at_once(len(spec.servers), "groups-at-once", "Groups"):
         group_editor(state, index)
     st.button(
         "Add a server group",

@@ -11,6 +11,7 @@ from nona.ui.session.workspace import current
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
+from nona.ui.widgets.pages import shown_at_once
 from nona.units import format_time
 
 state = current()
@@ -45,8 +46,8 @@ if not rows:
     st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
     if state.scenario.training is not None:
         st.page_link("pages/9_training.py", label="Open Training", icon=":material/model_training:")
-for index in range(len(rows)):
-    row_editor(state, index, load)
+for index in shown_at_once(len(rows), "rows-at-once", "Rows"):
+    row_editor(state, index, load, rates[index] / sum(rates) if rates else 0.0)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     names = model_names(state)

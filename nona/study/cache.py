@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from nona.placement.result.placement import Placement
@@ -59,6 +59,16 @@ class StudyCache:
     def __init__(self, models: int = MODELS, placements: int = PLACEMENTS) -> None:
         self.models = Recent[Any](models)
         self.placements = Recent[Placement](placements)
+
+
+def once_per_model(rows: Sequence[WorkloadRow], make: Callable[[WorkloadRow], T]) -> tuple[T, ...]:
+    """What ``make`` returns for every row, made once for rows of the same model, symbols and batch."""
+    made: dict[tuple[object, ...], T] = {}
+    keys = [(row.model, tuple(sorted(row.symbols.items())), row.batch) for row in rows]
+    for key, row in zip(keys, rows, strict=True):
+        if key not in made:
+            made[key] = make(row)
+    return tuple(made[key] for key in keys)
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:

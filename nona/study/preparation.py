@@ -33,7 +33,7 @@ from nona.simulation.workload.trace_rows import Where
 from nona.simulation.workload.trace_window import row_arrivals
 from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
-from nona.study.cache import StudyCache, model_key, study_key
+from nona.study.cache import StudyCache, model_key, once_per_model, study_key
 from nona.study.network import topology_of
 from nona.system import Arrivals, QueryClass, Stream, System
 
@@ -112,12 +112,12 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
         return _prepare_row(row, scenario, sources, cluster, measured)
 
     if cache is None:
-        models, key = tuple(prepared(row) for row in scenario.workload), ""
+        models, key = once_per_model(scenario.workload, prepared), ""
     else:
         kept, key = cache.models, study_key(scenario, sources)
-        models = tuple(
-            kept.get(model_key(row, scenario, sources), lambda row=row: prepared(row))  # type: ignore[misc]
-            for row in scenario.workload
+        models = once_per_model(
+            scenario.workload,
+            lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
         )
     return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 

@@ -21,6 +21,7 @@ from nona.serverless.model.configuration import ConfigurationSpace, grid
 from nona.serverless.model.function import Function
 from nona.serverless.model.system import ServerlessSystem
 from nona.sources.lookup import Sources
+from nona.study.cache import once_per_model
 from nona.study.preparation import arrivals_of, check_has_queries, given_graph
 from nona.study.serverless.functions import FunctionBook, on_one_vgpu
 from nona.study.serverless.model_functions import PARTS_WITHOUT_MIG, is_network, network_stages, slice_of
@@ -47,7 +48,10 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
     functions = FunctionBook(spec)
-    read = [_staged(row, scenario, spec, space, functions, sources, measured) for row in scenario.workload]
+    read = once_per_model(
+        scenario.workload,
+        lambda row: _staged(row, scenario, spec, space, functions, sources, measured),
+    )
     processes = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     made = functions.made
     return ServerlessSystem(

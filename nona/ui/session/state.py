@@ -21,6 +21,7 @@ from nona.ui.session.editing.history import History, Moment
 from nona.ui.session.editing.places import Path as Path
 from nona.ui.session.editing.places import has, put, rows
 from nona.ui.session.editing.screens import Screens
+from nona.ui.session.editing.written import Written
 from nona.ui.session.live import Live
 from nona.ui.session.runs import Runs
 from nona.ui.session.share import Shared
@@ -82,6 +83,7 @@ class AppState:
     runs: Runs = field(default_factory=Runs)
     taken: dict[str, str] = field(default_factory=dict)
     screens: Screens = field(default_factory=Screens)
+    written: Written | None = field(default=None, repr=False, compare=False)
     go_to: str = ""
     on_way: bool = False
     started_with: str = ""
@@ -110,10 +112,9 @@ class AppState:
 
     def value(self, path: Path) -> Any:
         """The value at ``path`` as the scenario file writes it (quantities with units)."""
-        node: Any = self.scenario.model_dump(mode="json")
-        for step in path:
-            node = node[step]
-        return node
+        if self.written is None or self.written.scenario is not self.scenario:
+            self.written = Written(self.scenario)
+        return self.written.at(path)
 
     def shown(self, path: Path) -> Any:
         """What a widget for ``path`` starts with: the draft if there is one, else the value."""

@@ -10,9 +10,11 @@ from nona.errors import NonaError
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.sources.samples import scenario_names
 from nona.study.serverless import prepare_serverless
+from nona.ui.loaded.shelf import fetch
 from nona.ui.session.kept import choose
 from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
+from nona.ui.session.workspace import whose
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 
@@ -149,10 +151,11 @@ def _part(state: AppState) -> dict[str, float]:
 
 def why_not(state: AppState) -> str:
     """Why the scenario's models cannot be serverless applications; empty if they can."""
-    mark = scenario_hash(state.scenario, "workload", "models", "cluster")
+    mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
     known = state.choices.of(WhyNot)
     if known.mark != mark:
-        known = WhyNot(mark, _reason(state))
+        made = fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
+        known = WhyNot(mark, made)
         state.choices.keep(known)
     return known.reason
 

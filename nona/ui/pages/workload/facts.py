@@ -88,8 +88,8 @@ def _key(state: AppState, index: int) -> str:
     rows = state.scenario.workload
     name = rows[index].arrivals.trace
     content = _mark(state, name) if name else ""
-    same = [r.arrivals.model_dump(mode="json") for r in rows if r.arrivals.trace == name or r is rows[index]]
-    return json.dumps([content, same, rows[index].label])
+    shares = [row for row in rows if row.arrivals.trace == name] if name else [rows[index]]
+    return json.dumps([content, [r.arrivals.model_dump(mode="json") for r in shares], rows[index].label])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

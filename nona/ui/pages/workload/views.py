@@ -9,7 +9,7 @@ from nona.report.inputs.offered import Offered, slo_text
 from nona.results.placement.outcome import SolvedPlacement
 from nona.ui.loaded.loading import model_names
 from nona.ui.pages.workload.edits import remove_entry
-from nona.ui.pages.workload.facts import fastest, rate_of, rates_of, sample_of
+from nona.ui.pages.workload.facts import fastest, rate_of, sample_of
 from nona.ui.pages.workload.picture import DRAWN, REPLAYED, arrivals_picture, gauge, shares_picture
 from nona.ui.pages.workload.trace_fields import take_trace, trace_fields
 from nona.ui.pages.workload.trace_views import traces
@@ -56,8 +56,8 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
         )
 
 
-def row_editor(state: AppState, index: int, load: Offered | None) -> None:
-    """A card for one row of the workload."""
+def row_editor(state: AppState, index: int, load: Offered | None, share: float) -> None:
+    """A card for one row of the workload, which has that share of all queries."""
     place = ("workload", index)
     with st.container(border=True, key=f"row-{index}"):
         with st.container(key=f"only-in-demo-row-{index}"):
@@ -85,7 +85,7 @@ def row_editor(state: AppState, index: int, load: Offered | None) -> None:
                 )
         if state.scenario.workload[index].arrivals.trace:
             trace_fields(state, index)
-        _pictures(state, index, load)
+        _pictures(state, index, load, share)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index, state.scenario.workload[index].arrivals.process)
 
@@ -101,8 +101,8 @@ def _row_line(state: AppState, index: int) -> str:
     return f"{state.scenario.labels[index]}{rate}{slo}"
 
 
-def _pictures(state: AppState, index: int, load: Offered | None) -> None:
-    row, rates = state.scenario.workload[index], rates_of(state)
+def _pictures(state: AppState, index: int, load: Offered | None, queries: float) -> None:
+    row = state.scenario.workload[index]
     try:
         cost, sample = fastest(state, index), sample_of(state, index)
     except NonaError as error:
@@ -111,7 +111,7 @@ def _pictures(state: AppState, index: int, load: Offered | None) -> None:
     share = load.shares[index] if load else None
     draw(
         f"row-picture-{index}",
-        shares_picture(rates[index] / sum(rates) if rates else 0.0, share, index),
+        shares_picture(queries, share, index),
         arrivals_picture(sample, index, REPLAYED if row.arrivals.trace else DRAWN),
     )
     kind, text = slo_text(row.slo, cost.total_s, cost.critical_s, row.service_scv > 0)

@@ -1,0 +1,114 @@
+"""Scenarios with hundreds of rows: pages draw a part at a time, and work is done once per model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from app_driver import Open
+from streamlit.testing.v1 import AppTest
+
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.study import preparation, prepare
+from nona.study.serverless import preparation as serverless
+from nona.study.serverless import prepare_serverless
+from nona.ui.pages.workload.facts import arrivals_of
+from nona.ui.session.editing.written import Written
+from nona.ui.session.state import AppState
+from nona.ui.widgets.pages import AT_ONCE
+
+ROWS = 2 * AT_ONCE + 3
+
+
+def many(rows: int = ROWS, groups: int = 1, **more: Any) -> Scenario:
+    """Rows of two models in turn."""
+    workload = [
+        {"name": f"r{i}", "model": ("resnet18", "gpt2")[i % 2], "rate": 1 + i, "slo": "1 s"}
+        for i in range(rows)
+    ]
+    servers = [{"count": 50 + i, "gpu": "a100-40gb"} for i in range(groups)]
+    return scenario_from_mapping({"cluster": {"servers": servers}, "workload": workload, **more})
+
+
+def keys(at: AppTest, prefix: str) -> list[int]:
+    """Numbers of the entries whose *Remove* stands on the page."""
+    found = [b.key or "" for b in at.button]
+    return [int(k.rpartition("-")[2]) for k in found if k.startswith(prefix)]
+
+
+@pytest.mark.parametrize("page", ["5_workload", "4_cluster"])
+def test_a_page_draws_a_part_of_the_entries_and_leads_to_all(open_page: Open, page: str) -> None:
+    at = open_page("1_overview")
+    state: AppState = at.session_state["nona_state"]
+    state.adopt(many(groups=ROWS))
+    at.switch_page(f"pages/{page}.py").run()
+    removes = "remove-row-" if page == "5_workload" else "remove-group-"
+    seen = []
+    for number in (1, 2, 3):
+        (pagination,) = at.get("pagination")
+        pagination.set_value(number).run()
+        assert not at.exception
+        seen.append(keys(at, removes))
+    assert [len(part) for part in seen] == [AT_ONCE, AT_ONCE, 3]
+    assert sorted(n for part in seen for n in part) == list(range(ROWS))
+
+
+def test_a_model_is_prepared_once_however_many_rows_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    for module, name in ((preparation, "prepare_model"), (serverless, "network_stages")):
+        real = getattr(module, name)
+
+        def counted(graph: Any, *given: Any, real: Any = real, **named: Any) -> Any:
+            made.append(graph.name)
+            return real(graph, *given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+    assert len(prepare(many(6)).models) == 6
+    assert sorted(made) == ["gpt2", "resnet18"]
+    made.clear()
+    assert len(prepare_serverless(many(6, serverless={})).applications) == 6
+    assert sorted(made) == ["gpt2", "resnet18"]
+
+
+def test_rows_that_differ_in_batch_are_prepared_apart() -> None:
+    data = many(2).model_dump(mode="json")
+    data["workload"] = [{"model": "resnet18", "rate": 1, "batch": b} for b in (1, 8, 1)]
+    first, second, third = prepare(scenario_from_mapping(data)).models
+    assert first is third
+    assert second.tasks.compute_s.sum() > first.tasks.compute_s.sum()
+
+
+def test_the_arrivals_of_a_row_without_trace_are_looked_up_by_that_row_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = AppState(scenario=many())
+    dumped: list[object] = []
+    kind = type(state.scenario.workload[0].arrivals)
+    real = kind.model_dump
+
+    def counted(self: Any, **named: Any) -> dict[str, Any]:
+        dumped.append(self)
+        return real(self, **named)
+
+    monkeypatch.setattr(kind, "model_dump", counted)
+    arrivals_of(state, 3)
+    assert len(dumped) == 1
+
+
+def test_values_are_written_once_per_scenario_and_cannot_be_changed_through_a_copy() -> None:
+    state = AppState(scenario=many(2))
+    assert state.value(("workload", 1, "slo")) == "1 s"
+    written = state.written
+    state.value(("workload", 0))["slo"] = "9 s"
+    assert state.value(("workload", 0, "slo")) == "1 s"
+    assert state.written is written
+    assert state.edit(("workload", 0, "slo"), "2 s")
+    assert state.value(("workload", 0, "slo")) == "2 s"
+
+
+def test_a_written_value_is_that_of_the_whole_text() -> None:
+    scenario = many(3, background={"compute": {"utilization": 0.25}})
+    whole = scenario.model_dump(mode="json")
+    written = Written(scenario)
+    assert {part: written.at((part,)) for part in whole} == whole == written.at(())
