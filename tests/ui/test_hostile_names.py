@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pytest
 from app_driver import APP, Open, finish, go, tab
@@ -22,11 +23,48 @@ LIVE = re.compile(r"(?<!\\)\]\(http:|(?<!\\)<img|\$x(?<!\\)\$|(?<!\\)\*\*b(?<!\\
 MARKDOWN = ("body", "label", "help", "text", "caption", "captions")
 PLAIN_OPTIONS = ("Selectbox", "Multiselect")  # the browser shows their options as they are
 PAGES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
+Parts = Mapping[str, Any]
+SERVERLESS: Parts = MappingProxyType(
+    {
+        "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
+        "simulation": {"jobs": 60, "replications": 2},
+        "serverless": {
+            "models": "tasks",
+            "slo_factor": 5,
+            "functions": {EVIL: {"gpu": {"per_query": 0.01}, "source": EVIL}},
+            "configurations": {"batch": [1, 2], "vcpus": [1], "vgpus": [1, 7]},
+            "policies": ["esg", "fixed"],
+        },
+        "models": {
+            EVIL: {
+                "nodes": [{"id": f"{EVIL}{i}", "compute_ms": 9, "function": EVIL} for i in range(2)],
+                "edges": [{"source": f"{EVIL}0", "target": f"{EVIL}1", "bytes": 1000}],
+            }
+        },
+    }
+)
+TRAINING: Parts = MappingProxyType(
+    {
+        "cluster": {"servers": [{"count": 2, "gpu": "v100"}, {"count": 2, "gpu": "k80"}]},
+        "simulation": {"jobs": 100, "replications": 2},
+        "training": {
+            "jobs": [
+                {"name": f"{EVIL}{i}", "steps": 1e5, "model": "A3C", "entity": EVIL, "region": f"{EVIL}{i}"}
+                for i in range(2)
+            ],
+            "entities": {EVIL: {}},
+            "regions": {"groups": {f"{EVIL}{i}": [i] for i in range(2)}},
+            "estimates": {},
+            "policies": ["max-min-fairness", "fifo"],
+        },
+    }
+)
 NODES = [{"id": f"{EVIL}{i}", "compute_ms": 1.0 + i} for i in range(3)]
 EDGES = [{"source": f"{EVIL}0", "target": f"{EVIL}{i}", "bytes": 1000} for i in (1, 2)]
 
 
-def hostile() -> Scenario:
+def hostile(parts: Parts = MappingProxyType({})) -> Scenario:
+    """A scenario in which every name is hostile, with further ``parts``."""
     return scenario_from_mapping(
         {
             "version": 1,
@@ -39,6 +77,7 @@ def hostile() -> Scenario:
             ],
             "simulation": {"jobs": 100, "replications": 2},
             "schedulers": ["nona", "local"],
+            **parts,
         }
     )
 
@@ -69,29 +108,63 @@ def test_the_search_finds_what_is_not_escaped() -> None:
 
 @pytest.fixture
 def opened(open_page: Open) -> AppTest:
-    at = open_page("1_overview")
+    """The Overview of a session; what it opens is up to the test."""
+    return open_page("1_overview")
+
+
+def take(at: AppTest, scenario: Scenario) -> None:
+    """Make it the session's scenario."""
     state = at.session_state["nona_state"]
-    state.adopt(hostile())
+    state.adopt(scenario)
     state.show_first_model()
-    return at
 
 
-def test_every_page_shows_names_as_text(opened: AppTest) -> None:
+@pytest.mark.parametrize("parts", [{}, SERVERLESS, TRAINING], ids=["queries", "serverless", "training"])
+def test_every_page_shows_names_as_text(opened: AppTest, parts: Parts) -> None:
+    take(opened, hostile(parts))
     assert [found for page in PAGES for found in live(go(opened, page))] == []
 
 
-@pytest.mark.parametrize(
-    ("page", "kind", "tabs"),
-    [("6_placement", "place", "placement-tabs"), ("7_simulation", "simulate", "result-tabs")],
+class Case(NamedTuple):
+    """A job: its page, the tabs there, the one that starts it, and the mode of the page."""
+
+    page: str
+    kind: str
+    tabs: str
+    start: str = ""
+    view: str = ""
+    parts: Parts = MappingProxyType({})
+
+
+CASES = (
+    Case("6_placement", "place", "placement-tabs"),
+    Case("6_placement", "capacity", "placement-tabs", "How many servers"),
+    Case("7_simulation", "simulate", "result-tabs"),
+    Case("7_simulation", "sweep", "", view="Sweep"),
+    Case("8_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
+    Case("8_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
+    Case("8_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
+    Case("8_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
+    Case("9_training", "training", "training-tabs", parts=TRAINING),
+    Case("9_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
 )
-def test_results_show_names_as_text(opened: AppTest, page: str, kind: str, tabs: str) -> None:
-    go(opened, page)
-    opened.button(key=f"run-{kind}").click().run()
-    finish(opened, kind)
-    assert kind in opened.session_state["nona_state"].results
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
+def test_results_show_names_as_text(opened: AppTest, case: Case) -> None:
+    take(opened, hostile(case.parts))
+    if case.view:
+        opened.session_state["simulation-view"] = case.view
+    go(opened, case.page)
     labels = [each.label for each in opened.tabs]
-    assert labels
+    if case.start:
+        tab(opened, case.tabs, case.start)
+    opened.button(key=f"run-{case.kind}").click().run()
+    finish(opened, case.kind)
+    state = opened.session_state["nona_state"]
+    assert case.kind in state.results, state.notice
+    labels = [each.label for each in opened.tabs] if case.tabs else []
     found = live(opened)
     for label in labels:
-        found += live(tab(opened, tabs, label))
+        found += live(tab(opened, case.tabs, label))
     assert found == []

@@ -51,10 +51,18 @@ def one_more_gpu(
 
 
 def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
-    """The scenario with one more server of one GPU of that type."""
-    cluster = scenario.cluster
+    """The scenario with one more server of one GPU of that type, in the first region that has the type."""
+    cluster, training = scenario.cluster, scenario.training
     servers = (*cluster.servers, ServerGroupSpec(count=1, gpu=gpu))
-    return scenario.model_copy(update={"cluster": cluster.model_copy(update={"servers": servers})})
+    update: dict[str, object] = {"cluster": cluster.model_copy(update={"servers": servers})}
+    if training is not None and training.regions is not None:
+        regions = training.regions
+        has = {name: any(cluster.servers[n].gpu == gpu for n in held) for name, held in regions.groups.items()}
+        home = max(has, key=lambda name: has[name])  # the first of them
+        groups = {**regions.groups, home: (*regions.groups[home], len(cluster.servers))}
+        in_regions = regions.model_copy(update={"groups": groups})
+        update["training"] = training.model_copy(update={"regions": in_regions})
+    return scenario.model_copy(update=update)
 
 
 def _row(gpu: str, price_hour: float | None, p: PolicyOutcome) -> OneMoreRow:
