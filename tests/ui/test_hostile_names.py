@@ -19,7 +19,8 @@ EVIL = (
     "<img src=http://evil.example onerror=1>$x$**b**`c`"
 )
 DEVICE = EVIL.replace("/", "")  # a device's name has none
-LIVE = re.compile(r"(?<!\\)\]\(http:|(?<!\\)<img|\$x(?<!\\)\$|(?<!\\)\*\*b(?<!\\)\*\*")
+# Also addresses: Streamlit links them even where their signs are escaped.
+LIVE = re.compile(r"(?<!\\)\]\(http:|(?<!\\)<img|\$x(?<!\\)\$|(?<!\\)\*\*b(?<!\\)\*\*|https?\\?://")
 MARKDOWN = ("body", "label", "help", "text", "caption", "captions")
 PLAIN_OPTIONS = ("Selectbox", "Multiselect")  # the browser shows their options as they are
 PAGES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))

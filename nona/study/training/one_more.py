@@ -57,7 +57,9 @@ def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
     update: dict[str, object] = {"cluster": cluster.model_copy(update={"servers": servers})}
     if training is not None and training.regions is not None:
         regions = training.regions
-        has = {name: any(cluster.servers[n].gpu == gpu for n in held) for name, held in regions.groups.items()}
+        has = {
+            name: any(cluster.servers[n].gpu == gpu for n in held) for name, held in regions.groups.items()
+        }
         home = max(has, key=lambda name: has[name])  # the first of them
         groups = {**regions.groups, home: (*regions.groups[home], len(cluster.servers))}
         in_regions = regions.model_copy(update={"groups": groups})

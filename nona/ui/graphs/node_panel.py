@@ -36,7 +36,7 @@ def operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
                 (
                     "Time",
                     format_time(cost.compute_s),
-                    f"On {costed.device}: {origin}.",
+                    plain(f"On {costed.device}: {origin}."),
                 ),
                 ("Share of the model", f"{100 * share:.3g} %", "Share of the total time of all operators."),
                 ("Work", format_count(cost.flops, "FLOP"), "A multiply-add counts as two operations."),
@@ -65,7 +65,7 @@ def task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: 
         st.markdown(f"Task **{plain(own)}** · {_counted(len(task.operators))}")
         tiles(
             [
-                ("Time", format_time(sum(c.compute_s for c in costs)), f"On {costed.device}."),
+                ("Time", format_time(sum(c.compute_s for c in costs)), plain(f"On {costed.device}.")),
                 ("Read", format_size(sum(into.values())), "Distinct tensors from other tasks."),
                 ("Written", format_size(sum(out.values())), "Distinct tensors for other tasks."),
                 ("Weights", format_size(sum(c.weight_bytes for c in costs)), "Parameters that it reads."),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from nona.ui.session.state import AppState, Path
+
+_ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|[\w.+-](?=@)", re.IGNORECASE)
 
 
 def _key(state: AppState, path: Path) -> str:
@@ -44,9 +47,14 @@ def _error(state: AppState, path: Path) -> None:
 def plain(text: str) -> str:
     """Text for Streamlit's Markdown, with every Markdown sign escaped.
 
+    Addresses become links even where their signs are escaped, so an invisible joiner divides them.
+
     >>> plain("a_b [x](y) $z$ <b>")
     'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'
+    >>> plain("www.a.org").replace("\\u2060", "|")
+    'www|.a.org'
     """
+    text = _ADDRESS.sub("\\g<0>\u2060", text)
     return "".join("\\" + c if c in "\\`*_{}[]()<>#+-!|$~:" else " " if c in "\r\n" else c for c in text)
 
 

@@ -16,6 +16,7 @@ from nona.study.network import placement_link
 from nona.ui.loaded.loading import Loaded
 from nona.ui.loaded.shelf import fetch
 from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
 from nona.ui.widgets.tiles import tiles
 from nona.units import format_bandwidth, format_time, quantity_text
@@ -63,7 +64,7 @@ def stays_together(state: AppState, loaded: Loaded) -> None:
     st.markdown(f"##### {glue_headline(glued)}")
     st.caption(
         f"An edge {CONDITION} Bytes become seconds over {format_bandwidth(glued.link.speed)} with "
-        f"{format_time(glued.link.latency_s)} latency; compute times are those of {glued.device}."
+        f"{format_time(glued.link.latency_s)} latency; compute times are those of {plain(glued.device)}."
     )
     tiles(
         [

@@ -21,6 +21,7 @@ from nona.ui.session.kept import choose
 from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
 from nona.ui.tasks.story import SCENARIO
+from nona.ui.widgets.summary_bar import listed
 from nona.units import format_bandwidth
 
 
@@ -185,7 +186,7 @@ def _cluster(state: AppState) -> Stage:
         "Cluster",
         "cluster",
         f"{sum(g.count for g in groups)} servers",
-        ", ".join(f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups)
+        listed([f"{g.count} × {g.gpus} {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in groups], 6)
         + f"; {format_bandwidth(network.capacity)} shared",
     )
 

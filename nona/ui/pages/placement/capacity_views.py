@@ -91,7 +91,7 @@ def capacity_section(state: AppState) -> None:
 def _inputs(state: AppState) -> None:
     """The cluster, the workload and its SLOs that the question is about, each with the way to change it."""
     cluster = state.scenario.cluster
-    groups = ", ".join(f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers)
+    groups = listed([f"{g.count} × {g.gpu}" + (f" ({g.mig})" if g.mig else "") for g in cluster.servers], 6)
     rows = [
         f"{label} {row.rate:.4g}/s within {format_time(row.slo)}"
         if row.slo is not None
