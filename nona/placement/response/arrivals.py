@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.response.ordering import by_count_then
 from nona.system import Arrivals
 
 Floats = NDArray[np.float64]
@@ -42,7 +43,7 @@ def burst_rank(time_s: Floats, window_s: float) -> Floats:
     number = np.arange(len(time_s))
     before = number - np.searchsorted(time_s, time_s - window_s)
     gap = np.diff(time_s, prepend=-np.inf)
-    order = np.lexsort((-gap, before))
+    order = by_count_then(before, -gap)
     rank = np.empty(len(time_s))
     rank[order] = (number + 0.5) / max(len(time_s), 1)
     return rank

@@ -87,7 +87,7 @@ class Paths:
         at, count = order[_ranges(first[which], size)], size
         begin = np.repeat(np.repeat(times[real], stays[real]), count)
         ghosts = np.flatnonzero(~real) if (~real).any() else np.arange(len(times))
-        ghosts = ghosts[np.argsort(rank[ghosts], kind="stable")]
+        ghosts = ghosts[np.argsort(rank[ghosts])]  # ranks differ
         return (begin + seen.at_s[at]) % length, seen.work_s[at], times[ghosts]
 
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.placement.response.ordering import in_order
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _PLACES = 1 << 13  # of a path, among which visits are drawn
@@ -51,7 +53,7 @@ def make_path(
     >>> path.after_s.tolist(), path.idle_total_s, path.mean_s
     ([0.0, 2.0, 2.0], 7.0, 0.35)
     """
-    order = np.argsort(time_s, kind="stable")
+    order = in_order(time_s)
     at = np.concatenate([[0.0], time_s[order]])
     work = np.concatenate([[0.0], work_s[order]])
     total = np.cumsum(work)
