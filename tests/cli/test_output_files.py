@@ -11,7 +11,6 @@ import click
 import pandas as pd
 import pytest
 
-from nona.cli import basic
 from nona.cli.main import COMMANDS, main
 from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
@@ -67,19 +66,28 @@ def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.parametrize("command", [("place",), ("simulate", "--jobs", "300")])
-def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
-    command: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def full(path: Path, _: str) -> None:
-        raise ReportError(f"File {str(path)!r}: No space left on device; choose another place.")
+SMALL = ("--jobs", "300", "--replications", "2", "--engine", "simpy")
+SWEEP = ("sweep", "slides_example", "--key", "load", "--values", "0.5,1", "--values-only", *SMALL)
+SECOND = ("--second", "cluster.servers[0].count", "--second-values", "3")
 
-    monkeypatch.setattr(basic, "write_text", full)
-    name, *more = command
-    assert main([name, "slides_example", *more, "--json", "--html", str(tmp_path / "a.html")]) != 0
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("place", "slides_example"), "--html"),
+        (("simulate", "slides_example", *SMALL), "--html"),
+        (SWEEP, "--csv"),
+        ((*SWEEP, *SECOND), "--csv"),
+        (("study", "paper", "--shipped"), "--csv"),
+        (("study", "paper", "--shipped"), "--html"),
+        (("study", "decisions", "--shipped"), "--csv"),
+    ],
+)
+def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
+    words: tuple[str, ...], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--json", option, "/dev/full"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out)
     assert "No space left on device" in told.err
