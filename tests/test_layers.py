@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
     (
         "nona",
+        "nona.code_cache",
         "nona.compiled",
         "nona.errors",
         "nona.foreign",

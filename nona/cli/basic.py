@@ -165,9 +165,11 @@ def measure(arguments: MeasureOptions) -> None:
     """Time a model's operators on this machine."""
     from nona.cost.measuring.measure import measure_model  # needs the extra `measure`
 
+    check_places(arguments.output)
     path = samples.sample_path(arguments.model) or Path(arguments.model)
-    result = measure_model(path, arguments.output, threads=arguments.threads, symbols=dict(arguments.symbol))
-    print(result, file=sys.stderr)
+    result = measure_model(path, threads=arguments.threads, symbols=dict(arguments.symbol))
+    print(result, file=sys.stderr)  # before the file
+    write_text(arguments.output, result.text)
 
 
 def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.PreparedModel:

@@ -1,7 +1,8 @@
 """The command line: ``nona app | bundle | inspect | … | simulate | sweep | training | study``, and lists.
 
 With ``--json`` a command writes one JSON object to standard output and nothing else; progress and
-errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason.
+errors go to standard error. Exit status 0 only on success, 2 for bad input with a one-line reason, 1 if
+standard output cannot be written, 141 without a word if its reader has gone (``nona devices | head -1``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from click.shell_completion import shell_complete
 from nona import __version__
 from nona.cli.commands import lists, models, planning, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
-from nona.cli.terminal import show_any_text
+from nona.cli.terminal import GONE, is_output_error, leave_output, show_any_text
 from nona.errors import NonaError, ScenarioError
 
 COMMANDS = (
@@ -59,11 +60,27 @@ for _command in COMMANDS:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     show_any_text()
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what cannot be written is found here, not when the interpreter ends
+        return status
+    except OSError as error:
+        if not is_output_error(error):
+            raise
+        leave_output()
+        if isinstance(error, BrokenPipeError):
+            return GONE
+        print(f"nona: output cannot be written: {error.strerror}; choose another place", file=sys.stderr)
+        return 1
+
+
+def _run(argv: list[str]) -> int:
     asked = os.environ.get(lists.COMPLETE)
     if asked:
         return shell_complete(nona, {}, "nona", lists.COMPLETE, asked)
     try:
-        with nona.make_context("nona", list(sys.argv[1:] if argv is None else argv)) as context:
+        with nona.make_context("nona", argv) as context:
             nona.invoke(context)
     except Exit as stop:
         return stop.exit_code
@@ -76,8 +93,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("nona: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        return 1
     return 0
 
 

@@ -6,6 +6,7 @@ The names of registries are read when they are needed, so that what a program re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -26,6 +27,13 @@ def flag(parameter: click.Parameter | None) -> str:
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.human_readable_name if parameter else "value"
+
+
+class OutputFile(click.Path):
+    """A file that a command writes; one that exists is overwritten with ``--force`` only."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
 
 
 class Whole(click.IntRange):

@@ -76,11 +76,11 @@ def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
     data = _data(arguments, shipped_paper, _run_paper)
+    emit(arguments, data, paper_text)  # before the files: whatever happens to them, it is there
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
     if arguments.html:
         write_text(arguments.html, paper_html(data))
-    emit(arguments, data, paper_text)
 
 
 def _run_paper(arguments: PaperOptions) -> PaperStudy:
@@ -158,9 +158,9 @@ def decisions(arguments: DecisionOptions) -> None:
     """Simulate the placement and the other schedulers, or show the shipped results."""
     check_places(arguments.csv)
     data = _data(arguments, shipped_decisions, _run_decisions)
+    emit(arguments, data, decisions_text)
     if arguments.csv:
         write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
-    emit(arguments, data, decisions_text)
 
 
 def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:

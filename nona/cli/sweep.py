@@ -42,8 +42,8 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
         told = _last(curves(scenario, settings, sources, engine=arguments.engine, workers=arguments.workers))
         if told is not None:
             report = sweep_report(told)
+            emit(arguments, report, sweep_text)  # before the file: whatever happens to it, it is there
             _points(arguments, curve_rows(report))
-            emit(arguments, report, sweep_text)
         return
     whole = _last(
         grid(
@@ -56,8 +56,8 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     )
     if whole is not None:
         found = grid_report(whole)
-        _points(arguments, grid_rows(found))
         emit(arguments, found, grid_text)
+        _points(arguments, grid_rows(found))
 
 
 def _last(steps: Iterator[Told]) -> Told | None:

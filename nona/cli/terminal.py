@@ -1,9 +1,12 @@
-"""Output to a terminal that does not know all letters."""
+"""Output to a terminal that does not know all letters, to a full device, and to a reader that has gone."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
+import errno
 import io
+import os
 import sys
 
 _PLAIN = str.maketrans(
@@ -14,6 +17,7 @@ _PLAIN = str.maketrans(
     }
 )  # fmt: skip
 _NAME = "nona-plain"
+GONE = 141  # the exit status of a program that SIGPIPE ends: 128 + 13
 
 
 def show_any_text() -> None:
@@ -39,3 +43,21 @@ def in_plain_letters(error: UnicodeError) -> tuple[str, int]:
         raise error
     found = error.object[error.start : error.end].translate(_PLAIN)
     return "".join(letter if letter.isascii() else "?" for letter in found), error.end
+
+
+def is_output_error(error: OSError) -> bool:
+    """Whether a stream could not be written: full, or its reader has gone. An error of a file names the file.
+
+    >>> is_output_error(OSError(28, "No space left on device")), is_output_error(OSError(28, "", "a.csv"))
+    (True, False)
+    """
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+    return error.filename is None and (full or isinstance(error, BrokenPipeError))
+
+
+def leave_output() -> None:
+    """Write nothing more to standard output: the interpreter would try again at its end, and report that."""
+    with contextlib.suppress(OSError):  # a stream that has no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

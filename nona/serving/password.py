@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nona.errors import NonaError
-from nona.serving.whole_files import write_whole
+from nona.foreign.whole_files import write_whole
 
 FILE = "password.json"
 SHORTEST = 10  # characters

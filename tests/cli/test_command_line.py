@@ -45,7 +45,7 @@ def test_an_options_object_has_what_its_command_declares(path: tuple[str, ...]) 
     assert command.callback is not None
     name = command.callback.__annotations__["options"]
     kind = getattr(options, name, None) or getattr(training_options, name)
-    assert {f.name for f in fields(kind)} == {p.name for p in command.params}
+    assert {f.name for f in fields(kind)} == {p.name for p in command.params if p.expose_value}
     assert kind.__dataclass_params__.frozen
 
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_understood_is_one_line(
 
 @pytest.mark.parametrize(
     ("error", "status", "said"),
-    [(KeyboardInterrupt(), 130, "nona: interrupted\n"), (BrokenPipeError(), 1, "")],
+    [(KeyboardInterrupt(), 130, "nona: interrupted\n"), (BrokenPipeError(), 141, "")],
 )
 def test_an_end_from_outside_has_its_status(
     error: BaseException,

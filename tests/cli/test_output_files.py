@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 
-from nona.cli import basic
-from nona.cli.main import main
+from nona.cli.main import COMMANDS, main
+from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
 from nona.study.exports import check_places, write_bytes, write_job_table
 
@@ -64,19 +66,104 @@ def test_a_pipe_without_a_reader_does_not_stop_the_check(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.parametrize("command", [("place",), ("simulate", "--jobs", "300")])
-def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
-    command: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def full(path: Path, _: str) -> None:
-        raise ReportError(f"File {str(path)!r}: No space left on device; choose another place.")
+SMALL = ("--jobs", "300", "--replications", "2", "--engine", "simpy")
+SWEEP = ("sweep", "slides_example", "--key", "load", "--values", "0.5,1", "--values-only", *SMALL)
+SECOND = ("--second", "cluster.servers[0].count", "--second-values", "3")
 
-    monkeypatch.setattr(basic, "write_text", full)
-    name, *more = command
-    assert main([name, "slides_example", *more, "--json", "--html", str(tmp_path / "a.html")]) != 0
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("place", "slides_example"), "--html"),
+        (("simulate", "slides_example", *SMALL), "--html"),
+        (SWEEP, "--csv"),
+        ((*SWEEP, *SECOND), "--csv"),
+        (("study", "paper", "--shipped"), "--csv"),
+        (("study", "paper", "--shipped"), "--html"),
+        (("study", "decisions", "--shipped"), "--csv"),
+    ],
+)
+def test_the_result_is_printed_although_its_file_cannot_be_written_in_the_end(
+    words: tuple[str, ...], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--json", option, "/dev/full"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out)
     assert "No space left on device" in told.err
+
+
+def leaves(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command, or those of a group, with the words that call it."""
+    words = (*path, command.name or "")
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from leaves(inner, words)
+    else:
+        yield words, command
+
+
+OUTPUTS = [
+    (words, max(parameter.opts, key=len))
+    for command in COMMANDS
+    for words, leaf in leaves(command)
+    for parameter in leaf.params
+    if isinstance(parameter.type, OutputFile)
+]
+# What must be given besides, so that nothing else is refused.
+NEEDED = {
+    "bundle": ["slides_example"],
+    "measure": ["no_such_model"],
+    "place": ["slides_example"],
+    "simulate": ["slides_example"],
+    "sweep": ["slides_example", "--key", "load", "--values", "1"],
+}
+
+
+def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
+    read = {("app", "--password-file"), ("training allocate", "file")}
+    paths = {
+        (" ".join(words), max(parameter.opts, key=len))
+        for command in COMMANDS
+        for words, leaf in leaves(command)
+        for parameter in leaf.params
+        if isinstance(parameter.type, click.Path) and not isinstance(parameter.type, OutputFile)
+    }
+    assert paths == read
+    assert {option for _, option in OUTPUTS} == {"--output", "--html", "--records", "--trace", "--csv"}
+
+
+@pytest.mark.parametrize(("words", "option"), OUTPUTS, ids=[" ".join((*w, o)) for w, o in OUTPUTS])
+def test_a_file_that_exists_is_refused_before_the_work(
+    words: tuple[str, ...], option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old"
+    old.write_text("old")
+    more = NEEDED.get(words[0], [])
+    assert main([*words, *more, option, str(old)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+    assert str(old) in told.err
+    assert "add --force" in told.err
+    assert old.read_text() == "old"
+
+
+def test_force_overwrites_and_devices_are_not_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, link = tmp_path / "old.html", tmp_path / "link.html"
+    old.write_text("old")
+    link.symlink_to(old)
+    place = ["place", "slides_example", "--html"]
+    assert main([*place, str(link)]) == 2
+    assert main([*place, str(old), "--force"]) == 0
+    assert old.read_text().startswith("<!DOCTYPE html>")
+    assert main(["--help"]) == 0  # what one call was told holds for it alone
+    assert main([*place, str(old)]) == 2
+    assert main([*place, os.devnull]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "--force", "slides_example"]) == 2  # it writes no file
+    assert "--force" in capsys.readouterr().err

@@ -72,7 +72,7 @@ def test_two_numbers_give_a_table_of_winners_and_rows_of_both(
     assert "Lowest mean JCT of 4 cells: nona in 4." in out
     assert out.splitlines()[-1].split()[:2] == ["4", "nona"]
     assert len(pd.read_csv(path)) == 8
-    assert main([*words, "--json"]) == 0
+    assert main([*words, "--json", "--force"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["value"] for row in told["rows"]] == told["values"] == [3.0, 4.0]
     for wrong, why in (

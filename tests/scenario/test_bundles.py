@@ -86,7 +86,7 @@ def test_commands_write_and_take_bundles(plan: Path, capsys: pytest.CaptureFixtu
         (plan.parent / folder / "net.json").unlink()
     assert main(["place", str(out), "--objective", "formula", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["models"]) == {"net", "net #2"}
-    assert main(["bundle", str(plan), "-o", str(out)]) == 2
+    assert main(["bundle", str(plan), "-o", str(out), "--force"]) == 2
     told = capsys.readouterr().err
     assert "one/net.json" in told
     assert "two/net.json" in told, "all that is missing at once"

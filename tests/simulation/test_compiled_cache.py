@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nona.code_cache import folders
 from nona.simulation.compiled import preparation
 from nona.simulation.compiled.machine import build
 from nona.simulation.engines import engine_named
@@ -69,10 +70,33 @@ def test_folders_of_former_versions_go(folder: Path, monkeypatch: pytest.MonkeyP
 def test_code_is_never_taken_from_a_folder_that_others_can_write(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(build.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(build.tempfile, "tempdir", str(tmp_path))
-    ours = build._temporary_folder()
+    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
+    ours = folders._temporary_folder()
     assert stat.S_IMODE(ours.stat().st_mode) == 0o700
-    assert build._temporary_folder() == ours
+    assert folders._temporary_folder() == ours
     ours.chmod(0o777)
-    assert build._temporary_folder() != ours
+    assert folders._temporary_folder() != ours
+
+
+def test_without_a_place_for_the_cache_simpy_answers_and_one_line_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("not a folder")
+    monkeypatch.setenv("NONA_CACHE_DIR", str(taken))
+    monkeypatch.setattr(folders.tempfile, "tempdir", str(taken))
+    folders.code_folder.cache_clear()
+    build.cache_folder.cache_clear()
+    try:
+        assert engine_named("auto") == "simpy"
+        assert engine_named("auto") == "simpy"
+        build.mark_ready()
+        assert not build.is_ready()
+    finally:
+        folders.code_folder.cache_clear()
+        build.cache_folder.cache_clear()
+    told = capsys.readouterr().err
+    assert str(taken) in told
+    assert "NONA_CACHE_DIR" in told
+    assert len(told.splitlines()) == 1

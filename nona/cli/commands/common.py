@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from nona.cli.known import DEVICE, ENGINE, MODEL, PRECISION, SCENARIO, SCHEDULER, STACK
-from nona.cli.parameters import Symbol, Whole
+from nona.cli.parameters import OutputFile, Symbol, Whole
 
 FILE = click.Path(path_type=Path)
+OUTPUT = OutputFile()
 COUNT = Whole(min=1)
 
 
@@ -62,6 +63,6 @@ workers = click.option(
     callback=at_most_cores,
     help="number of processes, at most one per core; results do not depend on it",
 )
-csv = click.option("--csv", type=FILE, metavar="FILE", help="also write one row per simulated point")
+csv = click.option("--csv", type=OUTPUT, metavar="FILE", help="also write one row per simulated point")
 shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
-html = click.option("--html", type=FILE, metavar="FILE", help="also write the report as one HTML file")
+html = click.option("--html", type=OUTPUT, metavar="FILE", help="also write the report as one HTML file")

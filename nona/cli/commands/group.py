@@ -8,16 +8,27 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from nona.cli.parameters import flag
+from nona.cli.parameters import OutputFile, flag
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
+_FORCE = "nona.force"
 P = ParamSpec("P")
 Options = TypeVar("Options")
 
 
 class Command(click.Command):
-    """A command that never takes the name of an option for another option's value."""
+    """A command that never takes the name of an option for another option's value.
+
+    If it writes files (:class:`~nona.cli.parameters.OutputFile`), it overwrites one only with ``--force``.
+    """
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self.outputs = [p for p in self.params if isinstance(p.type, OutputFile)]
+        if self.outputs:
+            last = [p for p in self.params if p.name == "json"]
+            self.params.insert(self.params.index(last[0]) if last else len(self.params), _force())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and refuse ``--html --json``: the file's name was left out."""
@@ -32,7 +43,23 @@ class Command(click.Command):
             for value in given if isinstance(given, tuple) else (given,):
                 if str(value) in names and not ctx.resilient_parsing:
                     ctx.fail(f"{flag(parameter)} needs a value before {value}")
+        if not (ctx.resilient_parsing or ctx.meta.get(_FORCE)):
+            self._refuse_overwriting(ctx)
         return rest
+
+    def _refuse_overwriting(self, ctx: click.Context) -> None:
+        for parameter in self.outputs:
+            path = ctx.params.get(parameter.name or "")
+            if path is not None and path.is_file():  # a device or a pipe loses nothing
+                ctx.fail(f"{flag(parameter)} {str(path)!r}: the file exists; add --force to overwrite it")
+
+
+def _force() -> click.Option:
+    def note(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+        ctx.meta[_FORCE] = given
+
+    text = "overwrite files that exist"
+    return click.Option(["--force"], is_flag=True, expose_value=False, callback=note, help=text)
 
 
 class Usual(click.Option):

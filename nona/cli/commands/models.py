@@ -91,7 +91,7 @@ def contract(options: ContractOptions) -> None:
 
 @command("measure", "time a model's operators on this machine (needs nona-planner[measure])")
 @common.model
-@click.option("--output", type=common.FILE, required=True, metavar="CSV", help="CSV file to write")
+@click.option("--output", type=common.OUTPUT, required=True, metavar="CSV", help="CSV file to write")
 @click.option("--threads", type=Whole(), default=1, help="threads of the runtime (default 1)")
 @common.symbol
 @takes(MeasureOptions)

@@ -74,7 +74,7 @@ def app(options: AppOptions) -> None:
 @command("bundle", "write a scenario with its models, traces and tables as one .nona.zip file")
 @common.scenario
 @click.option(
-    "-o", "--output", type=common.FILE, required=True, metavar="FILE", help="file to write, e.g. x.nona.zip"
+    "-o", "--output", type=common.OUTPUT, required=True, metavar="FILE", help="file to write, e.g. x.nona.zip"
 )
 @takes(BundleOptions)
 def bundle(options: BundleOptions) -> None:
@@ -131,14 +131,14 @@ def place(options: PlaceOptions) -> None:
 )
 @click.option(
     "--records",
-    type=common.FILE,
+    type=common.OUTPUT,
     metavar="FILE",
     help="also write one row per measured job: .csv or .parquet",
 )
 @common.html
 @click.option(
     "--trace",
-    type=common.FILE,
+    type=common.OUTPUT,
     metavar="FILE",
     help="also write the first jobs as a Chrome trace, for Perfetto",
 )

@@ -151,7 +151,7 @@ def prediction(options: MapOptions) -> None:
 )
 @click.option("--seed", cls=Usual, type=Whole(), default=lambda: _decisions().seed, help="seed of all runs")
 @click.option("--engine", type=ENGINE, default="compiled", help="(default: compiled)")
-@click.option("--csv", type=common.FILE, metavar="FILE", help="also write one row per cell and scheduler")
+@click.option("--csv", type=common.OUTPUT, metavar="FILE", help="also write one row per cell and scheduler")
 @common.workers
 @common.shipped
 @common.json

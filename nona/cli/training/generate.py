@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from nona.cli.training.options import GenerateOptions
 from nona.errors import SimulationError
 from nona.training.workload import generator
@@ -21,4 +19,4 @@ def generate(arguments: GenerateOptions) -> None:
     what = generator.Generation(
         arguments.jobs, arguments.mean_gap, arguments.multi_gpu, arguments.weights, arguments.slos
     )
-    sys.stdout.write(write_trace(generator.generate(what, shipped_throughputs(), arguments.seed)))
+    print(write_trace(generator.generate(what, shipped_throughputs(), arguments.seed)), end="")

@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from nona import import_root
+from nona.code_cache.folders import tell_not_kept
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
 from nona.placement.compile_searches import compile_searches
@@ -62,7 +63,8 @@ def prepare_in_background() -> None:
         cwd=import_root(),
         start_new_session=True,  # it goes on when we end
     )
-    (cache_folder() / _CLAIM).write_text(str(process.pid), encoding="ascii")
+    with contextlib.suppress(OSError):  # without the process's id the claim holds for its time
+        (cache_folder() / _CLAIM).write_text(str(process.pid), encoding="ascii")
     threading.Thread(target=process.wait, daemon=True, name="compile").start()
 
 
@@ -74,7 +76,10 @@ def _claimed() -> bool:
             claim.unlink()
     try:
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL))
-    except OSError:
+    except FileExistsError:
+        return False
+    except OSError as error:
+        tell_not_kept(claim.parent, error)
         return False
     return True
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from nona.errors import GraphError
 from nona.foreign.limits import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from nona.foreign.whole_files import FRESH, write_whole
 from nona.serving.temporary import made, reserved
-from nona.serving.whole_files import FRESH, write_whole
 from nona.sources.lookup import Sources
 from nona.sources.names import safe_name, unused_name
 

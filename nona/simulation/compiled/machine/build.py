@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import os
 import shutil
-import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from nona import import_root
+from nona.code_cache.folders import base_folder, code_folder, make_own, tell_not_kept
+from nona.foreign.whole_files import write_whole
 from nona.simulation.compiled.memory.accessors import accessor, row_accessor
 from nona.simulation.compiled.memory.fields import Field, Row
 
@@ -38,42 +37,15 @@ _LOCK = threading.RLock()  # Numba's settings are the process's own
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled code is kept: ``$NONA_CACHE_DIR``, or the user's cache, or a temporary folder."""
-    named = os.environ.get("NONA_CACHE_DIR")
-    base = Path(named) if named else _user_cache() / "nona-planner"
-    folder = base / f"engine-{_sources_hash()}"
+    """The folder of this version's compiled code: one that is complete, or one that can be written."""
+    name = f"engine-{_sources_hash()}"
+    complete = base_folder() / name
+    folder = complete if (complete / _READY).exists() else code_folder() / name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        folder = _temporary_folder() / f"engine-{_sources_hash()}"
-        folder.mkdir(exist_ok=True)
-        return folder
-
-
-def _temporary_folder() -> Path:
-    """A folder that is ours alone: what lies in it is run."""
-    folder = Path(tempfile.gettempdir()) / f"nona-planner-{_user()}"
-    with suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if not hasattr(os, "getuid") or (
-            found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
-        ):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="nona-planner-"))
-
-
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else "user"
-
-
-def _user_cache() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
-    return Path(given) if given else Path.home() / ".cache"
+        make_own(folder)
+    except OSError as error:
+        tell_not_kept(folder, error)
+    return folder
 
 
 def _sources_hash() -> str:
@@ -100,7 +72,11 @@ def is_ready() -> bool:
 def mark_ready() -> None:
     """Say so; of the folders that former versions left, only the newest few stay."""
     folder = cache_folder()
-    (folder / _READY).touch()
+    try:
+        write_whole(folder / _READY, b"ready\n")
+    except OSError as error:
+        tell_not_kept(folder, error)
+        return
     others = [f for f in folder.parent.glob("engine-*") if f != folder]
     for old in sorted(others, key=lambda f: f.stat().st_mtime)[:-_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
@@ -145,8 +121,11 @@ def compile_function(
     options: dict[str, Any] = _LOOP if loop else {}
     with _numba(cache_folder()) as numba:
         copy = _linked(numba, function, {}, options)
-        declare = numba.njit(signature, cache=kept, **options) if signature else numba.njit(cache=kept)
-        return declare(copy)
+        if kept:
+            from nona.code_cache.checked import kept_on_disk
+
+            return kept_on_disk(copy, signature, **(options if signature else {}))
+        return (numba.njit(signature, **options) if signature else numba.njit())(copy)
 
 
 def _linked(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from nona.code_cache.folders import tell_not_kept
+from nona.foreign.whole_files import write_whole
 from nona.schedulers.base import Ready, View
 from nona.simulation.compiled.events import loop, totals
 from nona.simulation.compiled.machine.build import cache_folder, compile_function
@@ -96,25 +97,25 @@ def compiled_policy(decide: Any, kind: str, kinds: str, types: tuple[type, ...])
     kept = decide.__module__.split(".")[0] == "nona"
     source = adapter_source(kind, kinds)
     name = f"{decide.__module__}.{decide.__name__}.{types[0].__name__}.{kinds}"
-    file = _written(name, source) if kept else f"<adapter of {name}>"
+    file = _written(name, source) if kept else None
     scope: dict[str, Any] = {f"tables{i}": made for i, made in enumerate(types)}
     scope |= {"decide": decide, "__name__": decide.__module__}
-    exec(compile(source, str(file), "exec"), scope)
+    exec(compile(source, str(file or f"<adapter of {name}>"), "exec"), scope)
     adapter: FunctionType = scope["adapter"]
     signature = _types().bind if kind == "bind" else _types().pick
     try:
-        return compile_function(adapter, signature, kept)
+        return compile_function(adapter, signature, file is not None)
     except (NumbaError, TypeError):  # the latter for functions that close over variables
         return None
 
 
-def _written(name: str, source: str) -> Path:
+def _written(name: str, source: str) -> Path | None:
     """A file with ``source`` in the cache: code is kept on disk only for functions that have a file."""
     file = cache_folder() / f"{name}.py"
-    if not file.exists():
-        with tempfile.NamedTemporaryFile(
-            "w", dir=file.parent, suffix=".tmp", delete=False, encoding="utf-8"
-        ) as temporary:
-            temporary.write(source)
-        Path(temporary.name).replace(file)
+    try:
+        if not file.exists():
+            write_whole(file, source.encode())
+    except OSError as error:
+        tell_not_kept(file.parent, error)
+        return None
     return file

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from nona.serving.whole_files import FRESH
+from nona.foreign.whole_files import FRESH
 from nona.ui.session.disk.saved import FILE
 
 KEEP_S = 30 * 86400.0

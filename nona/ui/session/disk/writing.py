@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nona.foreign.whole_files import write_whole
 from nona.results.document import Document
 from nona.scenario.file import scenario_to_mapping
 from nona.scenario.schema import Scenario
-from nona.serving.whole_files import write_whole
 from nona.ui.session.disk.files import MOST_WORKSPACE_BYTES, remove_others
 from nona.ui.session.disk.saved import (
     FILE,

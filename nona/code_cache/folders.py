@@ -1,0 +1,104 @@
+"""Where compiled code is kept, who may write there, and the line that says that nothing can be kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_PROBE = bytes(1 << 16)
+
+
+@cache
+def code_folder() -> Path:
+    """Where compiled code is kept: :func:`base_folder`, or a temporary folder if that cannot be written.
+
+    Where neither can be written it is the former; who then fails to write says so by :func:`tell_not_kept`.
+    """
+    base = base_folder()
+    try:
+        _try_writing(base)
+    except OSError:
+        with suppress(OSError):
+            folder = _temporary_folder()
+            _try_writing(folder)
+            return folder
+    return base
+
+
+def base_folder() -> Path:
+    """``$NONA_CACHE_DIR``, or the folder of this program in the user's cache."""
+    named = os.environ.get("NONA_CACHE_DIR")
+    return Path(named) if named else _user_cache() / "nona-planner"
+
+
+def _try_writing(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(_PROBE)
+
+
+def _temporary_folder() -> Path:
+    """A folder that is ours alone: what lies in it is run."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
+    folder = Path(tempfile.gettempdir()) / f"nona-planner-{user}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if not hasattr(os, "getuid") or (
+            found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
+        ):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="nona-planner-"))
+
+
+def _user_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    return Path(given) if given else Path.home() / ".cache"
+
+
+def is_ours(found: os.stat_result) -> bool:
+    """Whether nobody but this user and root could have written a file or in a folder.
+
+    Windows keeps no such owner and mode; there the folder of the user's profile is trusted.
+    """
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid in (os.getuid(), 0) and not found.st_mode & _OTHERS
+
+
+def make_own(folder: Path) -> None:
+    """Make a folder that nobody else can write, or check the one that is there.
+
+    Raises
+    ------
+    OSError
+        When it cannot be made, or others can write in it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_ours(folder.stat()):
+        raise PermissionError(f"other users can write in {str(folder)!r}")
+
+
+def tell_not_kept(folder: Path, error: OSError) -> None:
+    """Say on standard error that compiled code is not kept in ``folder``, once per reason and process."""
+    reason = error.strerror or str(error)
+    if next(_first(reason), False):
+        print(
+            f"nona: warning: folder {str(folder)!r}: compiled code cannot be kept: {reason}; each process "
+            "compiles again; make room, let nobody else write there, or choose another by NONA_CACHE_DIR.",
+            file=sys.stderr,
+        )
+
+
+@cache
+def _first(_reason: str) -> Iterator[bool]:
+    return iter((True,))

@@ -1,0 +1,154 @@
+"""A cache of compiled code that is damaged, foreign, full or read-only: compiled again, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nona import import_root
+
+MODULE = """
+from nona.compiled import compiled
+
+@compiled
+def doubled(x):
+    return 2 * x
+"""
+RUN = """
+import doubling
+from nona.compiled import compiled
+answer = doubling.doubled(21)
+again = compiled(doubling.doubled.py_func)
+again(21)
+print(answer, *(sum(f.stats.cache_hits.values()) for f in (doubling.doubled, again)))
+"""
+# The answer, and whether it was loaded at first and then.
+COMPILED, LOADED, NOT_KEPT = "42 0 1", "42 1 1", "42 0 0"
+Damage = Callable[[bytes], bytes]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit in the middle changed."""
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
+
+
+DAMAGES: dict[str, Damage] = {
+    "truncated": lambda data: data[: len(data) // 2],
+    "empty": lambda _: b"",
+    "garbage": lambda data: b"\x80garbage" * (len(data) // 8),
+    "flipped bit": flipped,
+}
+
+
+class Cache:
+    """A module with one small function, and the cache of its code."""
+
+    def __init__(self, folder: Path) -> None:
+        self.module, self.folder = folder / "module", folder / "cache"
+        self.module.mkdir()
+        (self.module / "doubling.py").write_text(MODULE)
+
+    def run(self, before: str = "", **environment: str) -> tuple[str, str]:
+        """What a process prints: the answer with what was loaded, and its errors; it must end well."""
+        paths = os.pathsep.join((str(self.module), str(import_root())))
+        done = subprocess.run(
+            [sys.executable, "-c", before + RUN],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(self.folder)} | environment,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip(), done.stderr.strip()
+
+    def files(self, suffix: str = "*") -> list[Path]:
+        """The files of the cache."""
+        return sorted(p for p in self.folder.rglob(f"*.{suffix}") if p.is_file())
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    """A whole cache."""
+    made = Cache(tmp_path_factory.mktemp("code"))
+    assert made.run() == (COMPILED, "")
+    assert made.run() == (LOADED, "")  # by another process
+    assert [p.suffix for p in made.files()] == [".nbc", ".nbi"]
+    return made
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"], ids=["index", "data"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_compiled_again_and_replaced(cache: Cache, damage: Damage, suffix: str) -> None:
+    (file,) = cache.files(suffix)
+    file.write_bytes(damage(file.read_bytes()))
+    assert cache.run() == (COMPILED, "")
+
+
+def test_data_of_another_index_are_not_loaded(cache: Cache) -> None:
+    """As after a crash between the writing of both, or with two writers."""
+    (data,) = cache.files("nbc")
+    before = data.read_bytes()
+    (cache.module / "doubling.py").write_text(MODULE.replace("2 * x", "x + 21 + 0 * 7"))
+    assert cache.run() == (COMPILED, "")
+    data.write_bytes(before)
+    assert cache.run() == (COMPILED, "")
+    (cache.module / "doubling.py").write_text(MODULE)
+    assert cache.run() == (COMPILED, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_files_that_others_could_have_written_are_not_loaded(cache: Cache) -> None:
+    for file in cache.files():
+        file.chmod(0o666)
+        assert cache.run() == (COMPILED, "")
+    assert {p.stat().st_mode & 0o777 for p in cache.files()} == {0o600}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_nothing_is_loaded_from_a_folder_that_others_can_write(cache: Cache) -> None:
+    (folder,) = (p for p in cache.folder.iterdir() if p.is_dir())
+    folder.chmod(0o775)
+    answer, told = cache.run()
+    assert answer == NOT_KEPT
+    assert "other users can write in" in told
+    assert len(told.splitlines()) == 1
+    folder.chmod(0o700)
+    assert cache.run() == (LOADED, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+def test_files_of_another_user_are_not_loaded(cache: Cache) -> None:
+    (data,) = cache.files("nbc")
+    os.chown(data, 65534, -1)
+    before = "import os; os.getuid = lambda: 1\n"  # root's are taken, other users' are not
+    assert cache.run(before) == (COMPILED, "")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(cache: Cache, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_text("not a folder")
+    answer, told = cache.run(NUMBA_CACHE_DIR=str(place))
+    assert answer == NOT_KEPT
+    assert str(place) in told
+    assert "NONA_CACHE_DIR" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line(cache: Cache, tmp_path: Path) -> None:
+    full = """
+import errno, os
+from nona.code_cache import sealed
+def write_whole(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+sealed.write_whole = write_whole
+"""
+    answer, told = cache.run(full, NUMBA_CACHE_DIR=str(tmp_path))
+    assert answer == NOT_KEPT
+    assert "No space left on device" in told
+    assert len(told.splitlines()) == 1
