@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nona.errors import NonaError, ScenarioError
 from nona.scenario.file import parse_scenario
+from nona.ui.session.disk.store import Store
 from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState, Result
 from nona.ui.session.uploads import Uploads, safe_name
@@ -186,3 +187,31 @@ def test_names_that_were_unknown_before_block_no_other_list() -> None:
     state = AppState(scenario=parse_scenario(text))
     state.replace_list(("workload",), [{"model": "gpt2", "rate": 2}])
     assert state.scenario.workload[0].rate == 2
+
+
+def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    opened, worked = set(), []
+    held = Workspaces(store=store, idle_s=-1.0)
+    held.is_open, held.is_worked_for = opened.__contains__, lambda state: any(s is state for s in worked)
+    token, state = held.open(None)
+    state.edit(("seed",), 8)
+    opened.add(token)
+    assert held.sweep() == 0  # a tab shows it
+    opened.clear()
+    worked.append(state)
+    assert held.sweep() == 0  # a job works for it
+    worked.clear()
+    assert held.sweep() == 1
+    store.flush()
+    back = held.open(token)[1]
+    assert back is not state
+    assert back.scenario.seed == 8
+
+
+def test_a_workspace_that_is_used_stays_in_memory() -> None:
+    held = Workspaces(idle_s=3600.0)
+    held.is_open = lambda token: False
+    token, state = held.open(None)
+    assert held.sweep() == 0
+    assert held.open(token)[1] is state

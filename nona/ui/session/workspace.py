@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
 
 from nona.experiments.workers import cores
 from nona.serving.ending import ending
+from nona.serving.memory import give_back_memory
 from nona.serving.settings import Serving
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.cookie import cookie_name, is_token, new_token
@@ -21,6 +24,9 @@ from nona.ui.session.state import AppState
 
 FORMER = "workspace"  # in addresses of earlier versions: it opens nothing
 KEEP_S = 900.0  # a finished job's files, once the last tab of its owner is closed
+IDLE_S = 1800.0  # a state in memory, once the last tab is closed and its jobs are gone; on disk it stays
+GONE_S = 150.0  # the same where nobody can come back; Streamlit keeps a lost connection for 120 s
+SWEEP_S = 30.0
 IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
 _TOKEN = "nona_token"
@@ -32,12 +38,16 @@ _BEGUN = "nona_begun"  # this run of the script began with app.py
 class Workspaces:
     """States by token; those unseen for ``keep_s`` are dropped, beyond ``limit`` first those without work.
 
-    With a ``store`` the dropped ones stay on disk, and come back when their browser does.
+    With a ``store`` the dropped ones stay on disk, and come back when their browser does. Those that nobody
+    has open and that no job works for are dropped after ``idle_s``.
     """
 
     limit: int = 200
     keep_s: float = 6 * 3600.0
     store: Store | None = None
+    idle_s: float = math.inf
+    is_open: Callable[[str], bool] = lambda token: True
+    is_worked_for: Callable[[AppState], bool] = lambda state: False
     _held: dict[str, tuple[AppState, float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -72,6 +82,28 @@ class Workspaces:
                 idle = [t for t in self._held if t != token]
                 self._drop(next((t for t in idle if self._held[t][0].untouched), idle[0]))
 
+    def start(self) -> None:
+        """Drop idle states from now on, in a thread of its own."""
+        threading.Thread(target=self._run, daemon=True, name="idle workspaces").start()
+
+    def sweep(self) -> int:
+        """Drop the idle states; returns how many."""
+        now = time.monotonic()
+        with self._lock:
+            unseen = [(t, s) for t, (s, seen) in self._held.items() if now - seen > self.idle_s]
+        idle = [t for t, state in unseen if not self.is_open(t) and not self.is_worked_for(state)]
+        with self._lock:
+            idle = [t for t in idle if t in self._held and now - self._held[t][1] > self.idle_s]
+            for token in idle:
+                self._drop(token)
+        return len(idle)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(SWEEP_S)
+            if self.sweep():
+                give_back_memory()
+
     def _drop(self, token: str) -> None:
         self._held.pop(token, None)
         if self.store is not None:
@@ -100,13 +132,21 @@ def workspaces() -> Workspaces:
     store = Store(serving.data / "workspaces")
     store.start()
     ending().add(store.flush, first=True)
-    return Workspaces(store=store)
+    return _swept(Workspaces(store=store, idle_s=IDLE_S))
 
 
 @st.cache_resource
 def passing() -> Workspaces:
     """The workspaces of connections without a cookie: nobody could ask for them again later."""
-    return Workspaces()
+    return _swept(Workspaces(idle_s=GONE_S))
+
+
+def _swept(held: Workspaces) -> Workspaces:
+    registry = jobs()
+    held.is_open = tabs_of_owners().connected
+    held.is_worked_for = lambda state: any(map(registry.get, state.jobs.values()))
+    held.start()
+    return held
 
 
 @st.cache_resource
