@@ -45,7 +45,9 @@ _EXAMPLE = {
     "rate": "'300/s'",
     "fraction": "0.4",
 }
-_PATTERN = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+# Possessive: a text of many digits that does not match is given up in linear time.
+_PATTERN = re.compile(r"\s*+([+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+)\s*+(\S*+)\s*+")
+_LONGEST = 400  # letters; no float needs more
 
 
 def parse_quantity(value: str | float, dimension: Dimension) -> float:
@@ -76,7 +78,7 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(_complaint(value, dimension))
     if isinstance(value, str):
-        match = _PATTERN.fullmatch(value)
+        match = _PATTERN.fullmatch(value) if len(value) <= _LONGEST else None
         unit = match.group(2) if match else None
         if match is None or (unit and unit not in UNITS[dimension]):
             raise ValueError(_complaint(value, dimension))
@@ -88,7 +90,7 @@ def parse_quantity(value: str | float, dimension: Dimension) -> float:
     else:
         number = _as_float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{_start(value)} must be finite; write for example {_EXAMPLE[dimension]}")
+        raise ValueError(f"{start_of(value)} must be finite; write for example {_EXAMPLE[dimension]}")
     return number
 
 
@@ -125,7 +127,7 @@ def _as_float(value: float) -> float:
         return math.inf
 
 
-def _start(value: object) -> str:
+def start_of(value: object) -> str:
     """A value in an error, long ones cut; Python refuses to write whole numbers of 4,300 digits."""
     if isinstance(value, int) and abs(value) > 10**60:
         return "a whole number of more than 60 digits"
@@ -142,7 +144,7 @@ def _complaint(value: object, dimension: Dimension) -> str:
         "fraction": "parts of 1",
     }[dimension]
     example = _EXAMPLE[dimension]
-    return f"{_start(value)} is not a {dimension}; write for example {example}, or a number of {base}"
+    return f"{start_of(value)} is not a {dimension}; write for example {example}, or a number of {base}"
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:

@@ -9,9 +9,12 @@ from difflib import get_close_matches
 
 from nona.errors import HardwareError
 from nona.hardware.table_file import shipped_table
-from nona.units import parse_quantity
+from nona.units import parse_quantity, start_of
 
-_RATE = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([kMGTP]?)(?:FLOP|FLOPS|OP|OPS)(?:/s)?\s*")
+# Possessive, as in nona.units: many digits are given up in linear time.
+_RATE = re.compile(
+    r"\s*+(\d++\.?+\d*+(?:[eE][+-]?\d++)?+|\.\d++)\s*+([kMGTP]?)(?:FLOP|FLOPS|OP|OPS)(?:/s)?\s*+"
+)
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 MOST_SMS = 100_000
 
@@ -56,11 +59,13 @@ def _value(device: str, key: str, value: object, row: Mapping[str, str]) -> obje
     if kind == "text":
         if isinstance(value, str):
             return value
-        raise HardwareError(f"Device {device!r}: {key}={value!r} must be a text; put it in quotes.")
+        raise HardwareError(f"Device {device!r}: {key}={start_of(value)} must be a text; put it in quotes.")
     if kind == "count":
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SMS:
             return value
-        raise HardwareError(f"Device {device!r}: {key}={value!r} must be a whole number up to {MOST_SMS}.")
+        raise HardwareError(
+            f"Device {device!r}: {key}={start_of(value)} must be a whole number up to {MOST_SMS}."
+        )
     try:
         if unit.endswith("OP/s"):
             return parse_rate(value)
@@ -79,8 +84,10 @@ def parse_rate(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     match = _RATE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    rate = float(match.group(1)) * _PREFIX[match.group(2)] if match else math.nan
+    if not math.isfinite(rate):
         raise ValueError(
-            f"{value!r} is not a rate; write for example '312 TFLOP/s', or a number of operations per second"
+            f"{start_of(value)} is not a rate; write for example '312 TFLOP/s', "
+            "or a number of operations per second"
         )
-    return float(match.group(1)) * _PREFIX[match.group(2)]
+    return rate

@@ -54,18 +54,23 @@ class Cache:
         self.module.mkdir()
         (self.module / "doubling.py").write_text(MODULE)
 
-    def run(self, before: str = "", **environment: str) -> tuple[str, str]:
-        """What a process prints: the answer with what was loaded, and its errors; it must end well."""
+    def start(self, before: str = "", **environment: str) -> subprocess.Popen[str]:
+        """A process that calls the function."""
         paths = os.pathsep.join((str(self.module), str(import_root())))
-        done = subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "-c", before + RUN],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
             env=os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(self.folder)} | environment,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip(), done.stderr.strip()
+
+    def run(self, before: str = "", **environment: str) -> tuple[str, str]:
+        """What a process prints: the answer with what was loaded, and its errors; it must end well."""
+        process = self.start(before, **environment)
+        answer, told = process.communicate()
+        assert process.returncode == 0, told
+        return answer.strip(), told.strip()
 
     def files(self, suffix: str = "*") -> list[Path]:
         """The files of the cache."""
@@ -100,6 +105,17 @@ def test_data_of_another_index_are_not_loaded(cache: Cache) -> None:
     assert cache.run() == (COMPILED, "")
     (cache.module / "doubling.py").write_text(MODULE)
     assert cache.run() == (COMPILED, "")
+
+
+def test_processes_that_compile_at_once_leave_a_whole_cache(cache: Cache) -> None:
+    for file in cache.files():
+        file.unlink()
+    processes = [cache.start() for _ in range(4)]
+    told = [(*process.communicate(), process.returncode) for process in processes]
+    assert [(answer.split()[0], error, status) for answer, error, status in told] == [("42", "", 0)] * 4
+    assert cache.run()[0] in (COMPILED, LOADED)  # the first where the index is of one and the data of another
+    assert cache.run() == (LOADED, "")
+    assert [p.suffix for p in cache.files()] == [".nbc", ".nbi"]  # and nothing half written
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")

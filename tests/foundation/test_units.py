@@ -7,6 +7,7 @@ import math
 import pytest
 
 from nona.units import (
+    _PATTERN,
     Dimension,
     format_bandwidth,
     format_count,
@@ -59,6 +60,21 @@ def test_refuses_in_one_line(text: object, dimension: Dimension) -> None:
     with pytest.raises(ValueError, match="write for example") as caught:
         parse_quantity(text, dimension)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["9" * 50_000 + " a b", "1." + "0" * 5_000 + " ms"])
+def test_refuses_long_texts_at_once(text: str) -> None:
+    """The first took hours; the second has more digits than Python converts."""
+    with pytest.raises(ValueError, match="is not a time; write for example") as caught:
+        parse_quantity(text, "time")
+    assert len(str(caught.value)) < 500
+
+
+def test_many_digits_are_divided_in_one_way_only() -> None:
+    assert _PATTERN.fullmatch("9" * 20_000 + " a b") is None
+    found = _PATTERN.fullmatch(" -1.5e-3 ms ")
+    assert found is not None
+    assert found.groups() == ("-1.5e-3", "ms")
 
 
 def test_formats_for_people() -> None:

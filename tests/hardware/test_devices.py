@@ -118,12 +118,16 @@ def test_user_device_with_units_and_base() -> None:
         ({"base": "t4", "mig": "a100-40gb"}, "must be at least 98"),
         ({"base": "t4", "mig": "x1"}, "MIG board 'x1'"),
         ({"base": "t4", "fp16": float("nan")}, "is not a rate"),
+        ({"base": "t4", "fp16": "1e999 TFLOP/s"}, "is not a rate"),
+        ({"base": "t4", "fp16": "9" * 50_000 + "x"}, "is not a rate"),
+        ({"base": "t4", "sms": 10**5_000}, "whole number"),
     ],
 )
 def test_bad_devices_are_refused_in_one_line(attributes: dict[str, object], why: str) -> None:
     with pytest.raises(HardwareError, match=why) as caught:
         user_devices({"own": attributes})
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
     assert "'own'" in str(caught.value) or "MIG board" in str(caught.value)
 
 

@@ -14,7 +14,7 @@ NUMBERS = frozenset({"compute_ms", "compute_s", "flops", "macs", "read_bytes", "
 NODE_TEXTS = frozenset({"kind", "scope", "device", "bound"})
 NODE_KEYS = NUMBERS | NODE_TEXTS
 EDGE_KEYS = frozenset({"bytes", "tensor"})
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d{1,4})?")
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
