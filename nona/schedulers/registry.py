@@ -9,8 +9,9 @@ from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.schedulers.base import Scheduler
 from nona.schedulers.live import scheduler as nona_live
+from nona.schedulers.offline import flexflow
 from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo
-from nona.schedulers.queues import jsq_d, least_loaded, random_executor
+from nona.schedulers.queues import jsq_d, least_loaded, least_loaded_d, random_executor
 from nona.schedulers.sampling import expert, local, nona_d2, nona_stochastic, spread
 
 _MODULES = (
@@ -26,6 +27,8 @@ _MODULES = (
     priority,
     jsq_d,
     least_loaded,
+    least_loaded_d,
+    flexflow,
     expert,
 )
 SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", (m.SCHEDULER for m in _MODULES), SimulationError)

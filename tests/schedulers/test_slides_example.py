@@ -31,6 +31,8 @@ SYSTEM = replace(
         ("expert", {"models": {"slides": "half"}}, 0.014),
         ("nona", {}, 0.014),
         ("nona-d2", {}, 0.014),
+        ("flexflow", {}, 0.014),
+        ("least-loaded-d", {}, 0.022),
     ],
 )
 def test_a_job_alone(name, options, jct_s):

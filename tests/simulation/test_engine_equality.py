@@ -115,7 +115,7 @@ def live(system: System) -> Made:
 
 PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority")
 MAKERS: dict[str, Callable[[System], Made]] = {
-    **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", *PICK)},
+    **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", "least-loaded-d", "flexflow", *PICK)},
     "nona-live": live,
     "all that the view shows": sharp_eyed,
     "shortest queue, in Python": lambda system: shortest_queue(),

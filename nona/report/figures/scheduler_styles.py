@@ -1,6 +1,6 @@
 """The style of each scheduler on all charts: colour, dash and marker, from its declaration.
 
-Hue alone does not part thirteen lines for everyone, so each scheduler has a marker of its own, and those
+Hue alone does not part so many lines for everyone, so each scheduler has a marker of its own, and those
 of like hue differ in their dash. Dotted lines are kept for overloaded runs, the marker ``x`` for the
 point where a scheduler becomes unstable. Colours are middle tones: at least 3 : 1 against white and
 against the dark theme's background. Policies of serverless workflows and of training clusters, and ways of

@@ -1,0 +1,1 @@
+"""Schedulers that search a placement for each model alone, on an empty cluster."""

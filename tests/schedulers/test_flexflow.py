@@ -1,0 +1,159 @@
+"""The scheduler ``flexflow``: its cost is the simulator's, its search finds what trying all finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scheduler_cases import slides_query, system_of
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.dominators import decompose
+from nona.errors import SimulationError
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.offline.cost import alone
+from nona.schedulers.offline.flexflow import searched
+from nona.schedulers.offline.search import Walk, best_placement
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import Arrivals, QueryClass, Stream, System
+from nona.topology import make_topology
+
+FLEX = get_scheduler("flexflow")
+EVERY_MINUTE = Arrivals(process="deterministic")
+
+
+def drawn_query(tasks: int, seed: int) -> QueryClass:
+    """A random DAG with times of 1 to 9 ms and messages of 0 to 6 ms at 1 GB/s, some of them shared."""
+    rng = np.random.default_rng(seed)
+    edges = [
+        (i, j, float(rng.integers(0, 7)) * 1e6) for j in range(tasks) for i in range(j) if rng.random() < 0.4
+    ]
+    graph = TaskGraph.from_edges(f"drawn{seed}", (rng.integers(1, 10, tasks) * 1e-3).tolist(), edges)
+    return QueryClass(graph.name, graph, decompose(graph.dag), 1 / 60, arrivals=EVERY_MINUTE)
+
+
+def quiet(query: QueryClass, servers: tuple[int, ...], **changes: object) -> System:
+    system = system_of([query], servers)
+    return replace(
+        system, background_compute=Stream(), background_network=Stream(), latency_s=1e-4, **changes
+    )
+
+
+def partitions(n: int) -> Iterator[tuple[int, ...]]:
+    """Every partition of n tasks, each part numbered by its first task."""
+
+    def grow(labels: tuple[int, ...], parts: int) -> Iterator[tuple[int, ...]]:
+        if len(labels) == n:
+            yield labels
+            return
+        for part in range(parts + 1):
+            yield from grow((*labels, part), max(parts, part + 1))
+
+    yield from grow((), 0)
+
+
+def jct_s(system: System, places: tuple[int, ...]) -> float:
+    """Of one query alone in the simulator, its tasks bound to ``places``."""
+
+    def decide(now, query, view, tables, u, out):
+        out[:] = places
+
+    fixed = Scheduler("fixed", "bind", NetworkView.N0, "", "", "", decide, lambda *_: Prepared((), 1))
+    run = simulate_run(system, fixed, Prepared((), 1), RunOptions(jobs=3, warmup=1, engine="simpy"))
+    return float(run.completion_time_s[-1])
+
+
+@pytest.mark.parametrize("servers", [(0, 1, 2, 3, 4, 5), (0, 0, 1, 1, 2, 2)])
+@pytest.mark.parametrize("cards", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cost_of_a_placement_is_what_the_simulator_says(servers, cards, seed):
+    query = drawn_query(6, seed)
+    count = max(servers) + 1
+    topology = make_topology(count, 1e9, nic=5e8) if cards else None
+    system = quiet(query, servers, topology=topology)
+    cost = alone(system, query, 0, servers)
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        places = tuple(rng.integers(0, 6, 6).tolist())
+        expected = jct_s(system, places)
+        if cards:  # messages that meet at several links may be served in another order
+            assert cost.completion_s(places) == pytest.approx(expected, rel=0.25)
+        else:
+            assert cost.completion_s(places) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("tasks", "seed"), [(2, 0), (3, 1), (4, 2), (5, 3), (6, 4), (7, 5), (7, 6), (8, 7)])
+def test_the_search_equals_trying_every_placement(tasks, seed):
+    query = drawn_query(tasks, seed)
+    system = quiet(query, tuple(range(tasks)))
+    cost = alone(system, query, 0, range(tasks))
+    least_s = min(cost.completion_s(places) for places in partitions(tasks))
+    found = searched(system, query, 0, Walk(12_000, 0.05))
+    assert cost.completion_s(found) == pytest.approx(least_s, rel=1e-12)
+
+
+def test_a_walk_that_never_accepts_what_is_slower_is_stuck_where_this_one_is_not():
+    # the first step of the way that pays is slower: only both moves together are faster
+    times = {(0, 0): 10.0, (1, 0): 11.0, (0, 1): 11.0, (1, 1): 5.0}
+    found = [
+        best_placement(lambda p: times[tuple(p)], 2, 2, Walk(300, alpha), np.random.default_rng(1))
+        for alpha in (1000.0, 0.05)
+    ]
+    assert found == [(0, 0), (1, 1)]
+
+
+def test_no_placement_is_worse_than_one_executor_and_equal_seeds_agree():
+    for seed in range(6):
+        query = drawn_query(7, seed)
+        system = quiet(query, (0, 0, 1, 2, 2))
+        cost = alone(system, query, 0, system.executor_server.tolist())
+        found = searched(system, query, 0, Walk(200, 0.05))
+        assert cost.completion_s(found) <= cost.completion_s((0,) * 7)
+        assert found == searched(system, query, 0, Walk(200, 0.05))
+
+
+def test_the_placement_starts_at_every_server_alike_and_keeps_its_shape():
+    system = quiet(slides_query(), (0, 0, 1, 1, 2, 2, 3, 3))
+    prepared = FLEX.prepare(system, None, {})
+    shapes, firsts = set(), []
+    for i in range(80):
+        out = np.full(4, -1, dtype=np.int64)
+        view = type("V", (), {"executor_class": system.executor_class})
+        FLEX.decide(0.0, 0, view, prepared.tables, np.array([(i + 0.5) / 80]), out)
+        first = int(system.executor_server[out[0]])
+        firsts.append(first)
+        shapes.add(tuple(((out - 2 * first) % 8).tolist()))
+    assert len(shapes) == 1
+    assert np.bincount(firsts).tolist() == [20] * 4
+
+
+def test_only_executors_with_room_are_used():
+    query = replace(slides_query(), weight_bytes=2e6)
+    times = np.vstack([query.tasks.compute_s, 3 * query.tasks.compute_s])
+    query = replace(query, tasks=replace(query.tasks, compute_s=times))
+    system = replace(
+        quiet(query, (0, 1, 2, 3)),
+        executor_class=np.array([0, 1, 0, 1]),
+        class_names=("large", "small"),
+        class_memory_bytes=np.array([1e9, 1e6]),
+    )
+    prepared = FLEX.prepare(system, None, {})
+    run = simulate_run(system, FLEX, prepared, RunOptions(jobs=30, warmup=2, timeline_jobs=30))
+    assert {task.executor for task in run.timeline.tasks} == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"steps": 0}, "steps=0 must be a whole number"),
+        ({"steps": 2.5}, "steps=2.5 must be a whole number"),
+        ({"alpha": -1}, "alpha=-1 must be a number"),
+        ({"budget": 5}, "'budget' is not known"),
+    ],
+)
+def test_impossible_options_are_refused(options, said):
+    with pytest.raises(SimulationError, match=said):
+        FLEX.prepare(quiet(slides_query(), (0, 1)), None, options)
