@@ -20,7 +20,7 @@ from nona.ui.session.start import VARIABLE
 from nona.ui.worker.process import NICE_VARIABLE
 
 SAVED_S = ENDED_S = 5.0
-AT_WORK_S, DONE_S = 30.0, 60.0
+AT_WORK_S, BEGUN_S, DONE_S = 30.0, 3.0, 60.0
 TICKS, IMPORTED = 4, 50  # ticks of 10 ms that a worker has used: at work, and by its imports
 BAD = ("could not be opened", "was not restored", "Not kept, for want")
 
@@ -104,7 +104,7 @@ class Site:
         return {p: t for p, t in now.items() if t >= IMPORTED and t - before.get(p, 0) < 2}
 
     def _busy(self, kind: Started) -> list[int]:
-        """Start a job; the workers, stopped, as soon as one of them works; none if none does in time."""
+        """Start a job; the workers, stopped, as soon as one of them works."""
         before: dict[int, int] = {}
 
         def ready() -> bool:
@@ -116,8 +116,7 @@ class Site:
 
         until(ready, AT_WORK_S)
         self.begin(kind)
-        if not until(at_work, AT_WORK_S):
-            return []
+        until(at_work, BEGUN_S)  # whether the job is under way, the page is asked afterwards
         workers = self.server.workers()
         for worker in workers:
             os.kill(worker, signal.SIGSTOP)
