@@ -91,9 +91,7 @@ def full_temporary() -> str:
         site.open()
         site.rename("Before")
         filler = _fill(site.server.temporary)
-        site.visitor.open("models")
-        site.visitor.choose("model-open", True)
-        site.visitor.upload("model-file", FAN, fan(3000))
+        site.upload(FAN, fan(3000))
         site.visitor.open("models")
         lines = [a.body.replace("\\", "") for a in site.visitor.every("alert")]
         require(

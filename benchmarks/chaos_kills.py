@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.chaos_kinds import FAN, PLACED, SERVERLESS, STARTED, TRAINING, Started
 from benchmarks.chaos_site import Site, fan
-from benchmarks.chaos_table import Attack, BrokenPromiseError, require
+from benchmarks.chaos_table import Attack, BrokenPromiseError, NotTriedHereError, require
 from benchmarks.kept_server import alive, family, until
 
 WORKER = "one line, the server lives, the work is there, the next job of the kind is done or accepted"
@@ -96,10 +96,11 @@ def server_killed(site: Site, kind: Started) -> str:
 
 def reader_killed(site: Site) -> str:
     """Kill the guarded child while it reads a model."""
-    site.visitor.open("models")
-    site.visitor.choose("model-open", True)
     before = set(site.server.readers())
-    site.visitor.upload("model-file", "big.json", fan(BIG), 90)
+    try:
+        site.upload("big.json", fan(BIG))
+    except LookupError:
+        raise NotTriedHereError("the visitor cannot open the list of models a second time") from None
     found: list[int] = []
 
     def reading() -> bool:
@@ -120,8 +121,7 @@ def reader_killed(site: Site) -> str:
     require(until(settled, 60), "the page neither shows the model nor says why it does not")
     line = site.lines("big.json")
     site.check_page()
-    site.visitor.choose("model-open", True)
-    site.visitor.upload("model-file", "next.json", fan(3))
+    site.upload("next.json", fan(3))
     require(until(lambda: "next.json" in _models(site), 20), "the next file is not read")
     require(site.server.healthy(), "the server does not answer")
     return "one line" if line else "read again"

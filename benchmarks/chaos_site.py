@@ -178,10 +178,15 @@ class Site:
 
     def give_fan(self) -> None:
         """Upload a model whose configurations take seconds to count."""
-        self.visitor.open("models")
-        self.visitor.choose("model-open", True)
-        self.visitor.upload("model-file", FAN, fan(WIDE))
+        self.upload(FAN, fan(WIDE))
         require(until(lambda: (self.place() / UPLOADS / FAN).is_file(), SAVED_S), "the upload was not saved")
+
+    def upload(self, name: str, data: bytes) -> None:
+        """Upload a model, as a person does: the list is opened, and the app closes it."""
+        self.visitor.open("models")
+        self.visitor.choose("model-open", False)
+        self.visitor.choose("model-open", True)
+        self.visitor.upload("model-file", name, data, 90)
 
     def place(self) -> Path:
         """The folder of the visitor's workspace; there is one visitor."""
