@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
 STAMP := $(VENV)/.installed
 
-.PHONY: install app caches test lint-js bench fuzz clean
+.PHONY: install app caches test lint-js bench chaos fuzz clean
 
 install: $(STAMP)
 
@@ -40,6 +40,9 @@ lint-js: install  # the tool comes from `npm install --no-package-lock`
 bench: install
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
+
+chaos: install  # Linux, at most 10 minutes
+	$(BIN)/python -m benchmarks.chaos
 
 fuzz: install
 	$(BIN)/python -m benchmarks.fuzz_readers

@@ -82,11 +82,7 @@ class KeptServer:
 
     def tree(self) -> list[int]:
         """The numbers of its process and of all that came from it."""
-        children = _children()
-        found = [self.process.pid]
-        for pid in found:
-            found += children.get(pid, ())
-        return found
+        return family(self.process.pid)
 
     def workers(self) -> list[int]:
         """Its worker processes, without the processes that these started."""
@@ -96,14 +92,28 @@ class KeptServer:
         """Its workers that have a job: its folder is there, and they use processor time."""
         if not any(self.temporary.glob("*/job-*")):
             return []
-        before = {pid: _ticks(pid) for pid in self.workers()}
+        before = self.ticks()
         time.sleep(0.3)
-        return [pid for pid, ticks in before.items() if _ticks(pid) - ticks >= 5]
+        return [pid for pid, ticks in before.items() if ticks_of(pid) - ticks >= 5]
+
+    def ticks(self) -> dict[int, int]:
+        """Processor time of each of its workers so far, in ticks of 10 ms."""
+        return {pid: ticks_of(pid) for pid in self.workers()}
+
+    def readers(self) -> list[int]:
+        """Its processes that read model files, of its workers too."""
+        return [pid for pid in self.tree() if b"nona.graph.guarded.child" in _command(pid)]
 
 
 def alive(pid: int) -> bool:
     """Whether a process runs (one that is dead but not yet collected does not)."""
     return _stat(pid)[:1] not in ([], ["Z"])
+
+
+def described(pid: int) -> str:
+    """A process in a few words: its number, its state, its command."""
+    words = _command(pid).replace(b"\0", b" ").decode(errors="replace").split()
+    return f"{pid} ({' '.join(_stat(pid)[:1])}, {' '.join(words[1:5])})"
 
 
 def until(holds: Callable[[], object], most_s: float) -> bool:
@@ -123,6 +133,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def family(process: int) -> list[int]:
+    """A process and all that came from it."""
+    children = _children()
+    found = [process]
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
 def _children() -> dict[int, list[int]]:
     """Processes by their parent."""
     found: dict[int, list[int]] = {}
@@ -140,7 +159,7 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _ticks(pid: int) -> int:
+def ticks_of(pid: int) -> int:
     """Processor time of a process, in ticks of 10 ms."""
     stat = _stat(pid)
     return int(stat[11]) + int(stat[12]) if len(stat) > 12 else 0

@@ -12,7 +12,7 @@ from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.pages.overview.demos import QUESTIONS
-from nona.ui.pages.overview.story.story import Kept, finding, kept, story_view
+from nona.ui.pages.overview.story.story import TRIES, Kept, finding, kept, story_view
 from nona.ui.tasks.story import LOADS
 
 
@@ -52,6 +52,27 @@ def test_a_busy_server_tells_the_story_later() -> None:
         story.refresh(registry)
         assert registry.get(story.job) is job  # it keeps its place
         assert (story.complete, story.error) == (False, "")
+    finally:
+        registry.shut_down()
+
+
+def test_the_story_is_begun_again_when_its_worker_dies() -> None:
+    registry, story = JobRegistry(limit=1), Kept()
+    killed: list[str] = []
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and len(killed) < TRIES:
+            story.refresh(registry)
+            job = registry.get(story.job)
+            if job is not None and job.running and job.id not in killed:
+                killed.append(job.id)
+                job.process.kill()
+            time.sleep(0.05)
+        while time.monotonic() < end and not story.error:
+            story.refresh(registry)
+            time.sleep(0.05)
+        assert len(killed) == TRIES  # not for ever: a machine on which every worker dies gets a line
+        assert "its worker ended with status -9" in story.error
     finally:
         registry.shut_down()
 

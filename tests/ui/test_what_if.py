@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 from app_driver import Open, go
 
@@ -13,6 +15,8 @@ from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to
 from nona.sources.samples import scenario_path
 from nona.study import answers, number_named, prepare
 from nona.study.sweeps.numbers import COMPUTE, LINK, LOAD
+from nona.ui.jobs.job import Job
+from nona.ui.jobs.registry import JobRegistry
 from nona.ui.pages.simulation.what_if_copy import (
     apply,
     capacities,
@@ -246,3 +250,14 @@ def test_an_answer_that_was_lost_is_asked_for_again() -> None:
     assert live.parts
     assert live.parts != lost
     live.stop(registry)
+
+
+def test_two_parts_that_end_alike_are_one_line() -> None:
+    asked = question(
+        scenario_from_mapping(scenario_to_mapping(load_scenario(scenario_path("slides_example"))))
+    )
+    ended = [Job(i, "answer", asked.fingerprint, Path(), status="failed", error="it ended") for i in "ab"]
+    registry = cast("JobRegistry", SimpleNamespace(get=lambda i: next(j for j in ended if j.id == i)))
+    live = Live(asked=asked.fingerprint, parts=("a", "b"), first=asked.fingerprint)
+    live.refresh(registry, [asked], Uploads())
+    assert live.errors == {asked.fingerprint: ("it ended",)}

@@ -121,7 +121,7 @@ class Live:
             self.seen = told
             self._keep([QuickAnswer.from_json(t) for t in told], not unfinished)
         if not unfinished:
-            failed = tuple(job.error for job in jobs if job.status == "failed")
+            failed = tuple(dict.fromkeys(job.error for job in jobs if job.status == "failed"))
             if failed:
                 self.errors[self.asked] = failed
             self.asked, self.parts, self.seen = "", (), ()

@@ -23,6 +23,7 @@ from nona.ui.widgets.fields import plain
 
 KEY = "network-story"
 POLL_S = 0.7
+TRIES = 3  # in all, where its worker dies: it is the same for everybody, so nobody can ask for it again
 HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but stopped
 _component = declare(Path(__file__).parent, "story", "story", "curve")
 TOLD = {
@@ -59,7 +60,7 @@ class StoryView(Document):
 class Kept:
     """The story so far, for all sessions of this server.
 
-    ``job`` computes the rest; ``seen`` is what it told last.
+    ``job`` computes the rest; ``seen`` is what it told last; ``failures`` counts the jobs that failed.
     """
 
     told: Story | None = None
@@ -67,10 +68,11 @@ class Kept:
     complete: bool = False
     job: str | None = None
     error: str = ""
+    failures: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self, registry: JobRegistry) -> None:
-        """Take in the job's results; start a job if there is none."""
+        """Take in the job's results; start a job if there is none, or if the last one failed (``TRIES``)."""
         with self.lock:
             if self.complete:
                 return
@@ -85,9 +87,14 @@ class Kept:
             self.complete, self.error = job.result is not None, job.error
             if self.complete:
                 registry.discard(job.id)
+            elif job.status == "failed" and self.failures + 1 < TRIES:
+                self.failures += 1
+                registry.discard(job.id)
+                self._start(registry)
 
     def _start(self, registry: JobRegistry) -> None:
         try:
+            self.error = ""
             self.job = registry.start("story", {}).id
         except JobError as error:  # too many wait: the next look tries again
             self.error = str(error)

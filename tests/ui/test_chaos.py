@@ -1,0 +1,119 @@
+"""The attack programme: its table can say no, and two of its attacks on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.chaos import GROUPS, main
+from benchmarks.chaos_kills import server_killed, worker_killed
+from benchmarks.chaos_kinds import STARTED
+from benchmarks.chaos_site import Site
+from benchmarks.chaos_table import (
+    Attack,
+    BrokenPromiseError,
+    NotTriedHereError,
+    all_held,
+    attempt,
+    markdown,
+    require,
+    run_groups,
+    told,
+)
+from nona.ui.jobs.kinds import KINDS
+from nona.ui.session.disk.saved import FILE
+
+CHECK = next(k for k in STARTED if k.name == "check")
+
+
+def broken() -> str:
+    require(1 > 2, "one | is\nless")
+    return ""
+
+
+def not_here() -> str:
+    raise NotTriedHereError("no second disk")
+
+
+@contextmanager
+def rows() -> Iterator[Iterable[Attack]]:
+    yield (
+        Attack(name, "all is well", run)
+        for name, run in (("kept", lambda: "seen"), ("broken", broken), ("skipped", not_here))
+    )
+
+
+@contextmanager
+def no_server() -> Iterator[Iterable[Attack]]:
+    raise RuntimeError("the server does not start")
+    yield
+
+
+def test_a_promise_that_is_broken_is_reported() -> None:
+    lines: list[str] = []
+    outcomes = run_groups([rows], 60, lines.append)
+    assert [o.held for o in outcomes] == ["yes", "no", "not tried here"]
+    assert lines == [told(o) for o in outcomes]
+    assert not all_held(outcomes)
+    table = markdown(outcomes).splitlines()
+    assert len(table) == 2 + len(outcomes)
+    assert "| **no**: one / is less |" in table[3]
+    assert {line.count("|") for line in table} == {5}
+
+
+def test_a_row_that_is_not_possible_here_breaks_no_promise() -> None:
+    assert all_held([attempt(Attack("a", "b", not_here)), attempt(Attack("a", "b", lambda: ""))])
+    assert not all_held([])
+
+
+def test_what_goes_wrong_in_an_attack_is_a_no_and_the_next_is_run() -> None:
+    assert [o.held for o in run_groups([no_server, rows], 60, lambda line: None)][:2] == ["no", "yes"]
+
+
+def test_when_the_time_is_over_nothing_is_begun() -> None:
+    outcomes = run_groups([rows], 0, lambda line: None)
+    assert [o.held for o in outcomes] == ["no"] * 3
+    assert {o.seconds for o in outcomes} == {0.0}
+
+
+def test_the_exit_status_is_that_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmarks.chaos.GROUPS", (rows,))
+    monkeypatch.setattr("benchmarks.chaos.warm", lambda: None)
+    assert main([]) == 1
+    assert main(["--only", "kept"]) == 0
+    assert main(["--only", "nothing of that name"]) == 1
+    assert "| kept | all is well | yes: seen |" in capsys.readouterr().out
+
+
+def test_every_kind_of_job_is_attacked() -> None:
+    assert [k.name for k in STARTED] == list(dict.fromkeys(k.name for k in STARTED))
+    assert {k.name for k in STARTED} == set(KINDS)
+    assert len(GROUPS) == len(set(GROUPS))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
+def test_work_outlasts_a_killed_worker_and_a_killed_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path)
+    try:
+        site.open()
+        site.give_fan()
+        assert worker_killed(site, CHECK).startswith("next job")
+        server_killed(site, CHECK)
+        restart = site.server.start
+
+        def forgetful() -> None:  # as a server would be that had saved nothing
+            (site.place() / FILE).unlink()
+            restart()
+
+        monkeypatch.setattr(site.server, "start", forgetful)
+        with pytest.raises(BrokenPromiseError, match="the scenario is called"):
+            server_killed(site, CHECK)
+    finally:
+        site.close()
