@@ -114,7 +114,10 @@ class Visitor:
         info = UploadedFileInfo(file_id=urls.file_id, name=name, size=len(data), file_urls=urls)
         held = FileUploaderState(uploaded_file_info=[info])
         self._states[identity] = WidgetState(id=identity, file_uploader_state_value=held)
-        return self._ask(most_s)
+        try:
+            return self._ask(most_s)
+        finally:
+            del self._states[identity]  # the app has taken the file: a browser's field is empty now
 
     def fill(self, kind: str, label: str, value: str | float) -> float:
         """Write into a field of a kind (``text_input``, ``number_input``)."""
