@@ -123,7 +123,7 @@ async def visit(url: str, number: int, told: list[Told], draw: random.Random) ->
 async def _read_on(visitor: Visitor, mine: Told, draw: random.Random) -> None:
     """Change pages until the simulation has ended."""
     begin = now = time.perf_counter()
-    while visitor.job and now - begin < MOST_WAIT_S:
+    while now - begin < MOST_WAIT_S and await _goes_on(visitor):
         pause_ends = time.perf_counter() + draw.uniform(*PAUSE_S)
         while visitor.job and (now := time.perf_counter()) < pause_ends:
             if visitor.job == "waiting":
@@ -132,6 +132,16 @@ async def _read_on(visitor: Visitor, mine: Told, draw: random.Random) -> None:
         page = draw.choice(PAGES)
         mine.changes.append((page or "overview", await visitor.go(page)))
     mine.ran_s = time.perf_counter() - begin - mine.waited_s
+
+
+async def _goes_on(visitor: Visitor) -> bool:
+    """Whether the simulation waits or runs; the side bar is empty for a moment as one becomes the other."""
+    for _ in range(2):
+        if visitor.job:
+            return True
+        await asyncio.sleep(1.0)
+        await visitor.go("simulation")
+    return bool(visitor.job)
 
 
 async def load(url: str, process: int, sessions: int, minutes: float) -> tuple[list[Told], Memory, Memory]:
@@ -216,7 +226,9 @@ def show(told: list[Told]) -> None:
     print(f"waited: {_spread(waits)}; ran: {_spread(runs)}")
     for mine in told[:40]:
         print(f"  session {mine.number:>2}: waited {mine.waited_s:5.1f} s, ran {mine.ran_s:5.1f} s")
-    for line in sorted({f"session {m.number}: {f}" for m in told for f in m.failures})[:20]:
+    failures = [f"session {m.number}: {f}" for m in told for f in m.failures]
+    print(f"failures: {len(failures)}")
+    for line in failures[:20]:
         print(f"  FAILED {line}")
 
 
