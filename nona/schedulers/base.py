@@ -58,7 +58,9 @@ class Ready(NamedTuple):
     ``job`` numbers jobs in order of arrival; ``since_s`` is when the task became ready.
     ``job_running`` counts the executors that the task's job holds now; ``open_jobs`` the jobs in
     the system that are not complete. ``home`` is the executor on which the task's last
-    predecessor ran, −1 for a first task.
+    predecessor ran, −1 for a first task. The tasks of a job that one event made ready are a batch:
+    ``batch_size`` of them, ``batch_first`` the one that was listed first. ``job_draw`` is a uniform draw
+    that belongs to the job, the same for every scheduler.
     """
 
     n: int
@@ -69,6 +71,9 @@ class Ready(NamedTuple):
     job_running: NDArray[np.int64]
     home: NDArray[np.int64]
     open_jobs: int
+    batch_first: NDArray[np.int64]
+    batch_size: NDArray[np.int64]
+    job_draw: NDArray[np.float64]
 
 
 class Prepared(NamedTuple):
@@ -76,11 +81,14 @@ class Prepared(NamedTuple):
     it needs.
 
     ``uniforms_per_job`` is per job for ``bind`` (the most that any query class needs; the k-th draw
-    of a job is the same for every scheduler) and per task picked for ``pick``.
+    of a job is the same for every scheduler) and per task picked for ``pick``. With ``hand_over_s``, for
+    ``pick``, a task reaches its executor so many seconds after it is picked; its inputs are requested then,
+    and until then the executor is promised to it and idle.
     """
 
     tables: Any
     uniforms_per_job: int
+    hand_over_s: float = 0.0
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
@@ -149,7 +157,7 @@ def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3)
+    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0)
     """
     return tables._make(_as_list(f) for f in tables)
 

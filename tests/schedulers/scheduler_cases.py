@@ -109,4 +109,7 @@ def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> 
         rng.integers(0, 4, n),
         rng.integers(-1, system.executors, n),
         int(len(set(job.tolist())) + rng.integers(0, 3)),
+        task,
+        rng.integers(1, 4, n),
+        rng.random(n),
     )

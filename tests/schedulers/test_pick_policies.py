@@ -14,12 +14,13 @@ SYSTEM = system_of([slides_query()], range(5))
 PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
 
 
-def ready_list(rows, open_jobs):
+def ready_list(rows, open_jobs, draw=0.0):
     """Rows of (job, executors held, home)."""
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
     n = len(columns)
     zeros = np.zeros(n, dtype=np.int64)
-    return Ready(n, columns[:, 0], zeros, zeros, np.zeros(n), columns[:, 1], columns[:, 2], open_jobs)
+    numbers = (columns[:, 0], zeros, zeros, np.zeros(n), columns[:, 1], columns[:, 2], open_jobs)
+    return Ready(n, *numbers, zeros, zeros + 1, np.full(n, draw))
 
 
 def pick(name, queue_length, rows, open_jobs, u=0.0):

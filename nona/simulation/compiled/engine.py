@@ -77,6 +77,8 @@ class CompiledRun:
         self.policy = policy_of(scheduler, prepared)
         self.collector = Collector(system, size, watched=on_progress is not None)
         self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size)
+        self.arrays.clock["uniforms"] = prepared.uniforms_per_job
+        self.arrays.clock["hand_over_s"] = prepared.hand_over_s
         self.state = addresses(self.arrays)
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
@@ -204,4 +206,7 @@ def _ready(s: Arrays) -> Ready:
         s.ready_running[:n],
         s.ready_home[:n],
         open_jobs,
+        s.ready_batch_first[:n],
+        s.ready_batch_size[:n],
+        s.ready_draw[:n],
     )

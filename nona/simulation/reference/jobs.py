@@ -48,6 +48,7 @@ class Job(Event):
         "arrival_s",
         "callbacks",
         "coming",
+        "draw",
         "draws",
         "end_key",
         "end_s",
@@ -73,11 +74,12 @@ class Job(Event):
     _ok = True
     _value = None
     # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
-    # token for each (tensor, server) requested; executors held; when each task was picked.
+    # token for each (tensor, server) requested; executors held; when each task was picked; the job's draw.
     unfinished: list[int]
     coming: dict[tuple[int, int], Any]
     running: int
     picked_s: list[float]
+    draw: float
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from nona.schedulers.base import Ready
 from nona.simulation.reference.jobs import Job
 
-_JOB, _QUERY, _TASK, _RUNNING, _HOME = range(5)
+_JOB, _QUERY, _TASK, _RUNNING, _HOME, _FIRST, _SIZE = range(7)
 
 
 class ReadyList:
@@ -18,8 +18,8 @@ class ReadyList:
     """
 
     def __init__(self) -> None:
-        self._numbers: NDArray[np.int64] = np.zeros((5, 64), dtype=np.int64)
-        self._since_s = np.zeros(64)
+        self._numbers: NDArray[np.int64] = np.zeros((7, 64), dtype=np.int64)
+        self._since_s, self._draw = np.zeros(64), np.zeros(64)
         self.jobs: list[Job] = []
 
     def __len__(self) -> int:
@@ -31,9 +31,17 @@ class ReadyList:
         if n == self._numbers.shape[1]:
             self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)], axis=1)
             self._since_s = np.concatenate([self._since_s, np.zeros(n)])
-        self._numbers[:, n] = (job.number, job.query, task, job.running, home)
-        self._since_s[n] = now
+            self._draw = np.concatenate([self._draw, np.zeros(n)])
+        self._numbers[:, n] = (job.number, job.query, task, job.running, home, task, 1)
+        self._since_s[n], self._draw[n] = now, job.draw
         self.jobs.append(job)
+
+    def close_batch(self, size: int) -> None:
+        """The last ``size`` entries have become ready together."""
+        n = len(self.jobs)
+        if size:
+            self._numbers[_FIRST, n - size : n] = self._numbers[_TASK, n - size]
+            self._numbers[_SIZE, n - size : n] = size
 
     def remove(self, place: int) -> tuple[Job, int]:
         """Take out entry ``place``: its job and task."""
@@ -41,6 +49,7 @@ class ReadyList:
         task = int(self._numbers[_TASK, place])
         self._numbers[:, place : n - 1] = self._numbers[:, place + 1 : n]
         self._since_s[place : n - 1] = self._since_s[place + 1 : n]
+        self._draw[place : n - 1] = self._draw[place + 1 : n]
         return self.jobs.pop(place), task
 
     def running_changed(self, job: Job) -> None:
@@ -62,4 +71,7 @@ class ReadyList:
             job_running=rows[_RUNNING],
             home=rows[_HOME],
             open_jobs=open_jobs,
+            batch_first=rows[_FIRST],
+            batch_size=rows[_SIZE],
+            job_draw=self._draw[:n],
         )

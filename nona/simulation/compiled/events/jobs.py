@@ -16,6 +16,7 @@ from nona.simulation.compiled.memory.fields import (
     feed_draws_of,
     feed_query_of,
     feed_s_of,
+    feed_uniforms_of,
     free_slots_of,
     jobs_at,
     marks_of,
@@ -78,6 +79,9 @@ def admit(s: State) -> int:
     job.wait_head = -1
     job.wait_tail = -1
     job.message = -1
+    job.draw = 0.0
+    if c.picks and c.uniforms:
+        job.draw = feed_uniforms_of(s)[c.feed_at, 0]
     job.work_s = 0.0
     job.sent_bytes = 0.0
     c.promised_messages += queries_at(s, q).inputs

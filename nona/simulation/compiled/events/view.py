@@ -14,6 +14,9 @@ from nona.simulation.compiled.memory.fields import (
     executor_server_of,
     links_at,
     queue_length_of,
+    ready_batch_first_of,
+    ready_batch_size_of,
+    ready_draw_of,
     ready_home_of,
     ready_job_of,
     ready_query_of,
@@ -80,4 +83,7 @@ def ready_of(s: State, n: int, open_jobs: int) -> Ready:
         ready_running_of(s)[:n],
         ready_home_of(s)[:n],
         open_jobs,
+        ready_batch_first_of(s)[:n],
+        ready_batch_size_of(s)[:n],
+        ready_draw_of(s)[:n],
     )

@@ -85,6 +85,9 @@ class Arrays(NamedTuple):
     ready_home: Ints
     ready_slot: Ints
     ready_since_s: Floats
+    ready_batch_first: Ints
+    ready_batch_size: Ints
+    ready_draw: Floats
     shown: Floats
     out: Ints
     # what is recorded
