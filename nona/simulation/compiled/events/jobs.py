@@ -21,6 +21,7 @@ from nona.simulation.compiled.memory.fields import (
     jobs_at,
     marks_of,
     open_at_of,
+    places_of,
     plan_at,
     queries_at,
     tasks_at,
@@ -125,6 +126,8 @@ def fill_tasks(s: State, slot: int) -> None:
         task.latest_s = 0.0
         task.latest_number = 0
         task.placed = 0
+        if c.picks:
+            places_of(s)[job.base + t] = -1
         task.draw = feed_draw_of(s)[draws + t] if draws >= 0 else 1.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nona.schedulers.base import card_rate
 from nona.simulation.compiled.events.bind import send
 from nona.simulation.compiled.events.executors import join, settle
 from nona.simulation.compiled.events.inputs import here, later
@@ -12,6 +13,7 @@ from nona.simulation.compiled.events.load import next_freed_s, promise, release
 from nona.simulation.compiled.events.ready import append, close_batch, remove, running_changed
 from nona.simulation.compiled.memory.arrays import State
 from nona.simulation.compiled.memory.fields import (
+    card_bytes_s_of,
     clock_at,
     events_of,
     executor_class_of,
@@ -19,6 +21,8 @@ from nona.simulation.compiled.memory.fields import (
     jobs_at,
     messages_at,
     out_of,
+    outputs_at,
+    places_of,
     plan_at,
     queries_at,
     queue_length_of,
@@ -29,6 +33,7 @@ from nona.simulation.compiled.memory.fields import (
     successors_of,
     tasks_at,
     ticks_of,
+    times_of,
     uses_at,
 )
 from nona.simulation.compiled.memory.heap import push
@@ -50,8 +55,11 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
     task = tasks_at(s, place)
     slot = task.slot
     release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
-    running_changed(s, slot, -1)
     base = jobs_at(s, slot).base
+    if clock_at(s, 0).cards:
+        promise_cards(s, place, -1.0)
+    places_of(s)[place] = -2 - e
+    running_changed(s, slot, -1)
     plan = plan_at(s, task.plan)
     before = clock_at(s, 0).ready
     for i in range(plan.successor, plan.successor_end):
@@ -116,14 +124,33 @@ def bind_pick(s: State, now: float) -> None:
     task = tasks_at(s, place)
     task.executor = e
     task.placed = 1
+    places_of(s)[place] = e
     running_changed(s, slot, 1)
     promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
+    if c.cards:
+        promise_cards(s, place, 1.0)
     if c.hand_over_s > 0:
         key = (HANDED << KIND_SHIFT) + (job.number << JOB_SHIFT) + local
         push(events_of(s), c.events, now + c.hand_over_s, key, place)
         c.events += 1
     else:
         take_over(s, place, now)
+
+
+def promise_cards(s: State, place: int, sign: float) -> None:
+    """Add (1) or take off (−1) the rates of what the task at ``place`` reads from other servers."""
+    task = tasks_at(s, place)
+    base = jobs_at(s, task.slot).base
+    there = executor_server_of(s)[task.executor]
+    seconds = times_of(s)[executor_class_of(s)[task.executor], task.plan]
+    plan = plan_at(s, task.plan)
+    for r in range(plan.read, plan.read_end):
+        read = reads_at(s, r)
+        source = executor_server_of(s)[tasks_at(s, base + read.source).executor]
+        if source != there:
+            rate = sign * card_rate(outputs_at(s, read.output).size_bytes, seconds)
+            card_bytes_s_of(s)[there] += rate
+            card_bytes_s_of(s)[clock_at(s, 0).servers + source] += rate
 
 
 def take_over(s: State, place: int, now: float) -> None:

@@ -6,6 +6,7 @@ from nona.simulation.compiled.memory.arrays import State
 from nona.simulation.compiled.memory.fields import (
     clock_at,
     jobs_at,
+    ready_base_of,
     ready_batch_first_of,
     ready_batch_size_of,
     ready_draw_of,
@@ -34,6 +35,7 @@ def append(s: State, slot: int, task: int, home: int, now: float) -> None:
     ready_batch_first_of(s)[n] = task
     ready_batch_size_of(s)[n] = 1
     ready_draw_of(s)[n] = job.draw
+    ready_base_of(s)[n] = job.base
     c.ready = n + 1
 
 
@@ -60,6 +62,7 @@ def remove(s: State, place: int) -> None:
         ready_batch_first_of(s)[i] = ready_batch_first_of(s)[i + 1]
         ready_batch_size_of(s)[i] = ready_batch_size_of(s)[i + 1]
         ready_draw_of(s)[i] = ready_draw_of(s)[i + 1]
+        ready_base_of(s)[i] = ready_base_of(s)[i + 1]
 
 
 def running_changed(s: State, slot: int, change: int) -> None:
