@@ -49,7 +49,8 @@ def alignment(view: View, ready: Ready, i: int, e: int, t: Packing) -> float:
     k, there = view.executor_class[e], view.executor_server[e]
     servers = len(t.card_bytes_s) // 2
     seconds = t.time_s[k * t.first[-1] + task]
-    a, wanted = 1.0 + t.memory[query * t.classes + k], 0.0
+    a: float = 1.0 + t.memory[query * t.classes + k]
+    wanted = 0.0
     for r in range(t.inputs[task], t.inputs[task + 1]):
         here = server_of(view, ready, i, t.source[r])
         if here == there:

@@ -184,7 +184,7 @@ _PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
 def _view(s: Arrays) -> View:
     """As :func:`nona.simulation.compiled.events.view.view_of`, for plain Python."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
-    return View(*arrays, *s.shown.tolist(), _frozen(s.card_bytes_s))
+    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
 
 
 def _frozen(array: Any) -> Any:
