@@ -123,7 +123,6 @@ def bind_pick(s: State, now: float) -> None:
     place = job.base + local
     task = tasks_at(s, place)
     task.executor = e
-    task.placed = 1
     places_of(s)[place] = e
     running_changed(s, slot, 1)
     promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
@@ -158,6 +157,7 @@ def take_over(s: State, place: int, now: float) -> None:
     task = tasks_at(s, place)
     slot = task.slot
     job = jobs_at(s, slot)
+    task.placed = 1
     task.picked_s = now
     there = executor_server_of(s)[task.executor]
     plan = plan_at(s, task.plan)
