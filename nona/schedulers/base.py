@@ -8,6 +8,7 @@ belong to the job and are the same for every scheduler.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -33,12 +34,29 @@ class NetworkView(IntEnum):
     N4 = 4  # the live link queue
 
 
+NO_CARDS = np.zeros(0)
+MOST_CARD_RATE = 2.0**40  # bytes/s, above every card; sums of thousands of whole numbers below it are exact
+
+
+def card_rate(size_bytes: float, compute_s: float) -> float:
+    """Bytes/s at which a task of ``compute_s`` would read a tensor while it runs: a whole number.
+
+    >>> card_rate(1e6, 0.5), card_rate(1.0, 0.0) == MOST_CARD_RATE
+    (2000000.0, True)
+    """
+    if size_bytes >= MOST_CARD_RATE * compute_s:
+        return MOST_CARD_RATE if size_bytes > 0 else 0.0
+    return float(math.floor(size_bytes / compute_s + 0.5))
+
+
 class View(NamedTuple):
     """What a decision sees at one instant. Fields above the declared level are ``nan``.
 
     ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor,
     background included; ``backlog_s`` (E,) is the modelled work in them, in seconds. Schedulers that
-    do not declare that they read queues find −1 and ``nan`` there.
+    do not declare that they read queues find −1 and ``nan`` there. ``card_bytes_s`` (2S,) holds the rates
+    promised at each server's network card, in at s and out at S + s: those of :func:`card_rate` of all
+    tensors that tasks read from other servers, from when they are picked until they are complete.
     """
 
     executor_server: NDArray[np.int64]
@@ -50,6 +68,7 @@ class View(NamedTuple):
     past_transfer_s: float  # N2: mean seconds, request to delivery, of the jobs' transfers so far
     link_promised_s: float  # N3: seconds from now until the link has served what is promised
     link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
+    card_bytes_s: NDArray[np.float64] = NO_CARDS  # N3, for ``pick``: see below
 
 
 class Ready(NamedTuple):
@@ -58,7 +77,11 @@ class Ready(NamedTuple):
     ``job`` numbers jobs in order of arrival; ``since_s`` is when the task became ready.
     ``job_running`` counts the executors that the task's job holds now; ``open_jobs`` the jobs in
     the system that are not complete. ``home`` is the executor on which the task's last
-    predecessor ran, −1 for a first task.
+    predecessor ran, −1 for a first task. The tasks of a job that one event made ready are a batch:
+    ``batch_size`` of them, ``batch_first`` the one that was listed first. ``job_draw`` is a uniform draw
+    that belongs to the job, the same for every scheduler. ``places[base + t]`` says of task t of the
+    entry's job where it is: −1 before it is picked, the executor while that holds it, and −2 − executor
+    once it is complete.
     """
 
     n: int
@@ -69,6 +92,11 @@ class Ready(NamedTuple):
     job_running: NDArray[np.int64]
     home: NDArray[np.int64]
     open_jobs: int
+    batch_first: NDArray[np.int64]
+    batch_size: NDArray[np.int64]
+    job_draw: NDArray[np.float64]
+    base: NDArray[np.int64]
+    places: NDArray[np.int64]
 
 
 class Prepared(NamedTuple):
@@ -76,11 +104,14 @@ class Prepared(NamedTuple):
     it needs.
 
     ``uniforms_per_job`` is per job for ``bind`` (the most that any query class needs; the k-th draw
-    of a job is the same for every scheduler) and per task picked for ``pick``.
+    of a job is the same for every scheduler) and per task picked for ``pick``. With ``hand_over_s``, for
+    ``pick``, a task reaches its executor so many seconds after it is picked; its inputs are requested then,
+    and until then the executor is promised to it and idle.
     """
 
     tables: Any
     uniforms_per_job: int
+    hand_over_s: float = 0.0
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
@@ -149,7 +180,7 @@ def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3)
+    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0)
     """
     return tables._make(_as_list(f) for f in tables)
 

@@ -10,7 +10,7 @@ from nona.registry import Registry
 from nona.schedulers.base import Scheduler
 from nona.schedulers.live import scheduler as nona_live
 from nona.schedulers.offline import flexflow
-from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo
+from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo, sparrow, tetris
 from nona.schedulers.queues import jsq_d, least_loaded, least_loaded_d, random_executor
 from nona.schedulers.sampling import expert, local, nona_d2, nona_stochastic, spread
 
@@ -25,6 +25,8 @@ _MODULES = (
     spark_fair,
     spark_fifo,
     priority,
+    sparrow,
+    tetris,
     jsq_d,
     least_loaded,
     least_loaded_d,

@@ -91,12 +91,13 @@ def random_view(system: System, rng: np.random.Generator, busiest: int = 4) -> V
         rng.integers(0, busiest, system.executors),
         rng.exponential(0.01, system.executors),
         *rng.exponential([1e9, 1e-4, 1e-3, 1e-2, 1e6]).tolist(),
+        np.floor(rng.exponential(2e8, 2 * system.servers)) * rng.integers(0, 2, 2 * system.servers),
     )
 
 
 def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> Ready:
     """Ready tasks of random jobs, in order of readiness."""
-    n = int(rng.integers(0, longest))
+    n, most = int(rng.integers(0, longest)), max(len(q.tasks) for q in system.queries)
     query = rng.integers(0, len(system.queries), n)
     task = np.array([rng.integers(0, len(system.queries[q].tasks)) for q in query], dtype=np.int64)
     job = rng.integers(0, 20, n)
@@ -109,4 +110,9 @@ def random_ready(system: System, rng: np.random.Generator, longest: int = 6) -> 
         rng.integers(0, 4, n),
         rng.integers(-1, system.executors, n),
         int(len(set(job.tolist())) + rng.integers(0, 3)),
+        task,
+        rng.integers(1, 4, n),
+        rng.random(n),
+        np.arange(n, dtype=np.int64) * most,
+        rng.integers(-1 - system.executors, -1, n * most),  # all complete, somewhere
     )

@@ -51,6 +51,8 @@ def prepared_for(scheduler):
 def scrambled(view, scheduler, rng):
     """The view with everything changed that the scheduler does not declare."""
     hidden = {f: float(rng.exponential(1e3)) for f, n in FIELD_LEVEL.items() if n > scheduler.network_view}
+    if scheduler.network_view < NetworkView.N3:
+        hidden["card_bytes_s"] = rng.exponential(1e9, len(view.card_bytes_s))
     if not (scheduler.reads_queues or scheduler.kind == "pick"):
         hidden["queue_length"] = rng.integers(0, 9, len(view.queue_length))
         hidden["backlog_s"] = rng.exponential(1.0, len(view.backlog_s))

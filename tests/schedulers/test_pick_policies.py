@@ -14,17 +14,18 @@ SYSTEM = system_of([slides_query()], range(5))
 PICKERS = [n for n in scheduler_names() if get_scheduler(n).kind == "pick"]
 
 
-def ready_list(rows, open_jobs):
+def ready_list(rows, open_jobs, draw=0.0):
     """Rows of (job, executors held, home)."""
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
     n = len(columns)
     zeros = np.zeros(n, dtype=np.int64)
-    return Ready(n, columns[:, 0], zeros, zeros, np.zeros(n), columns[:, 1], columns[:, 2], open_jobs)
+    numbers = (columns[:, 0], zeros, zeros, np.zeros(n), columns[:, 1], columns[:, 2], open_jobs)
+    return Ready(n, *numbers, zeros, zeros + 1, np.full(n, draw), zeros, np.full(4, -1))
 
 
 def pick(name, queue_length, rows, open_jobs, u=0.0):
     scheduler = get_scheduler(name)
-    prepared = scheduler.prepare(SYSTEM, None, {})
+    prepared = scheduler.prepare(SYSTEM, None, {"d": 5} if name == "sparrow" else {})  # it looks at all five
     view = random_view(SYSTEM, np.random.default_rng(0))._replace(queue_length=np.array(queue_length))
     out = np.full(2, -1, dtype=np.int64)
     said = scheduler.decide(0.0, view, ready_list(rows, open_jobs), prepared.tables, np.array([u]), out)
@@ -38,7 +39,7 @@ def test_nothing_ready_or_nothing_free_leaves_all_as_it_is(name):
     assert pick(name, [1, 1, 1, 0, 2], [(0, 0, -1)], 1) == (0, 3)
 
 
-@pytest.mark.parametrize("name", PICKERS)
+@pytest.mark.parametrize("name", [n for n in PICKERS if n != "sparrow"])  # its probes have an order
 def test_free_executors_are_drawn_uniformly(name):
     rng = np.random.default_rng(1)
     counts = np.zeros(5)

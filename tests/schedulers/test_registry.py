@@ -38,7 +38,7 @@ def test_unknown_options_and_missing_placements_are_refused(name):
 
 def test_unknown_names_get_the_list_and_decima_the_reason():
     with pytest.raises(SimulationError, match=f"choose from {', '.join(scheduler_names())}"):
-        get_scheduler("sparrow")
+        get_scheduler("quincy")
     with pytest.raises(SimulationError, match="not reimplemented"):
         get_scheduler("Decima")
 

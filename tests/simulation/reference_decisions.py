@@ -72,7 +72,14 @@ class Decisions:
             length[e] += background
             backlog[e] += background * mean
         s = self.system
-        return View(s.executor_server, s.executor_class, length, backlog.round(9), *[math.nan] * 5)
+        return View(
+            s.executor_server,
+            s.executor_class,
+            length,
+            backlog.round(9),
+            *[math.nan] * 5,
+            np.full(2 * s.servers, math.nan),
+        )
 
     def decide_picks(self) -> None:
         while self.ready:
@@ -87,7 +94,22 @@ class Decisions:
             job, query, task, running, home = np.array(numbers).T
             since = np.array([r["since"] for r in self.ready])
             n_open = sum(math.isnan(j["done"]) for j in self.jobs)
-            table = Ready(len(self.ready), job, query, task, since, running, home, n_open)
+            alone, draws = np.ones_like(task), np.zeros(len(task))  # no policy that is compared reads them
+            table = Ready(
+                len(self.ready),
+                job,
+                query,
+                task,
+                since,
+                running,
+                home,
+                n_open,
+                task,
+                alone,
+                draws,
+                alone,
+                alone,
+            )
             out = np.zeros(2, dtype=np.int64)
             if not self.scheduler.decide(self.now, view, table, self.prepared.tables, self.pick_row, out):
                 return

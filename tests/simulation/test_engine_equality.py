@@ -113,9 +113,15 @@ def live(system: System) -> Made:
     return scheduler, scheduler.prepare(system, placement, {})
 
 
-PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority")
+def late_sparrow(system: System) -> Made:
+    scheduler = get_scheduler("sparrow")
+    return scheduler, scheduler.prepare(system, None, {"round_trip_s": 0.03, "d": 3})
+
+
+PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority", "sparrow", "tetris")
 MAKERS: dict[str, Callable[[System], Made]] = {
     **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", "least-loaded-d", "flexflow", *PICK)},
+    "sparrow, every task 30 ms late": late_sparrow,
     "nona-live": live,
     "all that the view shows": sharp_eyed,
     "shortest queue, in Python": lambda system: shortest_queue(),

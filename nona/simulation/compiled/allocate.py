@@ -97,8 +97,10 @@ def _links(system: System) -> Records:
 def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     executors = system.executors
     read = scheduler.reads_queues or scheduler.kind == "pick"
+    cards = scheduler.kind == "pick" and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
+        "card_bytes_s": np.full(2 * system.servers, 0.0 if cards else math.nan),
         "backlog_s": np.full(executors, 0.0 if read else math.nan),
         "ticks_ahead": np.zeros(executors, dtype=np.int64),
         "next_change_s": np.full(executors, math.inf),
@@ -109,6 +111,8 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
     level = scheduler.network_view
     values: dict[str, float] = {
         "executors": system.executors,
+        "servers": system.servers,
+        "cards": scheduler.kind == "pick" and level >= NetworkView.N3,
         "links": len(system.link_capacity),
         "core": system.topology.core if system.topology else 0,
         "first": size.first,
@@ -173,7 +177,7 @@ def with_room(s: Arrays) -> dict[str, Any]:
     )
     if c["picks"]:
         for name in Arrays._fields:
-            if name.startswith("ready_"):
+            if name.startswith("ready_") or name == "places":
                 grown[name] = _longer(getattr(s, name), places)
     for name in (*room, "flows"):
         s.clock[f"room_{name}"] = len(grown[name])

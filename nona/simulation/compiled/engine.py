@@ -77,6 +77,8 @@ class CompiledRun:
         self.policy = policy_of(scheduler, prepared)
         self.collector = Collector(system, size, watched=on_progress is not None)
         self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size)
+        self.arrays.clock["uniforms"] = prepared.uniforms_per_job
+        self.arrays.clock["hand_over_s"] = prepared.hand_over_s
         self.state = addresses(self.arrays)
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
@@ -182,7 +184,7 @@ _PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
 def _view(s: Arrays) -> View:
     """As :func:`nona.simulation.compiled.events.view.view_of`, for plain Python."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
-    return View(*arrays, *s.shown.tolist())
+    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
 
 
 def _frozen(array: Any) -> Any:
@@ -204,4 +206,9 @@ def _ready(s: Arrays) -> Ready:
         s.ready_running[:n],
         s.ready_home[:n],
         open_jobs,
+        s.ready_batch_first[:n],
+        s.ready_batch_size[:n],
+        s.ready_draw[:n],
+        s.ready_base[:n],
+        s.places,
     )

@@ -61,7 +61,7 @@ class SimPyRun:
         system = self.system
         self.picks = scheduler.kind == "pick"
         reads = scheduler.reads_queues or self.picks
-        board = LoadBoard(system.executors, system.background_compute.mean) if reads else None
+        board = LoadBoard(system.executors, system.background_compute.mean, system.servers) if reads else None
         heap = self.environment.heap
         self.executors = Executors(system, streams, heap, self._task_ended, self.size.run_on, board)
         inputs = Inputs(self.environment)

@@ -46,8 +46,10 @@ class Job(Event):
 
     __slots__ = (
         "arrival_s",
+        "base",
         "callbacks",
         "coming",
+        "draw",
         "draws",
         "end_key",
         "end_s",
@@ -73,11 +75,14 @@ class Job(Event):
     _ok = True
     _value = None
     # For schedulers that pick tasks: predecessors of each task that are not complete; the link's
-    # token for each (tensor, server) requested; executors held; when each task was picked.
+    # token for each (tensor, server) requested; executors held; when each task was picked; the job's draw,
+    # and where its tasks begin in ``places``.
     unfinished: list[int]
     coming: dict[tuple[int, int], Any]
     running: int
     picked_s: list[float]
+    draw: float
+    base: int
 
     def __init__(
         self,

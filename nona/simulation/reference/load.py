@@ -18,11 +18,13 @@ class LoadBoard:
     background: the mean). They are added and taken off in whole picoseconds, so that equal loads
     are equal, whatever came before. ``free`` counts the executors with nothing;
     ``background_freed`` says whether the end of background has freed one since it was last set to false.
+    ``card_bytes_s``: what is promised at the cards of the servers, see :class:`~nona.schedulers.base.View`.
     """
 
-    def __init__(self, executors: int, background_mean_s: float) -> None:
+    def __init__(self, executors: int, background_mean_s: float, servers: int = 0) -> None:
         self.queue_length = np.zeros(executors, dtype=np.int64)
         self.backlog_s = np.zeros(executors)
+        self.card_bytes_s = np.zeros(2 * servers)
         self.next_change_s = np.full(executors, math.inf)
         self.free = executors
         self.background_freed = False

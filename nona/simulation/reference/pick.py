@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappush
 from typing import Any
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.random_streams import RandomStreams
+from nona.schedulers.base import NetworkView, card_rate
 from nona.simulation.reference.bind import Parts, modelled_s
 from nona.simulation.reference.executors import Executor
 from nona.simulation.reference.jobs import Job
-from nona.simulation.reference.kernel import WAKE, LeanEnvironment, LeanEvent, content_key
+from nona.simulation.reference.kernel import HANDED, WAKE, LeanEnvironment, LeanEvent, content_key
 from nona.simulation.reference.load import LoadBoard
 from nona.simulation.reference.ready import ReadyList
 
@@ -37,6 +38,16 @@ def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> Simulatio
     )
 
 
+class HandOver(LeanEvent):
+    """The event that a picked task reaches its executor."""
+
+    __slots__ = ("job", "task")
+
+    def __init__(self, callback: Callable[[Any], None], job: Job, task: int) -> None:
+        super().__init__(callback)
+        self.job, self.task = job, task
+
+
 class PickDispatcher:
     """Keeps ready tasks in one list and asks the policy while there are some and free executors.
 
@@ -56,6 +67,8 @@ class PickDispatcher:
             parts.prepared.tables,
         )
         self.ready, self._environment = ReadyList(), environment
+        self.hand_over_s = parts.prepared.hand_over_s
+        self.promises_cards = parts.scheduler.network_view >= NetworkView.N3
         self.has_background = parts.system.background_compute.rate > 0
         self._rows = (
             row for rows in uniform_blocks(streams, parts.prepared.uniforms_per_job) for row in rows
@@ -71,17 +84,27 @@ class PickDispatcher:
         job.coming = {}
         job.picked_s = [0.0] * job.plan.tasks
         job.running = 0
+        job.draw = float(uniforms[0]) if len(uniforms) else 0.0
+        self.ready.enter(job)
         for task in job.plan.sources:
             self.ready.append(job, task, now, -1)
+        self.ready.close_batch(len(job.plan.sources))
 
     def task_ended(self, job: Job, task: int, executor: Executor, now: float) -> None:
         self.board.release(executor.number, modelled_s(job, task, executor))
+        if self.promises_cards:
+            self._promise_cards(job, task, executor, -1.0)
+        self.ready.places[job.base + task] = -2 - executor.number
+        if job.left == 1:
+            self.ready.leave(job)
         job.running -= 1
         self.ready.running_changed(job)
+        before = len(self.ready)
         for target in job.plan.successors[task]:
             job.unfinished[target] -= 1
             if job.unfinished[target] == 0:
                 self.ready.append(job, target, now, executor.number)
+        self.ready.close_batch(len(self.ready) - before)
 
     def settled(self, now: float, open_jobs: int) -> None:
         self._open_jobs = open_jobs
@@ -107,10 +130,37 @@ class PickDispatcher:
             raise bad_pick(self.name, place, len(self.ready), number)
         job, task = self.ready.remove(place)
         executor = job.executor[task] = self.executors.all[number]
-        job.picked_s[task] = now
+        self.ready.places[job.base + task] = number
         job.running += 1
         self.ready.running_changed(job)
         self.board.promise(number, modelled_s(job, task, executor))
+        if self.promises_cards:
+            self._promise_cards(job, task, executor, 1.0)
+        if self.hand_over_s > 0:
+            event = HandOver(self._handed, job, task)
+            key = content_key(HANDED, job.number, task)
+            heappush(self._environment.heap, (now + self.hand_over_s, key, 0, event))
+        else:
+            self._fetch(job, task, now)
+
+    def _promise_cards(self, job: Job, task: int, executor: Executor, sign: float) -> None:
+        """Add (1) or take off (−1) the rates of what the task reads from other servers."""
+        rates, there = self.board.card_bytes_s, executor.server
+        seconds = modelled_s(job, task, executor)
+        for output, _, source in job.plan.reads[task]:
+            here = job.executor[source].server
+            if here != there:
+                rate = sign * card_rate(output.size_bytes, seconds)
+                rates[there] += rate
+                rates[len(rates) // 2 + here] += rate
+
+    def _handed(self, event: HandOver) -> None:
+        self._fetch(event.job, event.task, self._environment._now)
+
+    def _fetch(self, job: Job, task: int, now: float) -> None:
+        """The executor has the task: send for its inputs."""
+        job.picked_s[task] = now
+        executor = job.executor[task]
         there = executor.server
         for output, place, source in job.plan.reads[task]:
             here = job.executor[source].server

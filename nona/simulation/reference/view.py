@@ -29,6 +29,7 @@ def make_viewer(
     """
     level = scheduler.network_view
     hidden = math.nan
+    cards = board is not None and scheduler.kind == "pick" and level >= NetworkView.N3
     view = View(
         executor_server=_frozen(system.executor_server),
         executor_class=_frozen(system.executor_class),
@@ -39,6 +40,7 @@ def make_viewer(
         past_transfer_s=hidden,
         link_promised_s=hidden,
         link_queue_bytes=hidden,
+        card_bytes_s=board.card_bytes_s if board and cards else _frozen(np.full(2 * system.servers, hidden)),
     )
     if level < NetworkView.N2 and board is None:
         return lambda now: view

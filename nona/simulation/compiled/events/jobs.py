@@ -16,10 +16,12 @@ from nona.simulation.compiled.memory.fields import (
     feed_draws_of,
     feed_query_of,
     feed_s_of,
+    feed_uniforms_of,
     free_slots_of,
     jobs_at,
     marks_of,
     open_at_of,
+    places_of,
     plan_at,
     queries_at,
     tasks_at,
@@ -78,6 +80,9 @@ def admit(s: State) -> int:
     job.wait_head = -1
     job.wait_tail = -1
     job.message = -1
+    job.draw = 0.0
+    if c.picks and c.uniforms:
+        job.draw = feed_uniforms_of(s)[c.feed_at, 0]
     job.work_s = 0.0
     job.sent_bytes = 0.0
     c.promised_messages += queries_at(s, q).inputs
@@ -121,6 +126,8 @@ def fill_tasks(s: State, slot: int) -> None:
         task.latest_s = 0.0
         task.latest_number = 0
         task.placed = 0
+        if c.picks:
+            places_of(s)[job.base + t] = -1
         task.draw = feed_draw_of(s)[draws + t] if draws >= 0 else 1.0
 
 

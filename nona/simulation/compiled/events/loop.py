@@ -12,6 +12,7 @@ from nona.simulation.compiled.events.links import hop
 from nona.simulation.compiled.events.pick import (
     begin_picking,
     offer_successors,
+    take_over,
     woken,
 )
 from nona.simulation.compiled.events.shared_link import background_arrives, deliver, depart
@@ -39,7 +40,7 @@ from nona.simulation.compiled.memory.layout import (
     PICK,
     ROOM,
 )
-from nona.simulation.reference.kernel import DELIVERY, HOP, KIND_SHIFT, TASK_END
+from nona.simulation.reference.kernel import DELIVERY, HANDED, HOP, KIND_SHIFT, TASK_END
 
 
 def advance(s: State, bind: Decide, pick: Decide) -> int:
@@ -129,6 +130,8 @@ def _listed_event(s: State, pick: Decide, now: float) -> int:
             join(s, item, now)
     elif kind == HOP:
         hop(s, item, now)
+    elif kind == HANDED:
+        take_over(s, item, now)
     return NEXT_EVENT
 
 

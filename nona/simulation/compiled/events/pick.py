@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 
+from nona.schedulers.base import card_rate
 from nona.simulation.compiled.events.bind import send
 from nona.simulation.compiled.events.executors import join, settle
 from nona.simulation.compiled.events.inputs import here, later
 from nona.simulation.compiled.events.links import send_once
 from nona.simulation.compiled.events.load import next_freed_s, promise, release
-from nona.simulation.compiled.events.ready import append, remove, running_changed
+from nona.simulation.compiled.events.ready import append, close_batch, remove, running_changed
 from nona.simulation.compiled.memory.arrays import State
 from nona.simulation.compiled.memory.fields import (
+    card_bytes_s_of,
     clock_at,
+    events_of,
     executor_class_of,
     executor_server_of,
     jobs_at,
     messages_at,
     out_of,
+    outputs_at,
+    places_of,
     plan_at,
     queries_at,
     queue_length_of,
@@ -28,9 +33,12 @@ from nona.simulation.compiled.memory.fields import (
     successors_of,
     tasks_at,
     ticks_of,
+    times_of,
     uses_at,
 )
+from nona.simulation.compiled.memory.heap import push
 from nona.simulation.compiled.memory.messages import Transfer, find_message, new_message
+from nona.simulation.reference.kernel import HANDED, JOB_SHIFT, KIND_SHIFT
 
 
 def offer_sources(s: State, slot: int) -> None:
@@ -39,6 +47,7 @@ def offer_sources(s: State, slot: int) -> None:
     query = queries_at(s, job.query)
     for i in range(query.first_source, query.first_source + query.sources):
         append(s, slot, sources_of(s)[i], -1, job.arrival_s)
+    close_batch(s, query.sources)
 
 
 def offer_successors(s: State, place: int, e: int, now: float) -> None:
@@ -46,14 +55,19 @@ def offer_successors(s: State, place: int, e: int, now: float) -> None:
     task = tasks_at(s, place)
     slot = task.slot
     release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
-    running_changed(s, slot, -1)
     base = jobs_at(s, slot).base
+    if clock_at(s, 0).cards:
+        promise_cards(s, place, -1.0)
+    places_of(s)[place] = -2 - e
+    running_changed(s, slot, -1)
     plan = plan_at(s, task.plan)
+    before = clock_at(s, 0).ready
     for i in range(plan.successor, plan.successor_end):
         target = successors_of(s)[i]
         tasks_at(s, base + target).unfinished -= 1
         if tasks_at(s, base + target).unfinished == 0:
             append(s, slot, target, e, now)
+    close_batch(s, clock_at(s, 0).ready - before)
 
 
 def begin_picking(s: State, open_jobs: int, now: float) -> bool:
@@ -99,7 +113,8 @@ def is_allowed(s: State) -> bool:
 
 
 def bind_pick(s: State, now: float) -> None:
-    """Give the picked task its executor, and send for its inputs."""
+    """Give the picked task its executor, which gets it at once or after the hand-over."""
+    c = clock_at(s, 0)
     slot = ready_slot_of(s)[out_of(s)[0]]
     local = ready_task_of(s)[out_of(s)[0]]
     e = out_of(s)[1]
@@ -108,11 +123,43 @@ def bind_pick(s: State, now: float) -> None:
     place = job.base + local
     task = tasks_at(s, place)
     task.executor = e
-    task.placed = 1
-    task.picked_s = now
+    places_of(s)[place] = e
     running_changed(s, slot, 1)
     promise(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
-    there = executor_server_of(s)[e]
+    if c.cards:
+        promise_cards(s, place, 1.0)
+    if c.hand_over_s > 0:
+        key = (HANDED << KIND_SHIFT) + (job.number << JOB_SHIFT) + local
+        push(events_of(s), c.events, now + c.hand_over_s, key, place)
+        c.events += 1
+    else:
+        take_over(s, place, now)
+
+
+def promise_cards(s: State, place: int, sign: float) -> None:
+    """Add (1) or take off (−1) the rates of what the task at ``place`` reads from other servers."""
+    task = tasks_at(s, place)
+    base = jobs_at(s, task.slot).base
+    there = executor_server_of(s)[task.executor]
+    seconds = times_of(s)[executor_class_of(s)[task.executor], task.plan]
+    plan = plan_at(s, task.plan)
+    for r in range(plan.read, plan.read_end):
+        read = reads_at(s, r)
+        source = executor_server_of(s)[tasks_at(s, base + read.source).executor]
+        if source != there:
+            rate = sign * card_rate(outputs_at(s, read.output).size_bytes, seconds)
+            card_bytes_s_of(s)[there] += rate
+            card_bytes_s_of(s)[clock_at(s, 0).servers + source] += rate
+
+
+def take_over(s: State, place: int, now: float) -> None:
+    """The executor has the task at ``place``: send for its inputs."""
+    task = tasks_at(s, place)
+    slot = task.slot
+    job = jobs_at(s, slot)
+    task.placed = 1
+    task.picked_s = now
+    there = executor_server_of(s)[task.executor]
     plan = plan_at(s, task.plan)
     for r in range(plan.read, plan.read_end):
         read = reads_at(s, r)

@@ -9,11 +9,17 @@ from nona.simulation.compiled.events.shared_link import pending_s
 from nona.simulation.compiled.memory.arrays import State
 from nona.simulation.compiled.memory.fields import (
     backlog_s_of,
+    card_bytes_s_of,
     clock_at,
     executor_class_of,
     executor_server_of,
     links_at,
+    places_of,
     queue_length_of,
+    ready_base_of,
+    ready_batch_first_of,
+    ready_batch_size_of,
+    ready_draw_of,
     ready_home_of,
     ready_job_of,
     ready_query_of,
@@ -55,7 +61,8 @@ def queue_bytes(s: State, now: float) -> float:
 
 def view_of(s: State) -> View:
     """What the scheduler sees; fields above its level are ``nan``."""
-    n = clock_at(s, 0).executors
+    c = clock_at(s, 0)
+    n = c.executors
     return View(
         executor_server_of(s)[:n],
         executor_class_of(s)[:n],
@@ -66,6 +73,7 @@ def view_of(s: State) -> View:
         shown_of(s)[2],
         shown_of(s)[3],
         shown_of(s)[4],
+        card_bytes_s_of(s)[: 2 * c.servers],
     )
 
 
@@ -80,4 +88,9 @@ def ready_of(s: State, n: int, open_jobs: int) -> Ready:
         ready_running_of(s)[:n],
         ready_home_of(s)[:n],
         open_jobs,
+        ready_batch_first_of(s)[:n],
+        ready_batch_size_of(s)[:n],
+        ready_draw_of(s)[:n],
+        ready_base_of(s)[:n],
+        places_of(s)[: clock_at(s, 0).room_tasks],
     )

@@ -56,8 +56,8 @@ def _types() -> _Types:
     types: Any = numba_types  # it has no types of its own
 
     i, f = int64[::1], float64[::1]
-    view = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64], View)
-    ready = types.NamedTuple([int64, i, i, i, f, i, i, int64], Ready)
+    view = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], View)
+    ready = types.NamedTuple([int64, i, i, i, f, i, i, int64, i, i, f, i, i], Ready)
     return _Types(i, void(float64, int64, view, i, f, f, i), boolean(float64, view, ready, i, f, f, i))
 
 

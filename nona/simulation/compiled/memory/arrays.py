@@ -85,6 +85,12 @@ class Arrays(NamedTuple):
     ready_home: Ints
     ready_slot: Ints
     ready_since_s: Floats
+    ready_batch_first: Ints
+    ready_batch_size: Ints
+    ready_draw: Floats
+    ready_base: Ints
+    places: Ints  # a number for each of ``tasks``, see :class:`~nona.schedulers.base.Ready`
+    card_bytes_s: Floats  # (2S,)
     shown: Floats
     out: Ints
     # what is recorded

@@ -38,11 +38,12 @@ EXECUTOR = _record(
 #: A link; ``at`` is the place of its next background item.
 LINK = _record(i="at", f="capacity free_s since_s closed_s work_s reserved_s next_s next_work_s")
 #: A job in the system. ``wait_head``, ``wait_tail``: its tasks that stand in queues, in order of
-#: joining. ``message``: the last of its messages, where tasks are picked. ``next``: free list.
+#: joining. ``message``: the last of its messages, where tasks are picked; ``draw``: its uniform draw
+#: there. ``next``: free list.
 JOB = _record(
     h="query left running traced wait_head wait_tail message next",
     i="number base",
-    f="arrival_s work_s sent_bytes",
+    f="arrival_s work_s sent_bytes draw",
 )
 #: A task in the system. ``plan`` is its place in the plan; ``before`` the number of background items
 #: that stand before it in its executor's queue; ``latest_s`` the latest known arrival of an input, and
@@ -86,6 +87,7 @@ CLOCK = _record(
         "phase answer admitted feed_at feed_jobs pick_at pick_rows next_number next_report "
         "next_mark next_traced "
         "room_jobs room_tasks room_messages room_task_traces room_message_traces room_flows room_line "
+        "servers cards uniforms "
         "most_tasks events flows line line_first jobs_used arena messages_used free_message "
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
@@ -93,7 +95,7 @@ CLOCK = _record(
         "background"
     ),
     f=(
-        "latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
+        "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
         "area_s area_since_s area_before_s window_area_s last_arrival_s "
         "link_end_s virtual_s link_last_s requested_s reserved_s transfer_s"
     ),

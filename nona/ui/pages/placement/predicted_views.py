@@ -73,8 +73,8 @@ def servers_section(report: PlacementReport) -> None:
             "An executor holds all weights of every model that may run on it, as it may get any part; "
             "rows with the same model share them. Only weights are counted, at the precision of the cost "
             "model: leave room for activations and the runtime. The schedulers random, jsq-d, "
-            "opportunistic, priority, spark-fair and spark-fifo use every executor as if it held all "
-            "models."
+            "opportunistic, priority, sparrow, tetris, spark-fair and spark-fifo use every executor as if "
+            "it held all models."
         )
         table(
             pd.DataFrame(replica_rows(report)),

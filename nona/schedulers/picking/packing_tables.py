@@ -1,0 +1,67 @@
+"""The tables of ``tetris`` from a system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nona.schedulers.picking.packing import Floats, Packing
+from nona.system import QueryClass, System
+
+
+def packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
+    """Demands of all tasks, and the cards of all servers."""
+    counts = [len(q.tasks) for q in system.queries]
+    reads = [sorted(row) for q in system.queries for row in _reads(q)]
+    flat = [read for row in reads for read in row]
+    return Packing(
+        first=np.cumsum([0, *counts]).astype(np.int64),
+        time_s=np.concatenate([q.tasks.compute_s for q in system.queries], axis=1).ravel(),
+        work_s=np.concatenate([system.class_weights @ q.tasks.compute_s for q in system.queries]),
+        stage=np.array([s for q in system.queries for s in _depths(q)], dtype=np.int64),
+        inputs=np.cumsum([0, *(len(row) for row in reads)]).astype(np.int64),
+        source=np.array([source for source, _, _ in flat], dtype=np.int64),
+        size_bytes=np.array([size for _, _, size in flat], dtype=float),
+        memory=_memory(system).ravel(),
+        classes=len(system.class_names),
+        card_bytes_s=_cards(system),
+        fairness=fairness,
+        barrier=barrier,
+        remote_penalty=remote_penalty,
+    )
+
+
+def _reads(query: QueryClass) -> list[set[tuple[int, int, float]]]:
+    """For each task: source, tensor and bytes of what it reads."""
+    graph = query.tasks
+    rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
+    columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())
+    for source, target, tensor in zip(*columns, strict=True):
+        rows[target].add((source, tensor, float(graph.tensor_bytes[tensor])))
+    return rows
+
+
+def _depths(query: QueryClass) -> list[int]:
+    """The longest way from a first task to each, in tasks."""
+    depths: list[int] = []
+    for before in query.tasks.dag.predecessors:
+        depths.append(max((depths[p] + 1 for p in before), default=0))
+    return depths
+
+
+def _memory(system: System) -> Floats:
+    """(Q, K) Share of an executor's memory; 0 where that has no limit."""
+    room = system.class_memory_bytes
+    if room is None:
+        return np.zeros((len(system.queries), len(system.class_names)))
+    weights = np.array([q.weight_bytes for q in system.queries])
+    shares: Floats = weights[:, None] / np.maximum(np.asarray(room, dtype=float), 1.0)[None, :]
+    return np.minimum(shares, 1.0)
+
+
+def _cards(system: System) -> Floats:
+    """(2S,) Bytes/s of each server's card, in and then out."""
+    if system.topology is None:
+        return np.full(2 * system.servers, system.capacity)
+    capacity, topology = system.topology.link_capacity, system.topology
+    links = np.concatenate([topology.in_link, topology.out_link])
+    return np.where(links < 0, system.capacity, capacity[links])

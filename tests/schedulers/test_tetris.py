@@ -1,0 +1,184 @@
+"""The scheduler ``tetris``: picks computed by hand, and cards that are not promised more than they have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scheduler_cases import system_of
+
+from nona.contraction.task_graph import TaskGraph
+from nona.decomposition.dominators import decompose
+from nona.errors import SimulationError
+from nona.schedulers.base import Ready, View
+from nona.schedulers.picking.packing import alignment, progress, work_left_s
+from nona.schedulers.picking.tetris import neediest
+from nona.schedulers.registry import get_scheduler
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import QueryClass, Stream
+from nona.topology import make_topology
+
+TETRIS = get_scheduler("tetris")
+CARD = 100.0  # bytes/s
+
+
+def query_of(name, seconds, edges, rate=1.0):
+    graph = TaskGraph.from_edges(name, seconds, edges)
+    return QueryClass(name, graph, decompose(graph.dag), rate)
+
+
+# a: 0 → 1 (40 bytes, 1 s: 40 bytes/s) → 2; b: 0 → 1 (60 bytes, 2 s: 30 bytes/s); c: one task of 5 s
+A = query_of("a", [1.0, 1.0, 4.0], [(0, 1, 40.0), (1, 2, 8.0)])
+B = query_of("b", [1.0, 2.0], [(0, 1, 60.0)])
+C = query_of("c", [5.0], [])
+SYSTEM = replace(
+    system_of([A, B, C], range(4)), capacity=CARD, background_compute=Stream(), background_network=Stream()
+)
+DONE = -2
+
+
+def view_of(free, cards_in=(0.0,) * 4, cards_out=(0.0,) * 4):
+    queue = np.array([0 if e in free else 1 for e in range(4)])
+    nothing = (0.0,) * 5
+    cards = np.array([*cards_in, *cards_out])
+    return View(SYSTEM.executor_server, SYSTEM.executor_class, queue, np.zeros(4), *nothing, cards)
+
+
+def ready_of(rows):
+    """Rows of (job, query, task, executors held, places of the job's tasks)."""
+    n = len(rows)
+    job, query, task, held = (np.array([r[c] for r in rows], dtype=np.int64) for c in range(4))
+    base = np.cumsum([0, *(len(r[4]) for r in rows[:-1])]).astype(np.int64) if n else np.zeros(0, dtype=int)
+    places = np.array([p for r in rows for p in r[4]], dtype=np.int64)
+    zeros = np.zeros(n, dtype=np.int64)
+    return Ready(
+        n, job, query, task, np.zeros(n), held, zeros, n, zeros, zeros + 1, np.zeros(n), base, places
+    )
+
+
+def pick(view, rows, u=0.0, **options):
+    tables = TETRIS.prepare(SYSTEM, None, options).tables
+    out = np.full(2, -1, dtype=np.int64)
+    said = TETRIS.decide(0.0, view, ready_of(rows), tables, np.array([u]), out)
+    return (int(out[0]), int(out[1])) if said else None
+
+
+def aligned(view, row, e, **options):
+    tables = TETRIS.prepare(SYSTEM, None, options).tables
+    return alignment(view, ready_of([row]), 0, e, tables)
+
+
+A1 = (0, 0, 1, 0, (DONE - 0, -1, -1))  # task 1 of a; its input is on executor 0
+B1 = (1, 1, 1, 0, (DONE - 1, -1))  # task 1 of b; its input is on executor 1
+C0 = (2, 2, 0, 0, (-1,))
+
+
+def test_alignment_is_demand_times_what_is_available():
+    idle = view_of({0, 1, 2, 3})
+    assert aligned(idle, A1, 0) == 1.0  # at home it needs no card
+    # 40 of 100 bytes/s at the card out of server 0 and the card in of server 2, less a tenth
+    assert aligned(idle, A1, 2) == pytest.approx(0.9 * (1 + 0.4 + 0.4))
+    assert aligned(idle, A1, 2, remote_penalty=0.5) == pytest.approx(0.5 * (1 + 0.4 + 0.4))
+    half = view_of({2}, cards_in=(0, 0, 50.0, 0), cards_out=(20.0, 0, 0, 0))
+    assert aligned(half, A1, 2) == pytest.approx(0.9 * (1 + 0.4 * 0.8 + 0.4 * 0.5))
+    assert aligned(idle, C0, 3) == 1.0
+
+
+def test_a_card_is_not_promised_more_than_it_has():
+    assert aligned(view_of({2}, cards_in=(0, 0, 60.0, 0)), A1, 2) > 0  # 60 + 40 fits just
+    assert aligned(view_of({2}, cards_in=(0, 0, 61.0, 0)), A1, 2) == -1
+    assert aligned(view_of({2}, cards_out=(61.0, 0, 0, 0)), A1, 2) == -1
+    assert aligned(view_of({0}, cards_out=(61.0, 0, 0, 0)), A1, 0) == 1.0
+    assert pick(view_of({2}, cards_in=(0, 0, 61.0, 0)), [A1]) is None
+    # what needs more than a whole card starts where nothing is promised
+    large = replace(SYSTEM, capacity=10.0)
+    tables = TETRIS.prepare(large, None, {}).tables
+    assert alignment(view_of({2}), ready_of([A1]), 0, 2, tables) == pytest.approx(0.9 * 3)
+    assert alignment(view_of({2}, cards_in=(0, 0, 1.0, 0)), ready_of([A1]), 0, 2, tables) == -1
+
+
+def test_picks_computed_by_hand():
+    # work left: a 1 + 4 = 5 s, b 2 s, c 5 s; fits at executor 3: a 1.62, b 0.9·1.6 = 1.44, c 1
+    # ε = (4.06 / 3) / (12 / 3) = 0.33833; scores −0.0717, 0.7633, −0.6917
+    assert pick(view_of({3}), [A1, B1, C0], fairness=0.0) == (1, 3)
+    # without b: ε = (2.62 / 2) / (10 / 2) = 0.262; scores 0.31, −0.31
+    assert pick(view_of({3}), [A1, C0], fairness=0.0) == (0, 3)
+    # at home a fits with 1, so do both with equal work: the first in the list
+    assert pick(view_of({0}), [A1, C0], fairness=0.0) == (0, 0)
+    assert pick(view_of({0}), [C0, A1], fairness=0.0) == (0, 0)
+    # 0 is free as well: away from home a aligns better, on any of 1 to 3
+    assert [pick(view_of({0, 1, 2, 3}), [A1], (i + 0.5) / 3) for i in range(3)] == [(0, 1), (0, 2), (0, 3)]
+    # with half the alignment lost it stays
+    assert pick(view_of({0, 1, 2, 3}), [A1], remote_penalty=0.5) == (0, 0)
+
+
+def test_only_the_neediest_jobs_are_considered():
+    b_holds_two = (1, 1, 1, 2, B1[4])
+    assert pick(view_of({3}), [A1, b_holds_two, C0], fairness=0.0) == (1, 3)
+    assert pick(view_of({3}), [A1, b_holds_two, C0], fairness=0.25) == (1, 3)  # ⌈0.75·3⌉ = 3 jobs
+    assert pick(view_of({3}), [A1, b_holds_two, C0], fairness=0.4) == (0, 3)  # two jobs, without b
+    # the neediest of jobs that hold equally many is the oldest
+    rows = [(7, 2, 0, 1, (-1,)), (3, 2, 0, 1, (-1,)), (5, 2, 0, 0, (-1,)), (5, 2, 0, 0, (-1,))]
+    assert neediest(ready_of(rows), 1.0) == 5
+    assert neediest(ready_of(rows), 0.5) == (1 << 40) + 3
+    assert neediest(ready_of(rows), 0.0) == (1 << 40) + 7
+
+
+def test_the_last_tasks_of_a_stage_come_first():
+    wide = query_of(
+        "wide", [1.0] * 12, [(0, i, 1.0) for i in range(1, 11)] + [(i, 11, 1.0) for i in range(1, 11)]
+    )
+    system = replace(SYSTEM, queries=(wide, C))
+    tables = TETRIS.prepare(system, None, {"fairness": 0.0}).tables
+    short = (9, 1, 0, 0, (-1,))
+    for done, chosen in ((8, 1), (9, 0)):
+        places = (DONE, *[DONE] * done, *[-1] * (11 - done))
+        table = ready_of([(4, 0, 10, 0, places), short])
+        tables_c = tables._replace(work_s=np.append(tables.work_s[:-1], 0.1))  # c is nearly free of work
+        assert progress(table, 0, tables) == pytest.approx(done / 10)
+        assert work_left_s(table, 0, tables) == pytest.approx(11 - done)
+        out = np.full(2, -1, dtype=np.int64)
+        assert TETRIS.decide(0.0, view_of({0}), table, tables_c, np.zeros(1), out)
+        assert out.tolist() == [chosen, 0]
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("cards", [False, True])
+def test_in_a_run_no_card_is_promised_more_than_it_has_or_one_task_needs(engine, cards):
+    fork = query_of(
+        "fork",
+        [0.2, 0.5, 0.3, 0.4, 0.1],
+        [(0, 1, 9.0), (0, 2, 9.0), (0, 3, 5.0), (1, 4, 3.0), (2, 4, 3.0), (3, 4, 2.0)],
+    )
+    system = replace(
+        system_of([replace(fork, rate=3.0)], (0, 0, 1, 1, 2, 2, 3, 3)),
+        capacity=CARD,
+        background_compute=Stream(),
+        background_network=Stream(),
+        topology=make_topology(4, CARD, nic=40.0) if cards else None,
+    )
+    prepared = TETRIS.prepare(system, None, {})
+    capacity = 40.0 if cards else CARD
+    assert prepared.tables.card_bytes_s.tolist() == [capacity] * 8
+    most, idle = 0.0, 0
+
+    def decide(now, view, ready, tables, u, out):
+        nonlocal most, idle
+        most = max(most, float(view.card_bytes_s.max()))
+        idle += not view.card_bytes_s.any()
+        return TETRIS.decide(now, view, ready, tables, u, out)
+
+    run = simulate_run(
+        system, replace(TETRIS, decide=decide), prepared, RunOptions(jobs=300, warmup=20, engine=engine)
+    )
+    assert not np.isnan(run.completion_s).any()
+    assert capacity * 0.4 < most <= max(capacity, 80.0)  # the sink alone reads 8 bytes in 0.1 s
+    assert idle > 0  # what was promised is taken off again
+
+
+@pytest.mark.parametrize("option", ["fairness", "barrier", "remote_penalty"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, "half", True])
+def test_impossible_options_are_refused(option, value):
+    with pytest.raises(SimulationError, match=f"{option}=.* must be a number from 0 to 1"):
+        TETRIS.prepare(SYSTEM, None, {option: value})
