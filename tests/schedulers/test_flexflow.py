@@ -115,19 +115,29 @@ def test_no_placement_is_worse_than_one_executor_and_equal_seeds_agree():
         assert found == searched(system, query, 0, Walk(200, 0.05))
 
 
-def test_the_placement_starts_at_every_server_alike_and_keeps_its_shape():
-    system = quiet(slides_query(), (0, 0, 1, 1, 2, 2, 3, 3))
-    prepared = FLEX.prepare(system, None, {})
-    shapes, firsts = set(), []
+def test_the_placement_starts_at_every_executor_alike_and_keeps_its_shape():
+    query = drawn_query(6, 3)
+    system = quiet(query, (0, 0, 1, 1, 2, 2, 3, 3))
+    tables = FLEX.prepare(system, None, {}).tables._replace(place=np.array([0, 1, 2, 0, 3, 4]))
+    firsts = []
     for i in range(80):
-        out = np.full(4, -1, dtype=np.int64)
+        out = np.full(6, -1, dtype=np.int64)
         view = type("V", (), {"executor_class": system.executor_class})
-        FLEX.decide(0.0, 0, view, prepared.tables, np.array([(i + 0.5) / 80]), out)
-        first = int(system.executor_server[out[0]])
-        firsts.append(first)
-        shapes.add(tuple(((out - 2 * first) % 8).tolist()))
-    assert len(shapes) == 1
-    assert np.bincount(firsts).tolist() == [20] * 4
+        FLEX.decide(0.0, 0, view, tables, np.array([(i + 0.5) / 80]), out)
+        servers = system.executor_server[out]
+        firsts.append(int(out[0]))
+        assert ((servers - servers[0]) % 4).tolist() == [0, 0, 1, 0, 1, 2]
+        assert out[0] == out[3]
+        assert len(set(out.tolist())) == 5
+    assert np.bincount(firsts).tolist() == [10] * 8
+
+
+def test_models_of_one_task_use_every_executor_of_a_server():
+    query = drawn_query(1, 0)
+    system = quiet(replace(query, rate=6 / float(query.tasks.compute_s.sum())), (0,) * 8)
+    system = replace(system, queries=(replace(system.queries[0], arrivals=Arrivals()),))
+    run = simulate_run(system, FLEX, FLEX.prepare(system, None, {}), RunOptions(jobs=600, warmup=50))
+    assert (run.executor_busy_s > 0).all()
 
 
 def test_only_executors_with_room_are_used():

@@ -30,9 +30,10 @@ class Offline(NamedTuple):
     """Q query classes, K executor classes, E executors.
 
     ``tasks`` (Q,). ``start`` (Q+1,) delimits in ``allowed`` the executors that can hold the model.
-    ``pool_start`` (K+1,) delimits in ``pool`` the executors of each class, server by server, and at e
-    ``server_place`` says where those of the server of executor e begin in it. The tasks of query class
-    q, begun on class k, go to the places ``place[place_start[q·K + k] + i]``, counted from there.
+    ``pool_start`` (K+1,) delimits in ``pool`` the executors of each class, server by server. Executor e
+    is there at ``rank`` of its class; those of its server begin at ``server_place`` and are
+    ``server_size``. The tasks of query class q, begun on class k, go to the places
+    ``place[place_start[q·K + k] + i]``, counted from there.
     """
 
     tasks: Ints
@@ -40,22 +41,32 @@ class Offline(NamedTuple):
     allowed: Ints
     pool_start: Ints
     pool: Ints
+    rank: Ints
     server_place: Ints
+    server_size: Ints
     place_start: Ints
     place: Ints
     classes: int
 
 
 def decide(now: float, query: int, view: View, tables: Offline, u: Any, out: Any) -> None:
-    """The model's placement, from the server of an executor drawn among those that can hold the model."""
+    """The model's placement, from an executor drawn among those that can hold the model.
+
+    The places on its server are counted from it, round about; those beyond from the next server on.
+    """
     first = tables.start[query]
     e = tables.allowed[first + int(u[0] * (tables.start[query + 1] - first))]
     k = view.executor_class[e]
     begin = tables.pool_start[k]
     size = tables.pool_start[k + 1] - begin
+    home = tables.server_place[e]
+    near = tables.server_size[e]
     places = tables.place_start[query * tables.classes + k]
     for i in range(tables.tasks[query]):
-        out[i] = tables.pool[begin + (tables.server_place[e] + tables.place[places + i]) % size]
+        place = tables.place[places + i]
+        if place < near:
+            place = (tables.rank[e] - home + place) % near
+        out[i] = tables.pool[begin + (home + place) % size]
 
 
 def searched(system: System, query: QueryClass, executor_class: int, walk: Walk) -> Places:
@@ -90,6 +101,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
         for k in range(classes)
     ]
     pools = [_by_server(system, k) for k in range(classes)]
+    rank, server_place, server_size = _on_servers(system, pools)
     return Prepared(
         Offline(
             tasks=np.array([len(q.tasks) for q in system.queries], dtype=np.int64),
@@ -97,7 +109,9 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
             allowed=np.concatenate(rows).astype(np.int64),
             pool_start=_borders(pools),
             pool=np.concatenate(pools).astype(np.int64),
-            server_place=_server_places(system, pools),
+            rank=rank,
+            server_place=server_place,
+            server_size=server_size,
             place_start=_borders(found),
             place=np.array([p for places in found for p in places], dtype=np.int64),
             classes=classes,
@@ -111,13 +125,16 @@ def _by_server(system: System, executor_class: int) -> Ints:
     return members[np.argsort(system.executor_server[members], kind="stable")]
 
 
-def _server_places(system: System, pools: list[Ints]) -> Ints:
-    """(E,) Where the executors of an executor's server begin in the pool of its class."""
-    places = np.zeros(system.executors, dtype=np.int64)
+def _on_servers(system: System, pools: list[Ints]) -> tuple[Ints, Ints, Ints]:
+    """(E,) each: an executor's place in the pool of its class, where those of its server begin, and how
+    many they are."""
+    rank, begin, size = (np.zeros(system.executors, dtype=np.int64) for _ in range(3))
     for pool in pools:
         servers = system.executor_server[pool]
-        places[pool] = np.searchsorted(servers, servers)
-    return places
+        rank[pool] = np.arange(len(pool))
+        begin[pool] = np.searchsorted(servers, servers)
+        size[pool] = np.searchsorted(servers, servers, side="right") - begin[pool]
+    return rank, begin, size
 
 
 def _borders(rows: Any) -> Ints:
