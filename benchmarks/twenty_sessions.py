@@ -49,6 +49,7 @@ class Told:
     waited_s: float = 0.0
     ran_s: float = 0.0
     answered: bool = False
+    repeated: int = 0
     failures: list[str] = field(default_factory=list)
 
 
@@ -117,6 +118,7 @@ async def visit(url: str, number: int, told: list[Told], draw: random.Random) ->
         mine.failures.append(f"{type(error).__name__}: {error}")
     finally:
         mine.failures += visitor.failures
+        mine.repeated = visitor.repeated
         await visitor.close()
 
 
@@ -226,6 +228,7 @@ def show(told: list[Told]) -> None:
     print(f"waited: {_spread(waits)}; ran: {_spread(runs)}")
     for mine in told[:40]:
         print(f"  session {mine.number:>2}: waited {mine.waited_s:5.1f} s, ran {mine.ran_s:5.1f} s")
+    print(f"page changes asked for again: {sum(mine.repeated for mine in told)}")
     failures = [f"session {m.number}: {f}" for m in told for f in m.failures]
     print(f"failures: {len(failures)}")
     for line in failures[:20]:
