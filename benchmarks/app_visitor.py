@@ -61,11 +61,13 @@ class Visitor:
     async def go(self, page: str) -> float:
         """Change the page; returns the seconds until it stands.
 
-        Asks again after ``AGAIN_S``, as a person clicks again: a poll of the old page that reaches Streamlit
-        while the change waits behind another run takes its place.
+        Polls of the old page end first, as Streamlit's own page ends them: one that is sent later would take
+        the place of the change. Asks again after ``AGAIN_S``, as a person clicks again.
         """
         begin, target = time.perf_counter(), self._pages[page]
         done = self._done
+        for fragment in list(self._polls):
+            self._stop(fragment)
         for _ in range(int(PATIENCE_S / AGAIN_S)):
             self._page = target
             await self._ask()

@@ -145,6 +145,23 @@ def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path: Path, damage: byt
     assert last.choices.of(Restored).broken == folder / BROKEN
 
 
+def test_a_folder_in_place_of_the_file_is_told(tmp_path: Path) -> None:
+    store, token = Store(tmp_path), new_token()
+    folder = store.place(token)
+    (folder / FILE).mkdir(parents=True)
+    again = store.load(token)
+    assert again is not None
+    assert again.untouched
+    assert again.choices.of(Restored).lines
+    again.edit(("seed",), 1)  # and what comes next is saved
+    store.watch(token, again)
+    store.flush()
+    assert store.problem == ""
+    back = Store(tmp_path).load(token)
+    assert back is not None
+    assert back.scenario.seed == 1
+
+
 def test_a_damaged_result_costs_that_result_alone(tmp_path: Path, run: object) -> None:
     store, state, token = Store(tmp_path), worked(run), new_token()
     store.watch(token, state)

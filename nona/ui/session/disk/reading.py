@@ -46,7 +46,7 @@ def read_workspace(folder: Path) -> AppState | None:
     ``broken.json``, so that nothing writes over it, until the reader dismisses the notice.
     """
     path, broken = folder / FILE, folder / BROKEN
-    if not path.is_file():
+    if not path.exists():
         return None
     try:
         if path.stat().st_size > MOST_WORKSPACE_BYTES:

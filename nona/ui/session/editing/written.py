@@ -13,9 +13,10 @@ class Written:
     """The parts of one scenario in plain data, quantities with their units; made when first asked for.
 
     >>> from nona.scenario.file import scenario_from_mapping
-    >>> start = scenario_from_mapping({"cluster": {"servers": [{"gpu": "t4"}]}, "workload": []})
-    >>> Written(start).at(("cluster", "servers", 0, "gpu"))
-    't4'
+    >>> rows = [{"model": "gpt2", "rate": 5}]
+    >>> scenario = scenario_from_mapping({"cluster": {"servers": [{"gpu": "t4"}]}, "workload": rows})
+    >>> Written(scenario).at(("cluster", "servers", 0, "gpu")), Written(scenario).at(("workload", 0, "rate"))
+    ('t4', '5/s')
     """
 
     def __init__(self, scenario: Scenario) -> None:
