@@ -135,7 +135,7 @@ def test_the_centre_of_a_face() -> None:
     # where x is x_1; log x + 2 log(1 − x) + log(1 + x) has its maximum at 1/x − 2/(1 − x) + 1/(1 + x) = 0
     wide = polytope(np.array([1.0, 2.0]), np.ones(1), np.ones((1, 2)))
     x = (np.sqrt(17) - 1) / 8
-    # at the last μ = 10⁻¹¹ rounding counts, up to ε/μ = 2·10⁻⁵ depending on the processor; at 10⁻⁸ it does not
+    # at the last μ = 10⁻¹¹ rounding counts, up to ε/μ = 2·10⁻⁵ on some processors; at 10⁻⁸ it does not
     for mu, near in ((1e-8, 1e-7), (LAST_MU, 2e-6)):
         assert centre(max_min(wide, np.ones(1)), mu).x == pytest.approx([x, 1 - x], abs=near)
 
