@@ -151,6 +151,7 @@ class Site:
         """Run a job of a kind to its end, and wait until the disk has its result."""
         self.begin(kind)
         require(self._done(kind.page, kind.stop, DONE_S), f"{kind.name} does not end in {DONE_S} s")
+        self.visitor.open(kind.page)  # the page takes the result when it is drawn after the job's end
         require(until(self.saved_results, 2 * SAVED_S), f"the result of {kind.name} was not saved")
 
     def _done(self, page: str, stop: str, most_s: float) -> bool:
