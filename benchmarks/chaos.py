@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 
 from benchmarks import chaos_disk, chaos_endings, chaos_kills
 from benchmarks.chaos_table import Attack, Group, all_held, markdown, run_groups
@@ -31,6 +32,7 @@ def only(word: str, groups: Sequence[Group]) -> list[Group]:
     """The groups with those of their attacks whose name holds a word."""
 
     def chosen(group: Group) -> Callable[[], AbstractContextManager[Iterable[Attack]]]:
+        @wraps(group)  # its name stands in the table if it cannot begin
         @contextmanager
         def some() -> Iterator[Iterable[Attack]]:
             with group() as attacks:

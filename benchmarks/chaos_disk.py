@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.chaos_kinds import FAN, STARTED
+from benchmarks.chaos_kinds import FAN, started
 from benchmarks.chaos_site import SAVED_S, Site, fan
 from benchmarks.chaos_table import Attack, NotTriedHereError, require
 from benchmarks.kept_server import until
@@ -86,7 +86,7 @@ def full_data() -> str:
 
 def full_temporary() -> str:
     """Fill the file system of temporary files, upload and start a job, make room, start it again."""
-    kind = next(k for k in STARTED if k.name == "simulate")
+    kind = started("simulate")
     with _site() as site, _small_disk(site.server.temporary):
         site.open()
         site.rename("Before")
@@ -111,7 +111,7 @@ def full_temporary() -> str:
 
 def cleaned() -> str:
     """Remove everything below the temporary folder in the middle of a session with an upload and a job."""
-    kind = next(k for k in STARTED if k.name == "simulate")
+    kind = started("simulate")
     with _site() as site:
         site.open()
         site.give_fan()

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.chaos_kinds import STARTED
+from benchmarks.chaos_kinds import started
 from benchmarks.chaos_site import ENDED_S, Site
 from benchmarks.chaos_table import Attack, require
 from benchmarks.kept_server import alive, until
@@ -32,7 +32,7 @@ def signalled(number: signal.Signals) -> str:
         site = Site(Path(folder))
         try:
             site.open()
-            kind = next(k for k in STARTED if k.name == "simulate")
+            kind = started("simulate")
             workers = site.catch(kind)
             for worker in workers:
                 os.kill(worker, signal.SIGCONT)

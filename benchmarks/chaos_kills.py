@@ -34,7 +34,7 @@ def worker_killed(site: Site, kind: Started) -> str:
     for worker in workers:
         os.kill(worker, signal.SIGKILL)
     site.check_gone(processes)
-    told = until(lambda: _looked(site, kind) or site.lines(ENDED) > 0, 10)
+    told = until(lambda: _ended_lines(site, kind) > 0, 10)
     require(site.server.healthy(), "the server does not answer")
     if kind.name == "story":  # shown to all visitors: it is told again by itself
         return _story_again(site)
@@ -44,18 +44,18 @@ def worker_killed(site: Site, kind: Started) -> str:
     site.check_page()
     if not kind.own_button:
         site.begin(kind)
-        require(until(lambda: _looked(site, kind) or not site.lines(ENDED), 20), "the next answer fails too")
+        require(until(lambda: not _ended_lines(site, kind), 20), "the next answer fails too")
         return ""
     how = site.follow_up(kind)
     site.check_page()
-    site.show(kind)
-    require(not site.lines(ENDED), "the next job of the kind failed too")
+    require(not _ended_lines(site, kind), "the next job of the kind failed too")
     return f"next job {how}"
 
 
-def _looked(site: Site, kind: Started) -> bool:
+def _ended_lines(site: Site, kind: Started) -> int:
+    """How many lines say on the page of that kind, drawn once more, that a process ended."""
     site.show(kind)
-    return False
+    return site.lines(ENDED)
 
 
 def _story_again(site: Site) -> str:

@@ -42,8 +42,10 @@ class Started:
         What is chosen on the page before, where it is there: tabs and modes by key.
     vary
         Called with a number before each start: what has been done is not done again for the same question.
-    button
-        The key of what starts it; empty: looking at the page does.
+    own_button
+        Whether a button starts it; else looking at the page does.
+    needs
+        The kind whose result must be there before.
     """
 
     name: str
@@ -104,3 +106,8 @@ STARTED = (
     Started("training", TRAINING, "training"),
     Started("training-one-more", TRAINING, "training", (("training-tabs", "One more GPU"),)),
 )
+
+
+def started(name: str) -> Started:
+    """The kind of that name."""
+    return next(kind for kind in STARTED if kind.name == name)

@@ -8,6 +8,7 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from benchmarks.chaos_kinds import FAN, PLACED, SMALL, WIDE, Started
 from benchmarks.chaos_table import BrokenPromiseError, require
@@ -194,22 +195,21 @@ class Site:
         found = [p for p in (self.server.data / "workspaces").glob("*") if p.is_dir()]
         return found[0] if found else self.server.data / "none"
 
-    def saved(self) -> dict[str, object]:
-        """What the disk says of the workspace."""
+    def saved(self) -> Any:
+        """What the disk says of the workspace; ``None`` if nothing that can be read."""
         try:
-            return dict(json.loads((self.place() / FILE).read_text()))
+            return json.loads((self.place() / FILE).read_text())
         except (OSError, ValueError):
-            return {}
+            return None
 
     def saved_name(self) -> str:
         """The scenario's name on the disk."""
-        data = json.dumps(self.saved())
-        held = json.loads(data)
+        held = self.saved()
         return str(held["scenarios"][held["now"]["scenario"]]["text"].get("name", "")) if held else ""
 
     def saved_results(self) -> set[str]:
         """The files of finished results that the workspace on the disk names, and that are there."""
-        held = json.loads(json.dumps(self.saved())) or {"results": [], "runs": []}
+        held = self.saved() or {"results": [], "runs": []}
         named = {entry["file"] for entry in (*held["results"], *held["runs"])}
         return {name for name in named if (self.place() / RESULTS / name).is_file()}
 

@@ -68,7 +68,7 @@ class View(NamedTuple):
     past_transfer_s: float  # N2: mean seconds, request to delivery, of the jobs' transfers so far
     link_promised_s: float  # N3: seconds from now until the link has served what is promised
     link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
-    card_bytes_s: NDArray[np.float64] = NO_CARDS  # N3, for ``pick``: see below
+    card_bytes_s: NDArray[np.float64] = NO_CARDS  # N3, for ``pick``: see above
 
 
 class Ready(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,6 +55,19 @@ def system_of(
         background_network=Stream(100.0, 1e6, 1.0),
         queries=tuple(queries),
         seed=seed,
+    )
+
+
+def two_speeds(classes: Sequence[int] = (0, 1, 1, 0), slow_memory: float = 1e12) -> System:
+    """Executors of two ``classes``, the second half as fast; each query holds 2 MB."""
+    query = fork_join_chain("a", [3], 1)
+    times = np.vstack([query.tasks.compute_s, 2 * query.tasks.compute_s])
+    query = replace(query, tasks=replace(query.tasks, compute_s=times), weight_bytes=2e6)
+    return replace(
+        system_of([query], range(len(classes))),
+        executor_class=np.array(classes),
+        class_names=("fast", "slow"),
+        class_memory_bytes=np.array([1e12, slow_memory]),
     )
 
 

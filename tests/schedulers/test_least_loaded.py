@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_view, system_of
+from scheduler_cases import fork_join_chain, random_view, system_of, two_speeds
 
 from nona.errors import PlacementError
 from nona.schedulers.registry import get_scheduler
@@ -16,19 +16,6 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.system import Stream
 
 LEAST = get_scheduler("least-loaded")
-
-
-def two_speeds(slow_memory: float = 1e12):
-    """Four executors of two classes, the second half as fast; each query holds 2 MB."""
-    query = fork_join_chain("a", [3], 1)
-    times = np.vstack([query.tasks.compute_s, 2 * query.tasks.compute_s])
-    query = replace(query, tasks=replace(query.tasks, compute_s=times), weight_bytes=2e6)
-    return replace(
-        system_of([query], range(4)),
-        executor_class=np.array([0, 1, 1, 0]),
-        class_names=("fast", "slow"),
-        class_memory_bytes=np.array([1e12, slow_memory]),
-    )
 
 
 def bound(system, view, draw=0.5):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheduler_cases import fork_join_chain, random_view, system_of
+from scheduler_cases import fork_join_chain, random_view, system_of, two_speeds
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.subgraph import Decomposition
@@ -18,19 +18,7 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream
 
 DRAWN = get_scheduler("least-loaded-d")
-
-
-def two_speeds(slow_memory: float = 1e12):
-    """Six executors of two classes, the second half as fast; each query holds 2 MB."""
-    query = fork_join_chain("a", [3], 1)
-    times = np.vstack([query.tasks.compute_s, 2 * query.tasks.compute_s])
-    query = replace(query, tasks=replace(query.tasks, compute_s=times), weight_bytes=2e6)
-    return replace(
-        system_of([query], range(6)),
-        executor_class=np.array([0, 1, 1, 0, 1, 0]),
-        class_names=("fast", "slow"),
-        class_memory_bytes=np.array([1e12, slow_memory]),
-    )
+CLASSES = (0, 1, 1, 0, 1, 0)
 
 
 def bound(system, view, u, d):
@@ -45,7 +33,7 @@ def bound(system, view, u, d):
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
 def test_the_best_of_those_drawn(seed, d):
-    system = two_speeds()
+    system = two_speeds(CLASSES)
     rng = np.random.default_rng(seed)
     view, u = random_view(system, rng), rng.random(d)
     own_s = system.queries[0].tasks.compute_s.sum(axis=1)[system.executor_class]
@@ -63,7 +51,7 @@ def test_equals_go_to_the_shorter_queue_and_then_to_the_first_drawn():
 
 
 def test_only_executors_with_room_for_the_model_are_drawn():
-    system = two_speeds(slow_memory=1e6)
+    system = two_speeds(CLASSES, slow_memory=1e6)
     view = random_view(system, np.random.default_rng(0))
     drawn = {bound(system, view, np.array([(i + 0.5) / 60]), 1) for i in range(60)}
     assert drawn == {0, 3, 5}
@@ -72,7 +60,7 @@ def test_only_executors_with_room_for_the_model_are_drawn():
 @pytest.mark.parametrize("d", [0, -1, 2.0, "2", True, 65, None])
 def test_impossible_numbers_of_draws_are_refused(d):
     with pytest.raises(SimulationError, match=r"d=.* must be a whole number from 1 to 64"):
-        DRAWN.prepare(two_speeds(), None, {"d": d})
+        DRAWN.prepare(two_speeds(CLASSES), None, {"d": d})
 
 
 def test_with_equal_services_it_is_the_shortest_of_the_queues_drawn():
@@ -91,7 +79,7 @@ def test_with_equal_services_it_is_the_shortest_of_the_queues_drawn():
 
 
 def test_with_one_draw_the_queues_do_not_matter():
-    system = two_speeds()
+    system = two_speeds(CLASSES)
     rng = np.random.default_rng(5)
     for u in rng.random(20):
         places = {bound(system, random_view(system, rng), np.array([u]), 1) for _ in range(5)}

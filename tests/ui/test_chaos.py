@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.chaos import GROUPS, main
 from benchmarks.chaos_kills import server_killed, worker_killed
-from benchmarks.chaos_kinds import STARTED
+from benchmarks.chaos_kinds import STARTED, started
 from benchmarks.chaos_site import Site
 from benchmarks.chaos_table import (
     Attack,
@@ -26,7 +26,7 @@ from benchmarks.chaos_table import (
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.disk.saved import FILE
 
-CHECK = next(k for k in STARTED if k.name == "check")
+CHECK = started("check")
 
 
 def broken() -> str:

@@ -17,7 +17,7 @@ def packing_of(system: System, fairness: float, barrier: float, remote_penalty: 
         first=np.cumsum([0, *counts]).astype(np.int64),
         time_s=np.concatenate([q.tasks.compute_s for q in system.queries], axis=1).ravel(),
         work_s=np.concatenate([system.class_weights @ q.tasks.compute_s for q in system.queries]),
-        stage=np.array([s for q in system.queries for s in _depths(q)], dtype=np.int64),
+        stage=np.array([s for q in system.queries for s in q.tasks.dag.levels()], dtype=np.int64),
         inputs=np.cumsum([0, *(len(row) for row in reads)]).astype(np.int64),
         source=np.array([source for source, _, _ in flat], dtype=np.int64),
         size_bytes=np.array([size for _, _, size in flat], dtype=float),
@@ -38,14 +38,6 @@ def _reads(query: QueryClass) -> list[set[tuple[int, int, float]]]:
     for source, target, tensor in zip(*columns, strict=True):
         rows[target].add((source, tensor, float(graph.tensor_bytes[tensor])))
     return rows
-
-
-def _depths(query: QueryClass) -> list[int]:
-    """The longest way from a first task to each, in tasks."""
-    depths: list[int] = []
-    for before in query.tasks.dag.predecessors:
-        depths.append(max((depths[p] + 1 for p in before), default=0))
-    return depths
 
 
 def _memory(system: System) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -35,13 +36,6 @@ def mixed(draw: float, first: int, salt: int) -> int:
     return (h * FACTOR + 11) % PRIME
 
 
-def common_divisor(a: int, b: int) -> int:
-    """The greatest common divisor of two numbers above 0."""
-    while b > 0:
-        a, b = b, a % b
-    return a
-
-
 def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: NDArray[Any]) -> bool:
     """The oldest ready task with a free executor among those that its batch probes.
 
@@ -61,7 +55,7 @@ def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: ND
         step = 1
         if executors > 1:
             step += mixed(ready.job_draw[i], first, 2) % (executors - 1)
-        cycle = executors // common_divisor(executors, step)
+        cycle = executors // math.gcd(executors, step)
         for k in range(min(tables.d * ready.batch_size[i], executors)):
             e = (start + k * step + k // cycle) % executors
             if view.queue_length[e] == 0:

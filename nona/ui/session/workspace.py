@@ -132,19 +132,24 @@ def workspaces() -> Workspaces:
     store = Store(serving.data / "workspaces")
     store.start()
     ending().add(store.flush, first=True)
-    return _swept(Workspaces(store=store, idle_s=IDLE_S))
+    return _swept(store, IDLE_S)
 
 
 @st.cache_resource
 def passing() -> Workspaces:
     """The workspaces of connections without a cookie: nobody could ask for them again later."""
-    return _swept(Workspaces(idle_s=GONE_S))
+    return _swept(None, GONE_S)
 
 
-def _swept(held: Workspaces) -> Workspaces:
+def _swept(store: Store | None, idle_s: float) -> Workspaces:
+    """Workspaces from which those drop out that nobody has open and for which no job is known."""
     registry = jobs()
-    held.is_open = tabs_of_owners().connected
-    held.is_worked_for = lambda state: any(map(registry.get, state.jobs.values()))
+    held = Workspaces(
+        store=store,
+        idle_s=idle_s,
+        is_open=tabs_of_owners().connected,
+        is_worked_for=lambda state: any(map(registry.get, state.jobs.values())),
+    )
     held.start()
     return held
 

@@ -22,14 +22,6 @@ SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
-    """Why the models of the scenario that ``mark`` names cannot be serverless; empty if they can."""
-
-    mark: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Demo:
     """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
 
@@ -152,12 +144,7 @@ def _part(state: AppState) -> dict[str, float]:
 def why_not(state: AppState) -> str:
     """Why the scenario's models cannot be serverless applications; empty if they can."""
     mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
-    known = state.choices.of(WhyNot)
-    if known.mark != mark:
-        made = fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
-        known = WhyNot(mark, made)
-        state.choices.keep(known)
-    return known.reason
+    return fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
 
 
 def _reason(state: AppState) -> str:
