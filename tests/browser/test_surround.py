@@ -24,6 +24,12 @@ TITLES = [title for _, title, *_ in PAGES]
 narrow = pytest.mark.parametrize("app_page", [("light", 400)], ids=["400"], indirect=True)
 
 
+def wait_for_keys(page: Any, place: str) -> None:
+    """Until the demo's keys are heard on a step: what listens is loaded after the page is drawn."""
+    page.locator(f"body[data-demo-keys='{place}']").wait_for(state="attached")
+    wait_idle(page, 60_000)
+
+
 @pytest.mark.parametrize("app_page", ["light", "dark"], indirect=True)
 def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) -> None:
     page = app_page
@@ -89,8 +95,7 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     open_page(page, "Overview")
     page.get_by_role("button", name="Start the demo").click()
     bar, sidebar = page.locator(".st-key-demo-bar"), page.get_by_test_id("stSidebar")
-    bar.get_by_text("step 1 of").wait_for()
-    wait_idle(page)
+    wait_for_keys(page, "1.1")
     assert not sidebar.is_visible()
     page.keyboard.press("ArrowRight")
     page.get_by_role("heading", name="Placement", exact=True, level=1).wait_for()
@@ -99,12 +104,12 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(
     wait_idle(page)
     page.reload()
     bar.get_by_text("step 2 of").wait_for()
-    wait_idle(page)
+    wait_for_keys(page, "1.2")
     assert_fits(page)
     shot(page, "demo")
     page.keyboard.press("ArrowLeft")
     bar.get_by_text("step 1 of").wait_for()
-    wait_idle(page)
+    wait_for_keys(page, "1.1")
     page.keyboard.press("Escape")
     bar.wait_for(state="detached")
     wait_idle(page)
@@ -124,15 +129,15 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
     page = app_page
     page.goto(f"{app_url}/?demo=3")
     bar = page.locator(".st-key-demo-bar")
-    bar.get_by_text("step 1 of").wait_for()
-    wait_idle(page)
-    for step in (2, 3, 4, 1):  # the last is the first of the next question, on another page
+    wait_for_keys(page, "3.1")
+    for place in ("3.2", "3.3", "3.4", "4.1"):  # the last is the first of the next question, on another page
+        step = place[-1]
         page.evaluate(
             "() => { for (let i = 0; i < 2; i++) setTimeout(() => document.body.dispatchEvent("
             "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, composed: true})), 12 * i) }"
         )
         bar.get_by_text(f"step {step} of").wait_for()
-        wait_idle(page, 60_000)
+        wait_for_keys(page, place)
         page.wait_for_timeout(600)
         assert f"step {step} of" in bar.inner_text()
     bar.get_by_text("Question 4 of").wait_for()
@@ -145,8 +150,7 @@ def test_a_second_key_waits_until_the_script_rests(app_page: Any, app_url: str) 
     page.on("websocket", lambda ws: ws.on("framesent", lambda data: sent.append(data)))
     page.goto(f"{app_url}/?demo=3")
     bar = page.locator(".st-key-demo-bar")
-    bar.get_by_text("step 1 of").wait_for()
-    wait_idle(page)
+    wait_for_keys(page, "3.1")
     page.evaluate(
         "() => { for (let i = 0; i < 4; i++) setTimeout(() => document.body.dispatchEvent("
         "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, composed: true})), 12 * i) }"

@@ -51,10 +51,12 @@ class Surround {
   show(component) {
     this.data = component.data;
     this.tell = component.setTriggerValue;
+    document.body.dataset.demoKeys = this.data.demo; // the step whose keys are heard from now on
     if (this.data.demo !== told.place) told = { at: told.at }; // that step was taken
     this.tellKey();
   }
   close() {
+    delete document.body.dataset.demoKeys;
     this.ends.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
