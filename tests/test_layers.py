@@ -35,7 +35,7 @@ LAYERS = (
     ("nona.schedulers",),
     ("nona.experiments",),
     ("nona.simulation",),
-    ("nona.serverless", "nona.training"),
+    ("nona.serverless", "nona.training", "nona.learning"),
     ("nona.report",),
     ("nona.sources",),
     ("nona.study", "nona.serving"),

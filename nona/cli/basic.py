@@ -21,7 +21,7 @@ from nona.cli.options import (
     SimulateOptions,
     SweepOptions,
 )
-from nona.cli.output import emit, warn_of_hardware
+from nona.cli.output import emit, warn_of_hardware, warn_of_schedulers
 from nona.cli.progress import ProgressLine
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
@@ -117,6 +117,7 @@ def simulate(arguments: SimulateOptions) -> None:
     check_places(arguments.records, arguments.html, arguments.trace)
     prepared = study.prepare(scenario, sources)
     warn_of_hardware(prepared)
+    warn_of_schedulers(prepared)
     line = ProgressLine(quiet=arguments.json)
     result = study.simulate(
         prepared,

@@ -38,6 +38,18 @@ class BundleOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrainDecimaOptions:
+    """``nona train-decima``."""
+
+    output: Path
+    hide_link: bool
+    iterations: int
+    rollouts: int
+    jobs: int
+    seed: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListOptions:
     """A command that prints a result as text or, with ``json``, as one JSON object."""
 

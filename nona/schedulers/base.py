@@ -157,6 +157,8 @@ class Scheduler:
         Whether a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a
         third of the time. It must neither slice nor compute with whole arrays.
+    cautions
+        ``(system) -> lines`` that people should read beside its results on that system.
     look
         On charts; without one it gets a spare look.
     """
@@ -173,6 +175,7 @@ class Scheduler:
     reads_queues: bool = False
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
+    cautions: Callable[[System], tuple[str, ...]] | None = None
     look: Look | None = None
 
 

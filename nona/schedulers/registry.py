@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.schedulers.base import Scheduler
+from nona.schedulers.learned import decima_blind, decima_link
 from nona.schedulers.live import scheduler as nona_live
 from nona.schedulers.offline import flexflow
 from nona.schedulers.picking import opportunistic, priority, spark_fair, spark_fifo, sparrow, tetris
@@ -31,20 +29,11 @@ _MODULES = (
     least_loaded,
     least_loaded_d,
     flexflow,
+    decima_blind,
+    decima_link,
     expert,
 )
 SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", (m.SCHEDULER for m in _MODULES), SimulationError)
-
-#: Schedulers that people may look for and that are not here, with the reason.
-NOT_REIMPLEMENTED: Mapping[str, str] = MappingProxyType(
-    {
-        "decima": (
-            "Decima (Mao et al., SIGCOMM 2019) decides with a graph neural network trained by "
-            "reinforcement learning; it is not reimplemented. Its simulator's heuristics are here as "
-            "spark-fair and spark-fifo."
-        )
-    }
-)
 
 
 def scheduler_names() -> tuple[str, ...]:
@@ -64,7 +53,4 @@ def get_scheduler(name: str) -> Scheduler:
     SimulationError
         For an unknown name; the message lists the known ones.
     """
-    why = NOT_REIMPLEMENTED.get(name.lower())
-    if why and name not in SCHEDULERS:
-        raise SimulationError(f"Scheduler {name!r}: {why}")
     return SCHEDULERS.find(name)

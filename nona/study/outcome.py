@@ -28,6 +28,7 @@ from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.schema import Scenario
+from nona.schedulers.registry import get_scheduler
 from nona.simulation.workload.arrivals import effective_rate
 from nona.sources.named import file_names, is_file
 from nona.study.preparation import Study
@@ -90,8 +91,16 @@ def simulation_outcome(study: Study, result: SimulationResult, made: str) -> Sim
         predicted=predicted_means(study, placement),
         models=model_facts(study),
         off=off_ranges(study, report),
+        cautions=cautions_of(study),
         placement=None if placement is None else placement_report(study.system, placement, names),
     )
+
+
+def cautions_of(study: Study) -> tuple[str, ...]:
+    """What people should read beside the results of the scenario's schedulers, e.g. that one was not trained
+    on such a system."""
+    found = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
+    return tuple(line for of in found if of is not None for line in of(study.system))
 
 
 def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:

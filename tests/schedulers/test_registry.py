@@ -36,11 +36,9 @@ def test_unknown_options_and_missing_placements_are_refused(name):
             scheduler.prepare(system, None, {})
 
 
-def test_unknown_names_get_the_list_and_decima_the_reason():
+def test_unknown_names_get_the_list():
     with pytest.raises(SimulationError, match=f"choose from {', '.join(scheduler_names())}"):
         get_scheduler("quincy")
-    with pytest.raises(SimulationError, match="not reimplemented"):
-        get_scheduler("Decima")
 
 
 def test_register_adds_once_and_refuses_a_taken_name():

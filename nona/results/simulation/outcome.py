@@ -27,7 +27,8 @@ class SimulationOutcome(Document):
 
     ``predicted`` is scheduler → predicted mean JCT (seconds; ``None``: overloaded), for those that have a
     prediction; ``models`` is label → times of that model; ``off`` is scheduler → the range of its mean if
-    modelled times are off, for those with a mean, and empty where no time is modelled.
+    modelled times are off, for those with a mean, and empty where no time is modelled; ``cautions`` are
+    lines to read beside the results of some schedulers.
     """
 
     about: About
@@ -42,4 +43,5 @@ class SimulationOutcome(Document):
     predicted: Mapping[str, Figure]
     models: Mapping[str, ModelFacts]
     off: Mapping[str, OffRange] = Field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
     placement: PlacementReport | None

@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from nona.schedulers.picking.packing import Floats, Packing
-from nona.system import QueryClass, System
+from nona.schedulers.reads import reads_of
+from nona.system import System
 
 
 def packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
     """Demands of all tasks, and the cards of all servers."""
-    counts = [len(q.tasks) for q in system.queries]
-    reads = [sorted(row) for q in system.queries for row in _reads(q)]
-    flat = [read for row in reads for read in row]
+    reads = reads_of(system)
     return Packing(
-        first=np.cumsum([0, *counts]).astype(np.int64),
+        first=reads.first,
         time_s=np.concatenate([q.tasks.compute_s for q in system.queries], axis=1).ravel(),
         work_s=np.concatenate([system.class_weights @ q.tasks.compute_s for q in system.queries]),
         stage=np.array([s for q in system.queries for s in q.tasks.dag.levels()], dtype=np.int64),
-        inputs=np.cumsum([0, *(len(row) for row in reads)]).astype(np.int64),
-        source=np.array([source for source, _, _ in flat], dtype=np.int64),
-        size_bytes=np.array([size for _, _, size in flat], dtype=float),
+        inputs=reads.inputs,
+        source=reads.source,
+        size_bytes=reads.size_bytes,
         memory=_memory(system).ravel(),
         classes=len(system.class_names),
         card_bytes_s=_cards(system),
@@ -28,16 +27,6 @@ def packing_of(system: System, fairness: float, barrier: float, remote_penalty: 
         barrier=barrier,
         remote_penalty=remote_penalty,
     )
-
-
-def _reads(query: QueryClass) -> list[set[tuple[int, int, float]]]:
-    """For each task: source, tensor and bytes of what it reads."""
-    graph = query.tasks
-    rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
-    columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())
-    for source, target, tensor in zip(*columns, strict=True):
-        rows[target].add((source, tensor, float(graph.tensor_bytes[tensor])))
-    return rows
 
 
 def _memory(system: System) -> Floats:

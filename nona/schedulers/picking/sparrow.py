@@ -12,12 +12,12 @@ from nona.look import Look
 from nona.options import number, whole
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
+from nona.schedulers.draws import mixed
 from nona.schedulers.options import check_options
 from nona.system import System
 
 OWNER = "Scheduler 'sparrow'"
 MOST = 64
-PRIME, FACTOR = 2147483647, 48271  # of the "minimal standard" generator
 LONGEST_S = 10.0
 
 
@@ -25,15 +25,6 @@ class Probes(NamedTuple):
     """``d``: executors probed per task of a batch."""
 
     d: int
-
-
-def mixed(draw: float, first: int, salt: int) -> int:
-    """A number from 0 to 2³¹ − 2 that depends on a job's draw, a task and ``salt``: Lehmer's generator,
-    started from the draw and fed with the others."""
-    h = 1 + int(draw * (PRIME - 2))
-    h = (h * FACTOR + first + 1) % PRIME
-    h = (h * FACTOR + salt) % PRIME
-    return (h * FACTOR + 11) % PRIME
 
 
 def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: NDArray[Any]) -> bool:

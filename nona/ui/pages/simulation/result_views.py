@@ -22,6 +22,8 @@ def result_views(state: AppState, run: Kept) -> None:
     for line in data.report.failed_checks:
         st.error(plain(f"A self-check failed: {line}."), icon=":material/error:")
     overload_warnings(data.report.schedulers, data)
+    for line in data.cautions:
+        st.warning(plain(f"{line}."), icon=":material/school:")
     _advice(run)
     _results(run)
     notes(data)

@@ -1,0 +1,228 @@
+"""Score every ready task on every executor that it may take: what the learned schedulers compute.
+
+This is code for the compiled engine too: arrays, loops, scalars. Executors of one class that must fetch
+equally many bytes and have equally many free neighbours are alike for a task; one of them is scored.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nona.schedulers.base import Ready, View
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+STATE, HIDDEN, WIDTH = 4, 16, 8
+SCALE, SLOPE = 10.0, 0.2
+MOST_READY = 256  # the oldest ready tasks are scored
+MOST_KINDS = 32  # kinds of free executors that are scored for a task
+
+
+class Learned(NamedTuple):
+    """Q query classes with T tasks in all, K executor classes; 16 numbers a row are a hidden layer's inputs.
+
+    ``first`` (Q+1,) delimits the tasks of each query class; ``time_s`` (K·T,): seconds of task i on class k
+    at k·T + i; ``may`` (Q·K,): 1 where the class can hold the model. ``inputs`` (T+1,) delimits the tensors
+    that a task reads: of ``source``, a task of its query, ``size_bytes`` each. ``task`` and ``job``
+    (T·16,): what a task adds to the first layer of the score, and what it adds for its job while it is not
+    complete. ``score`` holds the weights of that layer for the features of pair and state, then its bias;
+    ``second`` and ``third`` the layers after it, each followed by its bias.
+    """
+
+    first: Ints
+    time_s: Floats
+    may: Ints
+    inputs: Ints
+    source: Ints
+    size_bytes: Floats
+    task: Floats
+    job: Floats
+    score: Floats
+    second: Floats
+    third: Floats
+    classes: int
+    pair: int
+    unit_s: float
+    capacity: float
+    latency_s: float
+
+
+class Candidates(NamedTuple):
+    """(C,) entry of the ready list, executor, number of executors that are alike, and score of each; (C, P+4)
+    the features of pair and state."""
+
+    entry: Ints
+    executor: Ints
+    alike: Ints
+    score: Floats
+    features: Floats
+
+
+def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
+    """All that may be chosen: every ready task on the first of each kind of free executor and, where the
+    executor of its last predecessor is busy, on that: then it waits there.
+    """
+    executors = len(view.queue_length)
+    entries = min(ready.n, MOST_READY)
+    room = entries * (min(executors, MOST_KINDS) + 1)
+    c = Candidates(
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room),
+        np.zeros((room, t.pair + STATE)),
+    )
+    near = free_neighbours(view)
+    free = near.sum() / executors
+    kinds = np.zeros((MOST_KINDS, 3))
+    hidden = np.zeros(HIDDEN)
+    n = 0
+    for i in range(entries):
+        job_part(ready, i, t, hidden)
+        found = 0
+        home = ready.home[i]
+        for step in range(executors + 1):
+            e = home if step == executors else step
+            busy = step == executors
+            if busy and (e < 0 or view.queue_length[e] == 0):
+                continue
+            if not busy and view.queue_length[e] != 0:
+                continue
+            if t.may[ready.query[i] * t.classes + view.executor_class[e]] == 0:
+                continue
+            fetched = fetched_bytes(view, ready, i, e, t)
+            others = near[view.executor_server[e]] - (0 if busy else 1)
+            if not busy:
+                known = kind_of(kinds, found, view.executor_class[e], fetched, others)
+                if known < found:
+                    c.alike[n - found + known] += 1
+                if known < found or found == MOST_KINDS:
+                    continue
+                kinds[found, 0] = view.executor_class[e]
+                kinds[found, 1] = fetched
+                kinds[found, 2] = others
+                found += 1
+            c.entry[n] = i
+            c.executor[n] = e
+            c.alike[n] = 1
+            describe(now, view, ready, t, i, e, fetched, others, free, c.features[n])
+            c.score[n] = score(t, hidden, c.features[n])
+            n += 1
+    return Candidates(c.entry[:n], c.executor[:n], c.alike[:n], c.score[:n], c.features[:n])
+
+
+def free_neighbours(view: View) -> Ints:
+    """(S,) Free executors of each server."""
+    free = np.zeros(view.executor_server.max() + 1, dtype=np.int64)
+    for e in range(len(view.queue_length)):
+        if view.queue_length[e] == 0:
+            free[view.executor_server[e]] += 1
+    return free
+
+
+def kind_of(kinds: Floats, found: int, executor_class: int, fetched: float, others: int) -> int:
+    """Which of the first ``found`` kinds this is; ``found``: none of them."""
+    for k in range(found):
+        if kinds[k, 0] == executor_class and kinds[k, 1] == fetched and kinds[k, 2] == others:
+            return k
+    return found
+
+
+def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: float) -> int:
+    """An executor drawn uniformly among those that are alike for a candidate."""
+    first, i = c.executor[chosen], c.entry[chosen]
+    near = free_neighbours(view)
+    fetched = fetched_bytes(view, ready, i, first, t)
+    left = int(u * c.alike[chosen])
+    for e in range(first, len(view.queue_length)):
+        if view.queue_length[e] != 0 or view.executor_class[e] != view.executor_class[first]:
+            continue
+        if near[view.executor_server[e]] != near[view.executor_server[first]]:
+            continue
+        if fetched_bytes(view, ready, i, e, t) == fetched:
+            left -= 1
+            if left < 0:
+                return e
+    return int(first)
+
+
+def fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float:
+    """Bytes that entry i must have sent to executor e from other servers."""
+    task = t.first[ready.query[i]] + ready.task[i]
+    total = 0.0
+    for r in range(t.inputs[task], t.inputs[task + 1]):
+        where = -2 - ready.places[ready.base[i] + t.source[r]]
+        if view.executor_server[where] != view.executor_server[e]:
+            total += t.size_bytes[r]
+    return total
+
+
+def describe(
+    now: float,
+    view: View,
+    ready: Ready,
+    t: Learned,
+    i: int,
+    e: int,
+    fetched: float,
+    others: int,
+    free: float,
+    out: Floats,
+) -> None:
+    """The features of entry i on executor e, and of the state; times as log(1 + 10 x) in units of a query's
+    work: the task's time, its transfers, whether there are any, the work before it at a busy executor,
+    whether it is busy, the free neighbours; with eight also the link's queue before its transfers, and both
+    together. Of the state: free executors, open jobs, executors that the job holds, age of the task.
+    """
+    per_unit = SCALE / t.unit_s
+    busy = view.queue_length[e] != 0
+    fetch_s = fetched / t.capacity + t.latency_s if fetched > 0 else 0.0
+    task = t.first[ready.query[i]] + ready.task[i]
+    executors = len(view.queue_length)
+    out[0] = math.log1p(per_unit * t.time_s[view.executor_class[e] * t.first[-1] + task])
+    out[1] = math.log1p(per_unit * fetch_s)
+    out[2] = 1.0 if fetched > 0 else 0.0
+    out[3] = math.log1p(per_unit * view.backlog_s[e]) if busy else 0.0
+    out[4] = 1.0 if busy else 0.0
+    out[5] = others / (others + 2.0)
+    if t.pair > 6 and fetched > 0:
+        queue_s = view.link_queue_bytes / t.capacity
+        out[6] = math.log1p(per_unit * queue_s)
+        out[7] = math.log1p(per_unit * (queue_s + fetch_s))
+    out[t.pair] = free
+    out[t.pair + 1] = ready.open_jobs / (ready.open_jobs + executors)
+    out[t.pair + 2] = math.log1p(ready.job_running[i])
+    out[t.pair + 3] = math.log1p(per_unit * max(0.0, now - ready.since_s[i]))
+
+
+def job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
+    """What entry i adds to the first layer by its task, and its job by the tasks that are not complete."""
+    first, base = t.first[ready.query[i]], ready.base[i]
+    bias = (t.pair + STATE) * HIDDEN
+    for h in range(HIDDEN):
+        out[h] = t.score[bias + h] + t.task[(first + ready.task[i]) * HIDDEN + h]
+    for task in range(t.first[ready.query[i] + 1] - first):
+        if ready.places[base + task] >= -1:
+            for h in range(HIDDEN):
+                out[h] += t.job[(first + task) * HIDDEN + h]
+
+
+def score(t: Learned, hidden: Floats, features: Floats) -> float:
+    """The score from the first layer's known part ``hidden`` and the features of pair and state."""
+    one = np.zeros(HIDDEN)
+    for h in range(HIDDEN):
+        x = hidden[h]
+        for f in range(t.pair + STATE):
+            x += features[f] * t.score[f * HIDDEN + h]
+        one[h] = max(x, SLOPE * x)
+    total = t.third[WIDTH]
+    for w in range(WIDTH):
+        x = t.second[HIDDEN * WIDTH + w]
+        for h in range(HIDDEN):
+            x += one[h] * t.second[h * WIDTH + w]
+        total += max(x, SLOPE * x) * t.third[w]
+    return float(total)

@@ -1,0 +1,57 @@
+"""What the two learned schedulers share: they differ in their weights and in what they see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import Prepared
+from nona.schedulers.learned.card import Trained, shipped
+from nona.schedulers.learned.network import network_of
+from nona.schedulers.learned.ranges import outside
+from nona.schedulers.learned.tables import learned_tables
+from nona.schedulers.options import check_options
+from nona.system import System
+
+SOURCE = (
+    "Mao, Schwarzkopf, Venkatakrishnan, Meng and Alizadeh: Learning Scheduling Algorithms for Data "
+    "Processing Clusters (Decima), SIGCOMM 2019, section 5; features and sizes after its public code"
+)
+ADAPTATION = (
+    "Decima-style, our own: no figure of the paper is claimed. A task is one node with one instance; the "
+    "action is a pair of ready task and executor, so that weights do not depend on how many there are; a "
+    "busy executor of the last predecessor may be waited for. Graph network over the tasks, features of the "
+    "pair, and four of the state in place of the summary over jobs. Trained by nona train-decima with runs "
+    "of equal arrivals as baselines, on drawn graphs and clusters; it takes the pair of highest score. "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPolicy:
+    """Prepares the scheduler ``name`` with the weights that ``trained`` gives."""
+
+    name: str
+    trained: Callable[[], Trained]
+
+    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+        check_options(self.name, options)
+        of = self.trained()
+        return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
+
+    def cautions(self, system: System) -> tuple[str, ...]:
+        """One line where the system lies outside what the weights were trained on."""
+        found = outside(self.trained().card.ranges, system)
+        if not found:
+            return ()
+        return (
+            f"{self.name} was not trained on such a system: {', '.join(found)}. It may decide badly; "
+            "train it on your ranges with nona train-decima",
+        )
+
+
+def with_shipped(name: str) -> LearnedPolicy:
+    """The policy of the weights that come with the program."""
+    return LearnedPolicy(name, partial(shipped, name))

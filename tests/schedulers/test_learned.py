@@ -1,0 +1,190 @@
+"""The learned schedulers: their scores against a second computation, what they pick, their files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scheduler_cases import fork_join_chain, random_ready, random_view, system_of, two_speeds
+
+from nona.errors import SimulationError
+from nona.schedulers.learned.card import from_text, read_weights, shipped
+from nona.schedulers.learned.choose import candidates
+from nona.schedulers.learned.decide import decide
+from nona.schedulers.learned.features import mean_work_s, task_features
+from nona.schedulers.learned.network import (
+    BLIND_PAIR,
+    LINK_PAIR,
+    first_weights,
+    leaky,
+    network_of,
+)
+from nona.schedulers.learned.policy import with_shipped
+from nona.schedulers.learned.ranges import outside
+from nona.schedulers.learned.tables import learned_tables
+from nona.schedulers.registry import get_scheduler
+from nona.system import System
+
+QUERIES = [fork_join_chain("a", [3, 2], 1), fork_join_chain("b", [0, 4], 2)]
+NAMES = ("decima-blind", "decima-link")
+
+
+def system(executor_server: tuple[int, ...] = (0, 0, 1, 1, 2, 3)) -> System:
+    return system_of(QUERIES, executor_server)
+
+
+def embedded(network: object, dag: object, features: np.ndarray, v: int) -> np.ndarray:
+    """e_v by recursion, as the formula reads."""
+    below = [embedded(network, dag, features, u) for u in dag.successors[v]]  # type: ignore[attr-defined]
+    own = leaky(network.prepare(features[v]))  # type: ignore[attr-defined]
+    if not below:
+        return own
+    inner = sum(leaky(network.inner2(leaky(network.inner1(e)))) for e in below)  # type: ignore[attr-defined]
+    return own + leaky(network.outer2(leaky(network.outer1(inner))))  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("pair", [BLIND_PAIR, LINK_PAIR])
+def test_scores_equal_the_formula(pair: int) -> None:
+    rng, s = np.random.default_rng(4), system()
+    network = network_of(first_weights(rng, pair), pair)
+    tables, unit_s = learned_tables(s, network), mean_work_s(s)
+    known = []
+    for q in s.queries:
+        x = task_features(s, q, unit_s)
+        e = np.array([embedded(network, q.tasks.dag, x, v) for v in range(len(q.tasks))])
+        known.append((e, leaky(network.job2(leaky(network.job1(np.concatenate([x, e], axis=1)))))))
+    seen = 0
+    for _ in range(40):
+        view, ready = random_view(s, rng), random_ready(s, rng)
+        found = candidates(2.0, view, ready, tables)
+        for i, features, score in zip(found.entry, found.features, found.score, strict=True):
+            e, job = known[ready.query[i]]
+            base = ready.base[i]
+            left = [t for t in range(len(e)) if ready.places[base + t] >= -1]
+            x = np.concatenate([e[ready.task[i]], job[left].sum(axis=0), features])
+            wanted = network.score3(leaky(network.score2(leaky(network.score1(x)))))[0]
+            assert score == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+            seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_picks_a_free_executor_of_highest_score_or_waits_for_a_busy_one(name: str) -> None:
+    rng, s = np.random.default_rng(6), system()
+    tables = with_shipped(name)(s, None, {}).tables
+    out, waited, picked = np.zeros(2, dtype=np.int64), 0, 0
+    for _ in range(300):
+        view, ready = random_view(s, rng), random_ready(s, rng)
+        u = rng.random(1)
+        found = candidates(2.0, view, ready, tables)
+        free = view.queue_length[found.executor] == 0
+        if decide(2.0, view, ready, tables, u, out):
+            picked += 1
+            assert view.queue_length[out[1]] == 0
+            of = found.score[(found.entry == out[0]) & free]
+            best = int(np.flatnonzero((found.entry == out[0]) & free)[of.argmax()])
+            alike = view.executor_class == view.executor_class[found.executor[best]]
+            assert alike[out[1]]
+            waiting = {int(e) for e in found.entry} - {int(out[0])}
+            for i in waiting:  # whoever scores higher waits for its busy executor
+                mine = found.entry == i
+                if found.score[mine].max() > of.max():
+                    assert not free[mine][found.score[mine].argmax()]
+                    waited += 1
+        else:
+            for i in {int(e) for e in found.entry}:
+                mine = found.entry == i
+                assert not free[mine][found.score[mine].argmax()], "every task waits"
+    assert picked > 100
+    assert waited > 0
+
+
+def test_executors_that_are_alike_are_scored_once() -> None:
+    s = system(tuple(range(40)))
+    rng = np.random.default_rng(8)
+    tables = with_shipped("decima-link")(s, None, {}).tables
+    view, ready = random_view(s, rng), random_ready(s, rng, 3)
+    while ready.n == 0:
+        ready = random_ready(s, rng, 3)
+    view = view._replace(queue_length=np.zeros(40, dtype=np.int64))
+    found = candidates(2.0, view, ready, tables)
+    assert len(found.entry) <= ready.n * 8
+    kinds = {(int(i), *f.tolist()) for i, f in zip(found.entry, found.features, strict=True)}
+    assert len(kinds) == len(found.entry)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_class_that_cannot_hold_the_model_is_never_chosen(name: str) -> None:
+    s = two_speeds((0, 1, 1, 0), slow_memory=1e6)
+    tables, rng, out = (
+        with_shipped(name)(s, None, {}).tables,
+        np.random.default_rng(9),
+        np.zeros(2, dtype=np.int64),
+    )
+    taken = []
+    for _ in range(200):
+        view, ready = random_view(s, rng, 2), random_ready(s, rng)
+        if decide(2.0, view, ready, tables, rng.random(1), out):
+            taken.append(int(s.executor_class[out[1]]))
+    assert set(taken) == {0}
+
+
+def test_the_blind_one_has_no_features_of_the_link() -> None:
+    assert shipped("decima-blind").card.pair == BLIND_PAIR
+    assert shipped("decima-link").card.pair == LINK_PAIR
+    assert not shipped("decima-blind").card.sees_link
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_weights_are_small_and_say_how_they_were_made(name: str) -> None:
+    found = shipped(name)
+    assert len(found.to_text()) < 50_000
+    assert len(found.card.curve) == 20
+    assert np.mean(found.card.curve[-5:]) < np.mean(found.card.curve[:3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_system_outside_the_ranges_is_named(name: str) -> None:
+    scheduler = get_scheduler(name)
+    assert scheduler.cautions is not None
+    (line,) = scheduler.cautions(replace(system(tuple(range(80))), capacity=1e9))
+    assert "80 servers (2 to 16)" in line
+    ranges = shipped(name).card.ranges
+    assert "servers" not in " ".join(outside(ranges, system()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        "null",
+        '{"format": 1}',
+        "[" * 40_000,
+        "0" * 60_000,
+        '{"format": 2, "card": {}, "weights": []}',
+    ],
+)
+def test_what_is_no_file_of_weights_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(SimulationError, match=r"^Weights 'x': not a file of weights"):
+        from_text(text, "x")
+
+
+def test_damaged_weights_are_refused(tmp_path: Path) -> None:
+    good = json.loads(shipped("decima-link").to_text())
+    for key, value in (
+        ("weights", good["weights"][1:]),
+        ("weights", [*good["weights"][1:], "a"]),
+        ("format", 9),
+    ):
+        with pytest.raises(SimulationError, match="not a file of weights"):
+            from_text(json.dumps({**good, key: value}), "x")
+    with pytest.raises(SimulationError, match="cannot be read"):
+        read_weights(tmp_path / "none.json")
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(SimulationError, match="cannot be read"):
+        read_weights(tmp_path / "bytes.json")
