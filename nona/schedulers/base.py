@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.placement.result.placement import Placement
+from nona.schedulers.families import Family
 from nona.system import System
 
 Kind = Literal["bind", "pick", "configure", "allocate"]
@@ -159,6 +160,8 @@ class Scheduler:
         third of the time. It must neither slice nor compute with whole arrays.
     look
         On charts; without one it gets a spare look.
+    family
+        The group in which lists show it.
     """
 
     name: str
@@ -174,6 +177,7 @@ class Scheduler:
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
     look: Look | None = None
+    family: Family = "other"
 
 
 def as_lists(tables: Any) -> Any:
