@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures.style import BAD, GOOD, QUIET, figure, text
 from nona.report.network_views.rows import by_slowdown
+from nona.report.text import share_text
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy, OnLink
 
 ROW_PX, REST_PX = 26, 130
@@ -32,7 +33,7 @@ def network_views_figure(data: NetworkViewsStudy) -> go.Figure:
             )
     background = data.about.background
     _points(made, names, [r.idle for r in rows], "idle link", GOOD, "circle-open")
-    _points(made, names, [r.loaded for r in rows], f"link {background:.0%} loaded", BAD, "diamond")
+    _points(made, names, [r.loaded for r in rows], f"link {share_text(background)} loaded", BAD, "diamond")
     _without_steady_state(made, names, rows)
     made.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     made.update_xaxes(type="log", title="mean JCT, ms (log)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.report.means import mean_text
+from nona.report.text import share_text
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers.network_remarks import known_remarks
 from nona.schedulers.registry import SCHEDULERS
@@ -32,11 +33,11 @@ def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
         {
             "system": r.system,
             "the slides say": r.slides,
-            "its source says": f"{r.source} ({r.evidence})",
             "the remark is": r.verdict,
-            "scheduler": r.scheduler,
             "view here": SCHEDULERS[r.scheduler].network_view.name,
             **_figures(data, found.get(r.scheduler)),
+            "scheduler": r.scheduler,
+            "its source says": f"{r.source} ({r.evidence})",
         }
         for r in known_remarks()
     ]
@@ -51,8 +52,8 @@ def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
             **_figures(data, row),
             "to local, idle": mean_text(row.idle.to_local, "{:.3g}".format),
             "to local, loaded": mean_text(row.loaded.to_local, "{:.3g}".format),
-            "link busy, idle": f"{row.idle.link:.0%}",
-            "link busy, loaded": f"{row.loaded.link:.0%}",
+            "link busy, idle": share_text(row.idle.link),
+            "link busy, loaded": share_text(row.loaded.link),
         }
         for row in by_slowdown(data)
     ]
@@ -69,7 +70,11 @@ def _slowness(row: NetworkViewRow) -> tuple[bool, bool, float]:
 
 
 def _figures(data: NetworkViewsStudy, row: NetworkViewRow | None) -> dict[str, str]:
-    heads = ("mean JCT, idle link", f"mean JCT, link {data.about.background:.0%} loaded", "loaded over idle")
+    heads = (
+        "mean JCT, idle link",
+        f"mean JCT, link {share_text(data.about.background)} loaded",
+        "loaded over idle",
+    )
     if row is None:
         return dict.fromkeys(heads, NOT_RUN)
     shown = (_jct(row.idle), _jct(row.loaded), mean_text(row.slowdown, "{:.3g}".format))

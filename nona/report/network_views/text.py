@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nona.report.network_views.rows import by_slowdown, remark_rows, scheduler_rows
 from nona.report.sweeps.stability import listed
-from nona.report.text import table
+from nona.report.text import share_text, table
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy
 from nona.units import format_time
 
@@ -51,10 +51,11 @@ def findings(data: NetworkViewsStudy) -> list[str]:
 def scenario_text(data: NetworkViewsStudy) -> str:
     """The scenario in words."""
     a = data.about
+    load, background = share_text(a.load), share_text(a.background)
     return (
-        f"{a.servers} servers ({a.gpu}), the workflow {a.model} at {a.load:.0%} of the executors, a link of "
+        f"{a.servers} servers ({a.gpu}), the workflow {a.model} at {load} of the executors, a link of "
         f"{a.capacity}. Both links get the same jobs; on the loaded one messages of others (1 MB on average) "
-        f"take {a.background:.0%} of the link."
+        f"take {background} of the link."
     )
 
 
@@ -92,17 +93,23 @@ def _worse_than_local(row: NetworkViewRow) -> bool:
 
 
 def _live(data: NetworkViewsStudy) -> str:
+    rows = by_slowdown(data)
     told = []
-    for r in by_slowdown(data):
+    for r in rows:
         idle, loaded = r.idle.jct_s.mean, r.loaded.jct_s.mean
         if r.view == LIVE and idle is not None and loaded is not None:
             own = max(r.loaded.link - data.about.background, 0.0)
             told.append(
                 f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
-                f"loaded one ({r.slowdown.mean:.3g} times), where its own tensors take {own:.0%} of the link "
-                f"instead of {r.idle.link:.0%}"
+                f"loaded one ({r.slowdown.mean:.3g} times), where its own tensors take {share_text(own)} of "
+                f"the link instead of {share_text(r.idle.link)}"
             )
-    return f"With the live queue in view: {listed(told)}." if told else ""
+    if not told:
+        return ""
+    blind = [(r.loaded.jct_s.mean, r.scheduler) for r in rows if r.view != LIVE and r.loaded.jct_s.mean]
+    mean_s, name = min(blind, default=(0.0, ""))
+    best = f" Of those without that view {name} is fastest there, with {format_time(mean_s)}." if name else ""
+    return f"With the live queue in view: {listed(told)}.{best}"
 
 
 def _silent(rows: Iterable[NetworkViewRow]) -> str:
@@ -117,8 +124,8 @@ def _planned(rows: Iterable[NetworkViewRow]) -> str:
     if not names:
         return ""
     return (
-        f"{listed(names)} sample from a placement that is solved before the run, for the mean background of "
-        "each link. The other schedulers are not given the background."
+        "Placements that are solved before the run, for the mean background of each link, are sampled by "
+        f"{listed(names)}. The other schedulers are not given the background."
     )
 
 

@@ -36,6 +36,7 @@ class SchedulerPicker {
     this.search.placeholder = "Find by name, summary or source";
     this.search.setAttribute("aria-label", this.search.placeholder);
     this.search.oninput = () => this.narrow();
+    this.hint = html("p", "hint", this.panel);
     this.none = html("p", "none", this.panel);
     this.none.setAttribute("role", "status");
     this.list = html("div", "list", this.panel);
@@ -50,8 +51,8 @@ class SchedulerPicker {
   show(data) {
     this.root.setAttribute("aria-label", data.label);
     this.label.textContent = data.label;
-    this.label.title = data.hint;
     this.opener.title = data.hint;
+    this.hint.textContent = data.hint;
     const drawn = JSON.stringify(data.entries);
     if (drawn !== this.drawn) {
       this.drawn = drawn;
@@ -131,8 +132,7 @@ class SchedulerPicker {
       if (at) this.opener.focus({ preventScroll: true });
     }
     for (const r of this.rows) r.box.checked = this.chosen.includes(r.entry.name);
-    this.opener.textContent = `${this.chosen.length} of ${this.rows.length} …`;
-    this.opener.setAttribute("aria-label", `Choose: ${this.chosen.length} of ${this.rows.length} chosen`);
+    this.opener.textContent = `Choose: ${this.chosen.length} of ${this.rows.length}`;
     this.opener.setAttribute("aria-expanded", String(!this.panel.hidden));
   }
 
