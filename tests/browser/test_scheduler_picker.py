@@ -10,6 +10,8 @@ from browser_tools import assert_fits, open_page, wait_idle
 from nona.schedulers.families import FAMILY_TITLES
 from nona.schedulers.registry import SCHEDULERS
 
+pytestmark = pytest.mark.browser
+
 
 def opened(page: Any) -> Any:
     """The choice of the Simulation page, with its list open."""
