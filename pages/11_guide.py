@@ -4,6 +4,7 @@ import streamlit as st
 
 from nona.report.glossary import TERMS, matching_terms
 from nona.report.guide import matching, sections
+from nona.ui.pages.validation.network_views import remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
@@ -45,3 +46,5 @@ for section in found:
     with st.container(border=True):
         st.subheader(section.title, anchor=section.name)
         st.markdown(section.text)
+        if section.name == "schedulers":
+            remarks_table()

@@ -233,7 +233,9 @@ def pick_schedulers_page() -> None:
 def options(page: Any) -> list[str]:
     at = AppTest.from_function(page, default_timeout=60).run()
     assert not at.exception
-    return [o for w in (*at.multiselect, *at.selectbox) for o in w.options]
+    sent = [json.loads(c.proto.json) for c in at.get("bidi_component")]
+    listed = [entry["name"] for data in sent for entry in data.get("entries", ())]
+    return [*(o for w in (*at.multiselect, *at.selectbox) for o in w.options), *listed]
 
 
 def test_a_scheduler_is_a_choice_and_has_its_look(capsys: pytest.CaptureFixture[str]) -> None:

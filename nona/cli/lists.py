@@ -18,12 +18,14 @@ def schedulers(arguments: ListOptions) -> None:
     """List the schedulers, and the policies of serverless workflows and of training clusters."""
     from nona.cli.serverless import policy_rows  # takes a second, which the other lists need not
     from nona.cli.training.policies import policy_entries
+    from nona.schedulers.families import FAMILY_TITLES
     from nona.schedulers.registry import get_scheduler, scheduler_names
 
     rows = [
         SchedulerEntry(
             name=name,
             kind=s.kind,
+            family=FAMILY_TITLES[s.family],
             network_view=s.network_view.name,
             summary=s.summary,
             source=s.source,
@@ -34,7 +36,7 @@ def schedulers(arguments: ListOptions) -> None:
     ]
     rows += [SchedulerEntry.from_json(row) for row in policy_rows()]
     rows += policy_entries()
-    _list(arguments, "schedulers", rows, ("name", "kind", "network_view", "summary"))
+    _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 
 def devices(arguments: ListOptions) -> None:

@@ -215,6 +215,17 @@ class DecisionOptions(StudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NetworkViewOptions(StudyOptions):
+    """``nona study network-views``; without a ``scheduler``: all."""
+
+    jobs: int
+    seed: int
+    scheduler: tuple[str, ...]
+    engine: str
+    csv: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServerlessStudyOptions(StudyOptions):
     """``nona study serverless``."""
 

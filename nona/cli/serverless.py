@@ -72,6 +72,7 @@ def policy_rows() -> list[dict[str, str]]:
         {
             "name": p.name,
             "kind": "configure",
+            "family": "Serverless policies",
             "network_view": "N0",
             "summary": p.summary,
             "source": p.source,

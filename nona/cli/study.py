@@ -11,6 +11,7 @@ import pandas as pd
 from nona.cli.options import (
     DecisionOptions,
     MapOptions,
+    NetworkViewOptions,
     PaperOptions,
     ServerlessStudyOptions,
     StudyOptions,
@@ -22,6 +23,8 @@ from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
 from nona.report.estimator.text import estimator_text
 from nona.report.html.paper import paper_html
+from nona.report.network_views.rows import file_rows as network_view_rows
+from nona.report.network_views.text import network_views_text
 from nona.report.paper.rows import point_rows
 from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
@@ -31,12 +34,14 @@ from nona.report.training.study.text import study_text as training_text
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.estimator import EstimatorStudy
+from nona.results.studies.network_views import NetworkViewsStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
 from nona.results.training.study import TrainingStudy
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
 from nona.study.estimator.study import EstimatorSettings, estimator_study
 from nona.study.exports import check_places, write_text
+from nona.study.network_views.run import NetworkViewSettings, network_views_study
 from nona.study.paper import PaperSettings, paper_study
 from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
@@ -44,6 +49,7 @@ from nona.study.shipped import (
     shipped_decisions,
     shipped_estimator,
     shipped_map,
+    shipped_network_views,
     shipped_paper,
     shipped_serverless,
     shipped_training,
@@ -152,6 +158,25 @@ def _run_training(arguments: TrainingStudyOptions) -> TrainingStudy:
         policies=arguments.policy,
     )
     return training_study(settings, workers=arguments.workers, on_progress=tell)
+
+
+def network_views(arguments: NetworkViewOptions) -> None:
+    """Run every scheduler on an idle and on a loaded link, or show the shipped results."""
+    check_places(arguments.csv)
+    data = _data(arguments, shipped_network_views, _run_network_views)
+    emit(arguments, data, network_views_text)
+    if arguments.csv:
+        write_text(arguments.csv, csv_bytes(pd.DataFrame(network_view_rows(data))).decode())
+
+
+def _run_network_views(arguments: NetworkViewOptions) -> NetworkViewsStudy:
+    settings = NetworkViewSettings(
+        jobs=arguments.jobs,
+        replications=arguments.replications,
+        seed=arguments.seed,
+        schedulers=arguments.scheduler,
+    )
+    return network_views_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=tell)
 
 
 def decisions(arguments: DecisionOptions) -> None:

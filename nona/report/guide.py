@@ -12,7 +12,8 @@ from types import MappingProxyType
 from nona import __version__
 from nona.cost.validation.latencies import validation_report
 from nona.report.glossary import glossary_text
-from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.schedulers.families import FAMILY_TITLES
+from nona.schedulers.registry import SCHEDULERS
 
 _BLANK = re.compile(r"\{\{(\w+)\}\}")
 
@@ -69,9 +70,13 @@ def _filled(match: re.Match[str]) -> str:
 
 
 def _schedulers() -> str:
-    """One line per registered scheduler."""
-    found = [get_scheduler(name) for name in scheduler_names()]
-    return "\n".join(f"* **{s.name}** ({s.network_view.name}): {s.summary}" for s in found)
+    """One line per registered scheduler, by family."""
+    parts = []
+    for family, title in FAMILY_TITLES.items():
+        found = [s for s in SCHEDULERS.values() if s.family == family]
+        lines = [f"* **{s.name}** ({s.network_view.name}): {s.summary}" for s in found]
+        parts += ["\n".join([f"### {title}", "", *lines])] if lines else []
+    return "\n\n".join(parts)
 
 
 def _validation() -> str:

@@ -24,10 +24,11 @@ class DeviceEntry(Document):
 
 
 class SchedulerEntry(Document):
-    """A scheduler, or a policy of another part, and what it sees of the network."""
+    """A scheduler, or a policy of another part: its family in lists, what it sees of the network."""
 
     name: str
     kind: str
+    family: str
     network_view: str
     summary: str
     source: str

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from nona.look import Look
 from nona.placement.result.placement import Placement
+from nona.schedulers.families import Family
 from nona.system import System
 
 Kind = Literal["bind", "pick", "configure", "allocate"]
@@ -161,6 +162,8 @@ class Scheduler:
         ``(system) -> lines`` that people should read beside its results on that system.
     look
         On charts; without one it gets a spare look.
+    family
+        The group in which lists show it.
     """
 
     name: str
@@ -177,6 +180,7 @@ class Scheduler:
     rehearsals: tuple[Rehearsal, ...] = ()
     cautions: Callable[[System], tuple[str, ...]] | None = None
     look: Look | None = None
+    family: Family = "other"
 
 
 def as_lists(tables: Any) -> Any:

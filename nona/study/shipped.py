@@ -13,6 +13,7 @@ from nona.results.document import Document
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
 from nona.results.studies.estimator import EstimatorStudy
+from nona.results.studies.network_views import NetworkViewsStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
 from nona.results.training.study import TrainingStudy
@@ -65,6 +66,16 @@ def shipped_paper() -> PaperStudy:
     350.0
     """
     return _read("paper", PaperStudy)
+
+
+@cache
+def shipped_network_views() -> NetworkViewsStudy:
+    """Every scheduler on an idle and on a loaded link.
+
+    >>> shipped_network_views().about.command.split()[:3]
+    ['nona', 'study', 'network-views']
+    """
+    return _read("network_views", NetworkViewsStudy)
 
 
 @cache

@@ -42,8 +42,10 @@ def test_all_text_can_be_read_and_the_tab_names_page_and_product(app_page: Any) 
             fill_number(page, "Jobs measured per run", "300")
             run_to_the_end(page)
             unfold_settings(page)
-            page.get_by_role("button", name="What these schedulers are").first.click()
-            page.get_by_test_id("stPopoverBody").get_by_text("Network view").first.wait_for()
+            picker = page.get_by_test_id("schedulerpicker").first
+            picker.get_by_role("button", name="Choose:").click()
+            picker.get_by_text("Source and adaptation").first.click()
+            picker.get_by_text("Network view").first.wait_for()
             wait_idle(page)
         found = texts_of(page)
         assert len(found) > 30

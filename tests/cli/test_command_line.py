@@ -115,6 +115,7 @@ def test_a_shell_completes_commands_options_and_names() -> None:
         "paper",
         "prediction",
         "decisions",
+        "network-views",
         "serverless",
         "estimator",
         "training",

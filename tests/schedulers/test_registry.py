@@ -10,6 +10,7 @@ from scheduler_cases import slides_query, system_of
 
 from nona.errors import SimulationError
 from nona.schedulers.base import NetworkView
+from nona.schedulers.families import FAMILY_TITLES
 from nona.schedulers.registry import SCHEDULERS, get_scheduler, scheduler_names
 
 
@@ -23,6 +24,12 @@ def test_every_scheduler_declares_itself(name):
         assert len(text) > 20
         assert "\n" not in text
     assert pickle.loads(pickle.dumps(scheduler)) == scheduler
+
+
+@pytest.mark.parametrize("name", scheduler_names())
+def test_every_shipped_scheduler_belongs_to_a_family(name):
+    """ "other" is what a scheduler has that declares none."""
+    assert get_scheduler(name).family in set(FAMILY_TITLES) - {"other"}
 
 
 @pytest.mark.parametrize("name", scheduler_names())

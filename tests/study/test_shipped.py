@@ -13,11 +13,17 @@ from nona.study.shipped import (
     rounded_result,
     shipped_decisions,
     shipped_map,
+    shipped_network_views,
     shipped_paper,
     shipped_path,
 )
 
-READERS = {"decisions": shipped_decisions, "prediction_map": shipped_map, "paper": shipped_paper}
+READERS = {
+    "decisions": shipped_decisions,
+    "network_views": shipped_network_views,
+    "prediction_map": shipped_map,
+    "paper": shipped_paper,
+}
 
 
 @pytest.mark.parametrize("study", READERS)

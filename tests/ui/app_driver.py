@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -41,6 +43,22 @@ def upload_model(at: AppTest, name: str, data: bytes) -> AppTest:
     at.file_uploader(key="model-file").upload(name, data).run()
     assert not at.exception, at.exception
     return at
+
+
+def choose_schedulers(at: AppTest, *names: str) -> AppTest:
+    """Choose schedulers of the scenario, as the page does with what the browser sends."""
+    assert at.session_state["nona_state"].edit(("schedulers",), list(names))
+    return at.run()
+
+
+def pickers(at: AppTest) -> dict[str, dict[str, Any]]:
+    """What each choice of schedulers on the page was given, by its label."""
+    sent = [json.loads(c.proto.json) for c in at.get("bidi_component") if _is_picker(c)]
+    return {data["label"]: data for data in sent}
+
+
+def _is_picker(component: Any) -> bool:
+    return str(component.proto.component_name).endswith("nona_schedulerpicker")
 
 
 def metrics(at: AppTest) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app_driver import Open, finish, go
+from app_driver import Open, choose_schedulers, finish, go
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def expert_page(open_page: Open, name: str = "slides_example") -> Any:
     at.selectbox(key="demo").select(name).run()
     at.button(key="open-demo").click().run()
     go(at, PAGE)
-    at.multiselect[0].set_value(["local", "expert"]).run()
+    choose_schedulers(at, "local", "expert")
     return at
 
 
@@ -100,7 +100,7 @@ def test_a_draft_goes_with_its_row_or_its_scheduler(open_page: Open) -> None:
     row(at).select("own parts").run()
     at.text_area[0].set_value("no such task").run()
     assert state_of(at).problem()
-    at.multiselect[0].set_value(["local"]).run()
+    choose_schedulers(at, "local")
     assert state_of(at).problem() == ""
     assert not at.text_area
 
@@ -122,7 +122,7 @@ def test_entries_of_rows_that_went_can_be_dropped(open_page: Open) -> None:
 
 def test_without_the_expert_there_is_no_table(open_page: Open) -> None:
     at = expert_page(open_page)
-    at.multiselect[0].set_value(["local"]).run()
+    choose_schedulers(at, "local")
     assert not [e for e in at.expander if "expert" in e.label]
 
 

@@ -6,7 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, new_session, open_demo, solve_demo, upload_model
+from app_driver import (
+    Open,
+    choose_schedulers,
+    finish,
+    go,
+    metrics,
+    new_session,
+    open_demo,
+    solve_demo,
+    upload_model,
+)
 
 from nona.report.placements.certificate_text import gap_text
 from nona.report.placements.text import plain_notes
@@ -153,7 +163,7 @@ def test_an_infeasible_placement_is_explained(open_page: Open) -> None:
 def test_simulation_compares_the_schedulers_that_were_chosen(open_page: Open) -> None:
     at = open_demo(open_page, "slides_example")
     go(at, "7_simulation")
-    at.multiselect[0].set_value(["nona", "local"]).run()
+    choose_schedulers(at, "nona", "local")
     next(n for n in at.number_input if n.label == "Jobs measured per run").set_value(200).run()
     next(n for n in at.number_input if n.label == "Replications").set_value(2).run()
     at.button(key="run-simulate").click().run()

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from app_driver import Open, finish, go, metrics, open_demo, solve_demo, tab
+from app_driver import Open, finish, go, metrics, open_demo, pickers, solve_demo, tab
 from streamlit.testing.v1 import AppTest
 
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
@@ -280,8 +280,10 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     at = solve_demo(open_page, "slides_example")
     tab(at, "placement-tabs", "How many servers")
     own = [e.name for e in state_of(at).scenario.schedulers]
-    assert at.multiselect(key="capacity-schedulers").value == own
-    at.multiselect(key="capacity-schedulers").set_value(["nona"]).run()
+    assert pickers(at)["Schedulers"]["chosen"] == own
+    at.session_state["capacity-schedulers"] = ["nona"]
+    at.run()
+    assert pickers(at)["Schedulers"]["chosen"] == ["nona"]
     at.button(key="run-capacity").click().run()
     finish(at, "capacity")
     report = state_of(at).held("capacity", CapacityReport)

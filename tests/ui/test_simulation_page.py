@@ -10,14 +10,15 @@ from app_driver import Open, finish, metrics
 
 from nona.report.simulations.compared.baseline import changes
 from nona.report.simulations.finding.headline import headline
-from nona.results.simulation.live import LiveRun
+from nona.results.simulation.live import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
+from nona.schedulers.registry import scheduler_names
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.simulation.runs_views import show_run, shown_run
 from nona.ui.session.runs import Runs
 from nona.ui.widgets.fields import _commit
-from nona.ui.widgets.livechart.livechart import chart_data
+from nona.ui.widgets.livechart.livechart import MOST_DRAWN, chart_data
 
 PAGE = "7_simulation"
 TABS = ["Compare", "Distribution", "Where time goes", "Over time", "First jobs", "How sure"]
@@ -218,3 +219,13 @@ def test_the_table_shows_what_decides_and_the_rest_on_request(open_page: Open) -
     assert list(at.dataframe[0].value) == ["scheduler", "mean JCT", "SLO hits", "p95", "executors", "link"]
     at.toggle(key="all-columns-results").set_value(True).run()
     assert {"state", "predicted", "p99", "in flight"} <= set(at.dataframe[0].value)
+
+
+def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_and_the_others_are_named() -> None:
+    line = LiveLine(t=(), jct_s=(), first=0, counts=(1,), jobs=1, mean_s=1.0, hit_rate=None, busy=None)
+    names = tuple(reversed(scheduler_names()))[: MOST_DRAWN + 2]
+    data = chart_data(LiveRun(schedulers=names, series=dict.fromkeys(names, line)), running=True)
+    assert data.schedulers == tuple(data.series) == tuple(data.styles) == names[:MOST_DRAWN]
+    assert f"{names[-2]}, {names[-1]} are in the tables only" in data.note
+    few = chart_data(LiveRun(schedulers=names[:MOST_DRAWN]), running=True)
+    assert "drawn" not in few.note

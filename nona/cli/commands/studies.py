@@ -13,6 +13,7 @@ from nona.cli.known import ENGINE, MAPPED, NETWORK
 from nona.cli.options import (
     DecisionOptions,
     MapOptions,
+    NetworkViewOptions,
     PaperOptions,
     ServerlessStudyOptions,
 )
@@ -20,6 +21,7 @@ from nona.cli.parameters import Decimal, Whole
 
 if TYPE_CHECKING:  # these take most of the program along
     from nona.study.decisions import DecisionSettings
+    from nona.study.network_views.run import NetworkViewSettings
     from nona.study.paper import PaperSettings
     from nona.study.prediction_map import MapSettings
     from nona.study.serverless.study import StudySettings
@@ -56,6 +58,12 @@ def _decisions() -> DecisionSettings:
     from nona.study.decisions import DecisionSettings
 
     return DecisionSettings()
+
+
+def _network_views() -> NetworkViewSettings:
+    from nona.study.network_views.run import NetworkViewSettings
+
+    return NetworkViewSettings()
 
 
 def _serverless() -> StudySettings:
@@ -163,6 +171,34 @@ def decisions(options: DecisionOptions) -> None:
     studies.decisions(options)
 
 
+@command("network-views", "who sees the network: every scheduler on an idle and on a loaded link")
+@click.option(
+    "--jobs", cls=Usual, type=Whole(), default=lambda: _network_views().jobs, help="jobs measured per run"
+)
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(),
+    default=lambda: _network_views().replications,
+    help="independent runs of each scheduler on each link",
+)
+@click.option(
+    "--seed", cls=Usual, type=Whole(), default=lambda: _network_views().seed, help="seed of all runs"
+)
+@common.scheduler
+@common.engine
+@common.csv
+@common.workers
+@common.shipped
+@common.json
+@takes(NetworkViewOptions)
+def network_views(options: NetworkViewOptions) -> None:
+    """Who sees the network."""
+    from nona.cli import study as studies
+
+    studies.network_views(options)
+
+
 @command(
     "serverless", "ESG and four other policies in the slides' three settings, and what the result depends on"
 )
@@ -202,6 +238,6 @@ def serverless(options: ServerlessStudyOptions) -> None:
     studies.serverless(options)
 
 
-STUDIES = (paper, prediction, decisions, serverless, estimator, training)
+STUDIES = (paper, prediction, decisions, network_views, serverless, estimator, training)
 for _command in STUDIES:
     study.add_command(_command)

@@ -13,6 +13,7 @@ def policy_entries() -> list[SchedulerEntry]:
         SchedulerEntry(
             name=p.name,
             kind="allocate",
+            family="Training policies",
             network_view="N0",
             summary=p.summary,
             source=p.source,

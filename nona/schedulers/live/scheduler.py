@@ -41,6 +41,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="nona-live",
     kind="bind",
+    family="placement",
     network_view=NetworkView.N4,
     summary="Keeps a query whole or splits it as the placement allows, whichever ends first in the "
     "present queues.",

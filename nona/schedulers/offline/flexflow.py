@@ -144,6 +144,7 @@ def _borders(rows: Any) -> Ints:
 SCHEDULER = Scheduler(
     name="flexflow",
     kind="bind",
+    family="placement",
     network_view=NetworkView.N1,
     summary="Uses for each model one placement, searched beforehand by simulating the model alone.",
     source=(

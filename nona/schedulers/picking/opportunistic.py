@@ -26,6 +26,7 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
 SCHEDULER = Scheduler(
     name="opportunistic",
     kind="pick",
+    family="heuristic",
     network_view=NetworkView.N0,
     summary="Runs any ready task at once on any free executor; waits in one central queue when none is.",
     source="A baseline of the evaluation of Nona (CloudNet 2024), named on its slides",

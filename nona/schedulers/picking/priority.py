@@ -57,6 +57,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="priority",
     kind="pick",
+    family="queueing",
     network_view=NetworkView.N0,
     summary="Serves the models in a fixed order of urgency; a running task is never interrupted.",
     source=(

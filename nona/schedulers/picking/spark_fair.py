@@ -39,6 +39,7 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
 SCHEDULER = Scheduler(
     name="spark-fair",
     kind="pick",
+    family="practice",
     network_view=NetworkView.N0,
     summary="Caps each job at ⌈executors / open jobs⌉; a freed executor serves its own job first.",
     source=(

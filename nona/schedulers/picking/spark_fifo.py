@@ -22,6 +22,7 @@ def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArr
 SCHEDULER = Scheduler(
     name="spark-fifo",
     kind="pick",
+    family="practice",
     network_view=NetworkView.N0,
     summary="Serves jobs in order of arrival, each with as many executors as it can use.",
     source=(

@@ -68,6 +68,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="sparrow",
     kind="pick",
+    family="queueing",
     network_view=NetworkView.N0,
     summary="Tasks that become ready together wait at d executors per task; each free one takes the next.",
     source=(

@@ -109,6 +109,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="tetris",
     kind="pick",
+    family="heuristic",
     network_view=NetworkView.N3,
     summary="Packs: the task whose demands align best with a free executor and cards that are not promised.",
     source=(

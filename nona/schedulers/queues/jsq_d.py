@@ -59,6 +59,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="jsq-d",
     kind="bind",
+    family="queueing",
     network_view=NetworkView.N0,
     summary="Sends each task to the shortest of d queues drawn uniformly (option d, 2 by default).",
     source=(

@@ -76,6 +76,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="least-loaded",
     kind="bind",
+    family="practice",
     network_view=NetworkView.N0,
     summary="Runs all tasks of a job on the executor that has the least work waiting or running.",
     source=(

@@ -63,6 +63,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="least-loaded-d",
     kind="bind",
+    family="queueing",
     network_view=NetworkView.N0,
     summary="Runs all tasks of a job on the least loaded of d executors drawn (option d, 2 by default).",
     source=(

@@ -40,6 +40,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="random",
     kind="bind",
+    family="queueing",
     network_view=NetworkView.N0,
     summary="Sends each task to an executor drawn uniformly, whatever its dependencies.",
     source="Common baseline of load balancing",

@@ -98,6 +98,7 @@ def prepare(system: System, placement: Placement | None, options: Mapping[str, A
 SCHEDULER = Scheduler(
     name="expert",
     kind="bind",
+    family="practice",
     network_view=NetworkView.N1,
     summary="Uses one fixed placement for each model: a preset, or parts listed by hand.",
     source="The hand-picked expert placements of the evaluation of Nona (CloudNet 2024), named on its slides",

@@ -10,6 +10,7 @@ from nona.schedulers.sampling.preparations import FromPreset
 SCHEDULER = Scheduler(
     name="local",
     kind="bind",
+    family="practice",
     network_view=NetworkView.N0,
     summary="Runs all tasks of a job on one executor, drawn uniformly among those that hold its model.",
     source="Common practice; the one-server placement of the slides on Nona (CloudNet 2024)",

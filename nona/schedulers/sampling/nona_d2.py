@@ -10,6 +10,7 @@ from nona.schedulers.sampling.preparations import FromPlacement
 SCHEDULER = Scheduler(
     name="nona-d2",
     kind="bind",
+    family="placement",
     network_view=NetworkView.N1,
     summary="Places as nona, but sends each part to the less loaded of two random executors.",
     source=(

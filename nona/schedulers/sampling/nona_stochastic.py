@@ -10,6 +10,7 @@ from nona.schedulers.sampling.preparations import FromPlacement
 SCHEDULER = Scheduler(
     name="nona",
     kind="bind",
+    family="placement",
     network_view=NetworkView.N1,
     summary="Samples a configuration per sub-graph; sends its parts to servers drawn by the class shares.",
     source=(

@@ -10,6 +10,7 @@ from nona.schedulers.sampling.preparations import FromPreset
 SCHEDULER = Scheduler(
     name="spread",
     kind="bind",
+    family="heuristic",
     network_view=NetworkView.N0,
     summary="Places every interior task on its own server; roots and sinks on the job's first server.",
     source="The distributed, network-unaware placement of the slides on Nona (CloudNet 2024)",

@@ -20,17 +20,20 @@ from nona.report.capacity.report import (
 from nona.results.capacity import CapacityReport
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity.counts import PREDICTED
+from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import job_panel
 from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
 from nona.ui.widgets.summary_bar import listed
 from nona.ui.widgets.tables import table
 from nona.units import format_bandwidth, format_time
 
 KIND = "capacity"
+SCHEDULERS_KEY = "capacity-schedulers"
 HITS = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995, "99.9 %": 0.999}
 
 
@@ -127,22 +130,28 @@ def _controls(state: AppState) -> Question:
         key="capacity-group",
         help="The server group to resize; the others stay unchanged.",
     )
-    own = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
-    schedulers = st.multiselect(
-        "Schedulers",
-        [*own, *(n for n in scheduler_names() if n not in own)],
-        default=own,
-        key="capacity-schedulers",
-        help="Each has its own answer: one that looks at queues may need half as many servers as one that "
-        "does not.",
-    )
+    schedulers = _schedulers(state)
     simulated = st.toggle(
         "Simulate predictions too",
         key="capacity-simulated",
         help="Also simulates a number of servers that was found by prediction, and one server fewer.",
     )
     group = names.index(chosen) if chosen in names else 0
-    return Question(str(hit or "99 %"), group, tuple(schedulers), bool(simulated))
+    return Question(str(hit or "99 %"), group, schedulers, bool(simulated))
+
+
+def _schedulers(state: AppState) -> tuple[str, ...]:
+    """The schedulers asked about: those of the scenario, until others are chosen."""
+    own = tuple(dict.fromkeys(s.name for s in state.scenario.schedulers))
+    kept = st.session_state.get(SCHEDULERS_KEY)
+    chosen = own if kept is None else tuple(n for n in kept if n in own or n in scheduler_names())
+
+    def choose_schedulers(names: tuple[str, ...]) -> None:
+        choose(state, SCHEDULERS_KEY, list(names))
+
+    hint = "Each has its own answer: one that looks at queues may need half as many servers as another."
+    scheduler_picker("capacity-schedulers-picker", "Schedulers", chosen, hint, choose_schedulers)
+    return chosen
 
 
 def _so_far(live: Mapping[str, Any]) -> None:

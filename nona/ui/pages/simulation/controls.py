@@ -5,12 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.report.text import counted, share_text
-from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.ui.pages.simulation.expert_views import expert_table
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, late, plain, quantity
+from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
 from nona.ui.widgets.summary_bar import listed, summary_bar
-from nona.ui.widgets.terms import term
 
 MOST_JOBS = 100_000_000
 VIEWS = ("Run", "What if", "Sweep")
@@ -37,27 +36,23 @@ def controls(state: AppState) -> None:
             with st.container():
                 hint = "The same seed gives the same result, bit for bit."
                 count(state, "Seed", ("seed",), 0, 2**53 - 1, hint)
-        with st.container(horizontal=True):
-            _precision(state)
-            _notes(state)
+        _precision(state)
         expert_table(state)
 
 
 def pick_schedulers(state: AppState) -> None:
     """The choice of schedulers; the options that a scenario file gave them stay."""
-    chosen = [s.name for s in state.scenario.schedulers]
-    options = [*dict.fromkeys([*scheduler_names(), *chosen])]
     revision = state.revision
-    key = f"schedulers-{revision}"
 
-    def choose() -> None:
+    def choose(names: tuple[str, ...]) -> None:
         if late(state, revision):
             return
         own = {s.name: s.options for s in state.scenario.schedulers}
-        state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in st.session_state[key]])
+        state.edit(("schedulers",), [{"name": n, "options": own.get(n, {})} for n in names])
 
     hint = "All get the same jobs: the same arrivals, the same service times."
-    st.multiselect("Schedulers", options, chosen, key=key, on_change=choose, help=hint)
+    chosen = [s.name for s in state.scenario.schedulers]
+    scheduler_picker("simulation-schedulers", "Schedulers", chosen, hint, choose)
     draft = state.drafts.get(("schedulers",))
     if draft:
         st.error(plain(draft.error), icon=":material/error:")
@@ -84,22 +79,6 @@ def _precision(state: AppState) -> None:
         )
         hint = "With a precision: the most replications that are run."
         count(state, "Replications at most", ("simulation", "max_replications"), 2, 1000, hint)
-
-
-def _notes(state: AppState) -> None:
-    """What each chosen scheduler does, its source, and what was adapted."""
-    about = st.popover(
-        "What these schedulers are", icon=":material/menu_book:", on_change="rerun", key="scheduler-notes"
-    )
-    if not about.open:
-        return
-    with about:
-        for entry in state.scenario.schedulers:
-            if entry.name in scheduler_names():
-                s = get_scheduler(entry.name)
-                sees = f"{term('network view', 'Network view')}: {s.network_view.name}."
-                st.markdown(f"**{plain(s.name)}** {plain(s.summary)}")
-                st.caption(f"{sees} {plain(f'Source: {s.source} {s.adaptation}'.strip())}")
 
 
 def view_switch() -> str:

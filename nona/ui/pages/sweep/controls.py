@@ -12,6 +12,7 @@ from nona.study import numbers_of
 from nona.ui.pages.sweep.settings import Form, Range, change, change_ends, form_of, scenario_schedulers
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
 
 MOST_VALUES, MOST_JOBS, MOST_RUNS = 60, 1_000_000, 100
 
@@ -108,23 +109,14 @@ def _whole(state: AppState, label: str, name: str, value: int, most: int, hint: 
 
 def _schedulers(state: AppState, form: Form) -> None:
     own = scenario_schedulers(state.scenario)
-    options = list(dict.fromkeys([*own, *scheduler_names()]))
-    wanted = own if form.schedulers is None else form.schedulers
-    chosen = [n for n in wanted if n in options]
-    key = f"sweep-schedulers-{state.revision}-{' '.join(own)}"
 
-    def choose() -> None:
-        names = tuple(st.session_state[key])
+    def choose(names: tuple[str, ...]) -> None:
         change(state, schedulers=None if names == own else names)
 
-    st.multiselect(
-        "Schedulers to sweep",
-        options,
-        chosen,
-        key=key,
-        on_change=choose,
-        help="By default those of the scenario; their options apply here too.",
-    )
+    hint = "By default those of the scenario; their options apply here too."
+    wanted = own if form.schedulers is None else form.schedulers
+    chosen = [n for n in wanted if n in own or n in scheduler_names()]
+    scheduler_picker("sweep-schedulers", "Schedulers to sweep", chosen, hint, choose)
 
 
 def _changer(state: AppState, key: str, name: str) -> Callable[[], None]:

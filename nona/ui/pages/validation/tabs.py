@@ -11,6 +11,7 @@ from nona.cost.validation.text import WEAK_POINTS, reading
 from nona.report.checks.figures import validation_figure
 from nona.ui.pages.validation.check_views import check_section
 from nona.ui.pages.validation.decisions_views import decisions_section
+from nona.ui.pages.validation.network_views import network_views_section
 from nona.ui.pages.validation.paper_views import paper_section
 from nona.ui.pages.validation.prediction_views import prediction_section
 from nona.ui.pages.validation.theory_views import theory_section
@@ -115,6 +116,17 @@ def _paper(state: AppState) -> None:
     paper_section()
 
 
+def _network_views(state: AppState) -> None:
+    st.subheader("Who sees the network?")
+    st.markdown(
+        "The slides remark of each system what it knows of the network. Each remark stands beside what the "
+        "system's source says and the view that its scheduler has here. The engines hide whatever lies above "
+        "a scheduler's view, so that no decision of N0 to N3 depends on the queue of the link. What that "
+        "costs, two figures show: the mean JCT on an idle and on a loaded link, with the same jobs."
+    )
+    network_views_section()
+
+
 def _training(state: AppState) -> None:
     st.subheader("Training policies, beside what Gavel's paper states")
     training_section()
@@ -127,5 +139,6 @@ TABS: Mapping[str, Callable[[AppState], None]] = {
     "Theory": _theory,
     "Self-checks": _checks,
     "The paper": _paper,
+    "Network views": _network_views,
     "Training": _training,
 }

@@ -14,6 +14,7 @@ from nona.ui.widgets.component import declare
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
 SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
+MOST_DRAWN = 8  # schedulers: more lines cannot be told apart, and each costs the browser
 _component = declare(Path(__file__).parent, "livechart", *_PIECES)
 
 
@@ -56,22 +57,39 @@ def chart_data(
 ) -> LiveCharts:
     """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
 
-    ``note`` stands below them, by default, while it runs, what each shows.
+    ``note`` stands below them, by default, while it runs, what each shows. The first :data:`MOST_DRAWN`
+    schedulers are drawn; the note names the others.
     """
+    drawn = live.schedulers[:MOST_DRAWN]
+    series = {name: line for name, line in live.series.items() if name in drawn}
+    notes = (note or (SO_FAR if running else ""), not_drawn(live.schedulers))
     return LiveCharts(
-        series=live.series,
-        schedulers=live.schedulers,
+        series=series,
+        schedulers=drawn,
         slo=live.slo,
-        styles={name: _look(name) for name in live.schedulers},
+        styles={name: _look(name) for name in drawn},
         low_s=LOWEST_S,
         per_octave=PER_OCTAVE,
         running=running,
         fraction=fraction,
         told=told,
         titles=tuple(titles or live_titles(live.series, running)),
-        alts=tuple(live_alts(live.series)),
-        note=note or (SO_FAR if running else ""),
+        alts=tuple(live_alts(series)),
+        note=" ".join(n for n in notes if n),
     )
+
+
+def not_drawn(schedulers: Sequence[str]) -> str:
+    """Which schedulers the charts leave out, in a sentence; empty where all are drawn.
+
+    >>> not_drawn([*"abcdefghij"])
+    'At most 8 schedulers are drawn; i, j are in the tables only.'
+    """
+    others = schedulers[MOST_DRAWN:]
+    if not others:
+        return ""
+    verb = "is" if len(others) == 1 else "are"
+    return f"At most {MOST_DRAWN} schedulers are drawn; {', '.join(others)} {verb} in the tables only."
 
 
 def _look(name: str) -> LineLook:

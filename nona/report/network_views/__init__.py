@@ -1,0 +1,1 @@
+"""The study of network views as text, rows and a figure."""

@@ -1,0 +1,147 @@
+"""The study of network views in words, computed from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nona.report.network_views.rows import by_slowdown, remark_rows, scheduler_rows
+from nona.report.sweeps.stability import listed
+from nona.report.text import share_text, table
+from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy
+from nona.units import format_time
+
+LIVE = "N4"
+
+
+def loses(row: NetworkViewRow) -> bool:
+    """Whether the loaded link surely makes it slower, or takes its steady state."""
+    if row.loaded.state == "overloaded":
+        return True
+    ends = row.slowdown.ci95
+    return ends is not None and ends[0] > 1
+
+
+def slowdown_text(row: NetworkViewRow) -> str:
+    """A scheduler with how many times as long it takes on the loaded link."""
+    if row.loaded.state == "overloaded":
+        return f"{row.scheduler} (no steady state)"
+    return f"{row.scheduler} ({row.slowdown.mean:.3g} times)"
+
+
+def title(data: NetworkViewsStudy) -> str:
+    """The main finding in one sentence."""
+    senders = _senders(data)
+    losers = [r for r in senders if loses(r)]
+    if not senders:
+        return "No scheduler in this run sends tensors, so none depends on the link"
+    text = f"{len(losers)} of {len(senders)} schedulers that send tensors and do not see the queue are slower"
+    text += " on the loaded link"
+    if losers:
+        text += f", most of all {slowdown_text(losers[0])}"
+    return text
+
+
+def findings(data: NetworkViewsStudy) -> list[str]:
+    """The findings, one a line: who loses, who falls behind local, who sees the queue, who sends nothing."""
+    rows = by_slowdown(data)
+    lines = [_losers(data), _crossed(rows), _live(data), _silent(rows), _planned(rows)]
+    return [line for line in lines if line]
+
+
+def scenario_text(data: NetworkViewsStudy) -> str:
+    """The scenario in words."""
+    a = data.about
+    load, background = share_text(a.load), share_text(a.background)
+    return (
+        f"{a.servers} servers ({a.gpu}), the workflow {a.model} at {load} of the executors, a link of "
+        f"{a.capacity}. Both links get the same jobs; on the loaded one messages of others (1 MB on average) "
+        f"take {background} of the link."
+    )
+
+
+def _senders(data: NetworkViewsStudy) -> list[NetworkViewRow]:
+    return [r for r in by_slowdown(data) if r.sends and r.view != LIVE]
+
+
+def _losers(data: NetworkViewsStudy) -> str:
+    senders = _senders(data)
+    losers = [slowdown_text(r) for r in senders if loses(r)]
+    others = [r.scheduler for r in senders if not loses(r)]
+    if not losers:
+        return ""
+    text = f"Slower on the loaded link, without seeing its queue: {listed(losers)}."
+    return text + (f" Not clearly slower: {listed(others)}." if others else "")
+
+
+def _crossed(rows: Iterable[NetworkViewRow]) -> str:
+    """Those that splitting helps on the idle link and harms on the loaded one."""
+    crossed = [r for r in rows if _beats_local(r) and _worse_than_local(r)]
+    names = [r.scheduler for r in crossed]
+    if not names:
+        return ""
+    return f"Faster than local on the idle link, and slower than local on the loaded one: {listed(names)}."
+
+
+def _beats_local(row: NetworkViewRow) -> bool:
+    ends = row.idle.to_local.ci95
+    return ends is not None and ends[1] < 1
+
+
+def _worse_than_local(row: NetworkViewRow) -> bool:
+    ends = row.loaded.to_local.ci95
+    return row.loaded.state == "overloaded" or (ends is not None and ends[0] > 1)
+
+
+def _live(data: NetworkViewsStudy) -> str:
+    rows = by_slowdown(data)
+    told = []
+    for r in rows:
+        idle, loaded = r.idle.jct_s.mean, r.loaded.jct_s.mean
+        if r.view == LIVE and idle is not None and loaded is not None:
+            own = max(r.loaded.link - data.about.background, 0.0)
+            told.append(
+                f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
+                f"loaded one ({r.slowdown.mean:.3g} times), where its own tensors take {share_text(own)} of "
+                f"the link instead of {share_text(r.idle.link)}"
+            )
+    if not told:
+        return ""
+    blind = [(r.loaded.jct_s.mean, r.scheduler) for r in rows if r.view != LIVE and r.loaded.jct_s.mean]
+    mean_s, name = min(blind, default=(0.0, ""))
+    best = f" Of those without that view {name} is fastest there, with {format_time(mean_s)}." if name else ""
+    return f"With the live queue in view: {listed(told)}.{best}"
+
+
+def _silent(rows: Iterable[NetworkViewRow]) -> str:
+    names = [r.scheduler for r in rows if not r.sends]
+    if not names:
+        return ""
+    return f"Nothing changes for those that send no tensor: {listed(names)}."
+
+
+def _planned(rows: Iterable[NetworkViewRow]) -> str:
+    names = [r.scheduler for r in rows if r.planned]
+    if not names:
+        return ""
+    return (
+        "Placements that are solved before the run, for the mean background of each link, are sampled by "
+        f"{listed(names)}. The other schedulers are not given the background."
+    )
+
+
+def provenance(data: NetworkViewsStudy) -> str:
+    """The provenance of the numbers in one line."""
+    a = data.about
+    runs = f"{a.replications} runs of {a.jobs:,} jobs for each scheduler and link"
+    return (
+        f"{a.command}: version {a.version}, {a.made}, seed {a.seed}, {runs}, {a.seconds:.0f} s. "
+        "Intervals: 95 % over the runs; those of ratios are Fieller's."
+    )
+
+
+def network_views_text(data: NetworkViewsStudy) -> str:
+    """What ``nona study network-views`` prints."""
+    lines = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
+    for rows in (remark_rows(data), scheduler_rows(data)):
+        lines += ["", table(rows, tuple(rows[0]))] if rows else []
+    return "\n".join([*lines, "", scenario_text(data), provenance(data)])

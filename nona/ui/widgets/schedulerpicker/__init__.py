@@ -1,0 +1,1 @@
+"""Choose schedulers: those chosen as chips; behind a button all of them by family, with a search."""

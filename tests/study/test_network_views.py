@@ -1,0 +1,138 @@
+"""Who sees the network: the study, its words, and the remarks on other systems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nona.errors import SimulationError
+from nona.report.network_views.figure import network_views_figure
+from nona.report.network_views.rows import NOT_RUN, by_slowdown, file_rows, remark_rows, scheduler_rows
+from nona.report.network_views.text import findings, loses, network_views_text, title
+from nona.results.estimate import UNKNOWN, Estimate
+from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy, OnLink
+from nona.schedulers import network_remarks
+from nona.schedulers.base import NetworkView
+from nona.schedulers.network_remarks import REMARKS, VIEW_MEANINGS, known_remarks
+from nona.schedulers.registry import SCHEDULERS, get_scheduler
+from nona.study.network_views.run import FEWEST_JOBS, NetworkViewSettings, network_views_study
+from nona.study.shipped import shipped_network_views
+
+TINY = NetworkViewSettings(jobs=150, replications=2, schedulers=("spread", "least-loaded"))
+
+
+def bare(found: NetworkViewsStudy) -> NetworkViewsStudy:
+    """The study without what the clock says."""
+    about = found.about.model_copy(update={"seconds": 0.0, "made": ""})
+    return found.model_copy(update={"about": about})
+
+
+def made(**rows: tuple[str, Estimate, str]) -> NetworkViewsStudy:
+    """A study of rows that send tensors: view, slowdown, state on the loaded link."""
+    one = Estimate(mean=1.0, ci95=(1.0, 1.0))
+    idle = OnLink(state="stable", jct_s=one, to_local=one, link=0.5)
+    found = tuple(
+        NetworkViewRow(
+            scheduler=name.replace("_", "-"),
+            view=view,
+            planned=False,
+            idle=idle,
+            loaded=idle.model_copy(
+                update={"state": state, "jct_s": UNKNOWN if state == "overloaded" else one}
+            ),
+            slowdown=slowdown,
+        )
+        for name, (view, slowdown, state) in rows.items()
+    )
+    return shipped_network_views().model_copy(update={"rows": found})
+
+
+def test_the_study_is_the_same_whatever_the_number_of_workers_and_local_is_always_in_it() -> None:
+    found = network_views_study(TINY, engine="simpy")
+    assert bare(found) == bare(network_views_study(TINY, engine="simpy", workers=2))
+    assert [r.scheduler for r in found.rows] == ["local", "spread", "least-loaded"]
+    for row in found.rows:
+        if not row.sends:  # the same jobs on both links: nothing else may differ
+            assert row.idle.jct_s == row.loaded.jct_s
+            assert row.slowdown.mean == 1.0
+    spread = found.rows[1]
+    assert spread.sends
+    assert spread.loaded.link > spread.idle.link
+    assert (spread.slowdown.mean or 0.0) > 1.0
+
+
+def test_too_small_a_study_and_unknown_names_are_refused() -> None:
+    with pytest.raises(SimulationError, match=f"jobs=10 must be at least {FEWEST_JOBS}"):
+        NetworkViewSettings(jobs=10)
+    with pytest.raises(SimulationError, match="replications=1 must be at least 2"):
+        NetworkViewSettings(replications=1)
+    with pytest.raises(SimulationError, match="'nobody' is not known"):
+        NetworkViewSettings(schedulers=("nobody",))
+
+
+def test_a_point_computed_again_lies_in_the_stored_interval() -> None:
+    about = shipped_network_views().about
+    settings = NetworkViewSettings(jobs=about.jobs, replications=4, schedulers=("spark-fair",))
+    again = network_views_study(settings).rows[-1]
+    stored = next(r for r in shipped_network_views().rows if r.scheduler == "spark-fair")
+    for new, old in ((again.idle, stored.idle), (again.loaded, stored.loaded)):
+        (low, high), (least, most) = new.jct_s.ci95 or (1.0, 0.0), old.jct_s.ci95 or (1.0, 0.0)
+        assert low <= most
+        assert least <= high
+
+
+def test_who_sends_nothing_does_not_notice_the_link_and_who_sends_without_seeing_it_does() -> None:
+    rows = {r.scheduler: r for r in shipped_network_views().rows}
+    for name in ("local", "least-loaded", "least-loaded-d"):
+        assert not rows[name].sends
+        assert rows[name].idle == rows[name].loaded.model_copy(update={"link": rows[name].idle.link})
+    assert all(loses(rows[name]) for name in ("opportunistic", "sparrow", "tetris", "flexflow"))
+    views = {name: get_scheduler(name).network_view.name for name in rows if name in SCHEDULERS}
+    assert {name: rows[name].view for name in views} == views
+
+
+@pytest.mark.parametrize(
+    ("interval", "state", "said"),
+    [((1.01, 1.2), "stable", 1), ((0.9, 1.2), "stable", 0), (None, "overloaded", 1)],
+)
+def test_the_title_counts_who_is_surely_slower(interval: object, state: str, said: int) -> None:
+    slow = UNKNOWN if state == "overloaded" else Estimate.from_json({"mean": 1.1, "ci95": interval})
+    data = made(sparrow=("N0", slow, state), nona_live=("N4", slow, state))
+    assert title(data).startswith(f"{said} of 1 schedulers")
+    slower = [line for line in findings(data) if line.startswith("Slower on the loaded link")]
+    assert len(slower) == said
+    assert all("sparrow" in line and "nona-live" not in line for line in slower)
+
+
+def test_rows_of_schedulers_that_are_not_registered_or_changed_their_view_are_left_out() -> None:
+    slow = Estimate(mean=1.1, ci95=(1.05, 1.15))
+    data = made(sparrow=("N0", slow, "stable"), gone=("N0", slow, "stable"), tetris=("N0", slow, "stable"))
+    assert [r.scheduler for r in by_slowdown(data)] == ["sparrow"]
+    assert [row["scheduler"] for row in scheduler_rows(data)] == ["sparrow"]
+
+
+def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(VIEW_MEANINGS) == set(NetworkView)
+    for remark in REMARKS.values():
+        assert all((remark.system, remark.slides, remark.source))
+    before = known_remarks()
+    newcomer = replace(REMARKS["sparrow"], scheduler="newcomer", system="Newcomer")
+    monkeypatch.setattr(network_remarks, "REMARKS", {**REMARKS, "newcomer": newcomer})
+    assert known_remarks() == before
+    with SCHEDULERS.registered(replace(get_scheduler("local"), name="newcomer")):
+        assert known_remarks() == (*before, newcomer)
+        rows = {row["scheduler"]: row for row in remark_rows(made())}
+        assert NOT_RUN in rows["newcomer"].values()
+
+
+def test_text_figure_and_file_have_every_scheduler() -> None:
+    data = shipped_network_views()
+    text = network_views_text(data)
+    assert text.startswith(title(data))
+    assert data.about.command in text
+    drawn = [y for trace in network_views_figure(data).data for y in trace.y]
+    for row in data.rows:
+        assert row.scheduler in text
+        assert any(row.scheduler in y for y in drawn)
+    assert len(file_rows(data)) == 2 * len(data.rows)
