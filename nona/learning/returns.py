@@ -39,5 +39,6 @@ def advantages(rollouts: Sequence[Rollout], window_s: float) -> list[Floats]:
         cost = np.stack([job_seconds(r, t + window_s) - job_seconds(r, t) for r in rollouts])
         others = (cost.sum(axis=0) - cost[number]) / (len(rollouts) - 1)
         found.append(others - cost[number])
-    spread = float(np.concatenate(found).std()) if found else 0.0
+    together = np.concatenate(found)
+    spread = float(together.std()) if len(together) else 0.0
     return [a / spread if spread > 0 else a for a in found]

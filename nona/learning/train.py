@@ -51,7 +51,7 @@ class TrainSettings:
     """
 
     sees_link: bool = True
-    iterations: int = 1500
+    iterations: int = 1200
     rollouts: int = 8
     jobs: int = 100
     seed: int = 1

@@ -27,7 +27,7 @@ LOADED = Ranges(
     crossing=(2.0, 2.5),
     tasks=(4, 6),
 )
-SHORT = TrainSettings(iterations=30, rollouts=6, jobs=40, rate=1e-2, last_rate=1e-2, ranges=LOADED)
+SHORT = TrainSettings(iterations=40, rollouts=8, jobs=60, rate=2e-2, last_rate=5e-3, ranges=LOADED)
 
 
 def rollout(arrival_s: list[float], completion_s: list[float], choice_s: list[float]) -> Rollout:
@@ -69,10 +69,21 @@ def test_runs_of_one_system_have_the_same_arrivals_and_other_choices() -> None:
 
 
 @pytest.mark.parametrize("sees_link", [True, False])
-def test_a_short_training_improves_on_its_start_and_repeats_to_the_bit(sees_link: bool) -> None:
+def test_a_short_training_improves_on_its_start(sees_link: bool) -> None:
     settings = replace(SHORT, sees_link=sees_link)
+    weights, _ = trained(settings)
+    start, _ = trained(replace(settings, iterations=1, rate=1e-12))  # it has not moved
+    rng = np.random.default_rng(11)  # of no training
+    systems = [drawn_system(LOADED, rng) for _ in range(4)]
+    runs = [[r for s in systems for r in rollouts_of(s, w, settings)] for w in (start, weights)]
+    before, after = (np.mean([r.mean_jct_s for r in group]) for group in runs)
+    assert after < 0.75 * before
+
+
+@pytest.mark.parametrize("sees_link", [True, False])
+def test_training_repeats_to_the_bit(sees_link: bool) -> None:
+    settings = replace(SHORT, sees_link=sees_link, iterations=4)
     weights, curve = trained(settings)
-    assert curve[-8:].mean() < 0.7 * curve[:4].mean()
     again, same = trained(settings)
     assert weights.tobytes() == again.tobytes()
     assert curve.tobytes() == same.tobytes()

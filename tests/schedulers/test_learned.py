@@ -22,7 +22,7 @@ from nona.schedulers.learned.network import (
     leaky,
     network_of,
 )
-from nona.schedulers.learned.policy import with_shipped
+from nona.schedulers.learned.policy import LearnedPolicy
 from nona.schedulers.learned.ranges import outside
 from nona.schedulers.learned.tables import learned_tables
 from nona.schedulers.registry import get_scheduler
@@ -74,7 +74,7 @@ def test_scores_equal_the_formula(pair: int) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_picks_a_free_executor_of_highest_score_or_waits_for_a_busy_one(name: str) -> None:
     rng, s = np.random.default_rng(6), system()
-    tables = with_shipped(name)(s, None, {}).tables
+    tables = LearnedPolicy(name)(s, None, {}).tables
     out, waited, picked = np.zeros(2, dtype=np.int64), 0, 0
     for _ in range(300):
         view, ready = random_view(s, rng), random_ready(s, rng)
@@ -105,7 +105,7 @@ def test_it_picks_a_free_executor_of_highest_score_or_waits_for_a_busy_one(name:
 def test_executors_that_are_alike_are_scored_once() -> None:
     s = system(tuple(range(40)))
     rng = np.random.default_rng(8)
-    tables = with_shipped("decima-link")(s, None, {}).tables
+    tables = LearnedPolicy("decima-link")(s, None, {}).tables
     view, ready = random_view(s, rng), random_ready(s, rng, 3)
     while ready.n == 0:
         ready = random_ready(s, rng, 3)
@@ -120,7 +120,7 @@ def test_executors_that_are_alike_are_scored_once() -> None:
 def test_a_class_that_cannot_hold_the_model_is_never_chosen(name: str) -> None:
     s = two_speeds((0, 1, 1, 0), slow_memory=1e6)
     tables, rng, out = (
-        with_shipped(name)(s, None, {}).tables,
+        LearnedPolicy(name)(s, None, {}).tables,
         np.random.default_rng(9),
         np.zeros(2, dtype=np.int64),
     )

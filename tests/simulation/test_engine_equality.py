@@ -118,7 +118,8 @@ def late_sparrow(system: System) -> Made:
     return scheduler, scheduler.prepare(system, None, {"round_trip_s": 0.03, "d": 3})
 
 
-PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority", "sparrow", "tetris")
+LEARNED = ("decima-blind", "decima-link")
+PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority", "sparrow", "tetris", *LEARNED)
 MAKERS: dict[str, Callable[[System], Made]] = {
     **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", "least-loaded-d", "flexflow", *PICK)},
     "sparrow, every task 30 ms late": late_sparrow,

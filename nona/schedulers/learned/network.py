@@ -47,7 +47,7 @@ def size(pair: int) -> int:
     """The number of weights.
 
     >>> size(BLIND_PAIR), size(LINK_PAIR)
-    (1473, 1505)
+    (1497, 1529)
     """
     return sum((n + 1) * m for n, m in shapes(pair))
 

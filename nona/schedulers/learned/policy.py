@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from nona.placement.result.placement import Placement
@@ -31,27 +30,31 @@ ADAPTATION = (
 
 @dataclass(frozen=True, slots=True)
 class LearnedPolicy:
-    """Prepares the scheduler ``name`` with the weights that ``trained`` gives."""
+    """Prepares the scheduler ``name`` with the weights of ``own``, or those that come with the program.
+
+    With weights of your own: ``replace(get_scheduler("decima-link"), name="mine",
+    prepare=LearnedPolicy("mine", read_weights(path)))``, then ``SCHEDULERS.register`` it.
+    """
 
     name: str
-    trained: Callable[[], Trained]
+    own: Trained | None = None
+
+    @property
+    def trained(self) -> Trained:
+        """The weights and their card."""
+        return shipped(self.name) if self.own is None else self.own
 
     def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
         check_options(self.name, options)
-        of = self.trained()
+        of = self.trained
         return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
 
     def cautions(self, system: System) -> tuple[str, ...]:
         """One line where the system lies outside what the weights were trained on."""
-        found = outside(self.trained().card.ranges, system)
+        found = outside(self.trained.card.ranges, system)
         if not found:
             return ()
         return (
             f"{self.name} was not trained on such a system: {', '.join(found)}. It may decide badly; "
             "train it on your ranges with nona train-decima",
         )
-
-
-def with_shipped(name: str) -> LearnedPolicy:
-    """The policy of the weights that come with the program."""
-    return LearnedPolicy(name, partial(shipped, name))
