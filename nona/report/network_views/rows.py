@@ -35,7 +35,7 @@ def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
             "the slides say": r.slides,
             "the remark is": r.verdict,
             "view here": SCHEDULERS[r.scheduler].network_view.name,
-            **_figures(data, found.get(r.scheduler)),
+            **_figures(found.get(r.scheduler)),
             "scheduler": r.scheduler,
             "its source says": f"{r.source} ({r.evidence})",
         }
@@ -49,7 +49,7 @@ def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
         {
             "scheduler": row.scheduler,
             "view": row.view,
-            **_figures(data, row),
+            **_figures(row),
             "to local, idle": mean_text(row.idle.to_local, "{:.3g}".format),
             "to local, loaded": mean_text(row.loaded.to_local, "{:.3g}".format),
             "link busy, idle": share_text(row.idle.link),
@@ -69,12 +69,8 @@ def _slowness(row: NetworkViewRow) -> tuple[bool, bool, float]:
     return row.idle.state == over, row.loaded.state == over, row.slowdown.mean or 0.0
 
 
-def _figures(data: NetworkViewsStudy, row: NetworkViewRow | None) -> dict[str, str]:
-    heads = (
-        "mean JCT, idle link",
-        f"mean JCT, link {share_text(data.about.background)} loaded",
-        "loaded over idle",
-    )
+def _figures(row: NetworkViewRow | None) -> dict[str, str]:
+    heads = ("JCT, idle link", "JCT, loaded link", "loaded / idle")
     if row is None:
         return dict.fromkeys(heads, NOT_RUN)
     shown = (_jct(row.idle), _jct(row.loaded), mean_text(row.slowdown, "{:.3g}".format))
