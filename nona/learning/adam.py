@@ -13,7 +13,7 @@ class Adam:
 
     >>> weights, adam = np.zeros(1), Adam(1)
     >>> adam.step(weights, np.array([3.0]), 0.1)
-    >>> round(weights[0], 6)
+    >>> round(float(weights[0]), 6)
     0.1
     """
 

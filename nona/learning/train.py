@@ -51,12 +51,12 @@ class TrainSettings:
     """
 
     sees_link: bool = True
-    iterations: int = 1200
+    iterations: int = 1000
     rollouts: int = 8
     jobs: int = 100
     seed: int = 1
-    rate: float = 3e-3
-    last_rate: float = 3e-4
+    rate: float = 1e-2
+    last_rate: float = 5e-4
     entropy: float = 0.03
     last_entropy: float = 1e-4
     window: float = 4.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.look import Look
 from nona.schedulers.base import NetworkView, Scheduler
 from nona.schedulers.learned.decide import decide
-from nona.schedulers.learned.policy import ADAPTATION, SOURCE, LearnedPolicy
+from nona.schedulers.learned.policy import ADAPTATION, SOURCE, Cautions, LearnedPolicy
 
 POLICY = LearnedPolicy("decima-link")
 
@@ -21,6 +21,6 @@ SCHEDULER = Scheduler(
     decide=decide,
     prepare=POLICY,
     reads_queues=True,
-    cautions=POLICY.cautions,
+    cautions=Cautions(POLICY),
     look=Look("#8a4fb8", "dot", "star-square"),
 )

@@ -49,12 +49,18 @@ class LearnedPolicy:
         of = self.trained
         return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
 
-    def cautions(self, system: System) -> tuple[str, ...]:
-        """One line where the system lies outside what the weights were trained on."""
-        found = outside(self.trained.card.ranges, system)
+
+@dataclass(frozen=True, slots=True)
+class Cautions:
+    """One line where a system lies outside what the weights of ``policy`` were trained on."""
+
+    policy: LearnedPolicy
+
+    def __call__(self, system: System) -> tuple[str, ...]:
+        found = outside(self.policy.trained.card.ranges, system)
         if not found:
             return ()
         return (
-            f"{self.name} was not trained on such a system: {', '.join(found)}. It may decide badly; "
+            f"{self.policy.name} was not trained on such a system: {', '.join(found)}. It may decide badly; "
             "train it on your ranges with nona train-decima",
         )
