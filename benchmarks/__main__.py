@@ -8,27 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-NIGHTLY = {"fuzz_readers"}  # `make fuzz`
-LIBRARY = {  # parts of benchmarks
-    "__init__",
-    "__main__",
-    "app_server",
-    "app_visitor",
-    "c_loop",
-    "ciw_queues",
-    "decisions",
-    "fork_join",
-    "heap_loop",
-    "idiomatic_simpy",
-    "machine",
-    "placement_trials",
-}
+NIGHTLY = {"fuzz_readers", "fuzz_scenarios", "fuzz_tables", "chaos"}  # `make fuzz`, `make chaos`
+PROGRAM = 'if __name__ == "__main__":'  # the other files are parts of benchmarks
 
 
 def main() -> int:
     """Run the benchmarks named on the command line, or all but the nightly ones."""
-    found = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in LIBRARY)
-    names = sys.argv[1:] or [n for n in found if n not in NIGHTLY]
+    files = (p for p in Path(__file__).parent.glob("[a-z]*.py") if PROGRAM in p.read_text(encoding="utf-8"))
+    names = sys.argv[1:] or sorted(p.stem for p in files if p.stem not in NIGHTLY)
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     failed = []
     for name in names:
