@@ -150,8 +150,8 @@ def test_shipped_weights_are_small_and_say_how_they_were_made(name: str) -> None
 def test_a_system_outside_the_ranges_is_named(name: str) -> None:
     scheduler = get_scheduler(name)
     assert scheduler.cautions is not None
-    (line,) = scheduler.cautions(replace(system(tuple(range(80))), capacity=1e9))
-    assert "80 servers (2 to 16)" in line
+    (line,) = scheduler.cautions(replace(system(tuple(range(120))), capacity=1e9))
+    assert "120 servers (2 to 96)" in line
     ranges = shipped(name).card.ranges
     assert "servers" not in " ".join(outside(ranges, system()))
 
