@@ -22,5 +22,5 @@ SCHEDULER = Scheduler(
     prepare=POLICY,
     reads_queues=True,
     cautions=Cautions(POLICY),
-    look=Look("#8a4fb8", "dot", "star-square"),
+    look=Look("#8a4fb8", "solid", "star-square"),
 )

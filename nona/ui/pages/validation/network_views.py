@@ -13,6 +13,7 @@ from nona.study.shipped import shipped_network_views
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
+from nona.ui.widgets.terms import term
 
 
 def network_views_section() -> None:
@@ -41,4 +42,5 @@ def remarks_table() -> None:
         label = "The slides' remarks on the network, what the sources say, and the two figures"
         table(pd.DataFrame(rows), "network-remarks", label)
         levels = "; ".join(f"{view.name} {meaning}" for view, meaning in VIEW_MEANINGS.items())
-        st.caption(plain(f"{levels}. Recollected: from memory of the paper."))
+        note = plain(f"{levels}. Recollected: from memory of the paper.")
+        st.caption(f"The {term('network view')}: {note}")
