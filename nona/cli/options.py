@@ -46,7 +46,7 @@ class TrainDecimaOptions:
     iterations: int
     rollouts: int
     jobs: int
-    seed: int | None
+    seed: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
@@ -78,13 +79,18 @@ def tell(fraction: float, text: str) -> None:
         print(f"\r{fraction:6.1%}  {text:<40}", end="", file=sys.stderr, flush=True)
 
 
+def _write_rows(path: Path | None, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write a study's rows as CSV, if a file was asked for."""
+    if path is not None:
+        write_text(path, csv_bytes(pd.DataFrame(rows)).decode())
+
+
 def paper(arguments: PaperOptions) -> None:
     """Run the paper's evaluation, or show the shipped results."""
     check_places(arguments.csv, arguments.html)
     data = _data(arguments, shipped_paper, _run_paper)
     emit(arguments, data, paper_text)  # before the files: whatever happens to them, it is there
-    if arguments.csv:
-        write_text(arguments.csv, csv_bytes(pd.DataFrame(point_rows(data))).decode())
+    _write_rows(arguments.csv, point_rows(data))
     if arguments.html:
         write_text(arguments.html, paper_html(data))
 
@@ -165,8 +171,7 @@ def network_views(arguments: NetworkViewOptions) -> None:
     check_places(arguments.csv)
     data = _data(arguments, shipped_network_views, _run_network_views)
     emit(arguments, data, network_views_text)
-    if arguments.csv:
-        write_text(arguments.csv, csv_bytes(pd.DataFrame(network_view_rows(data))).decode())
+    _write_rows(arguments.csv, network_view_rows(data))
 
 
 def _run_network_views(arguments: NetworkViewOptions) -> NetworkViewsStudy:
@@ -184,8 +189,7 @@ def decisions(arguments: DecisionOptions) -> None:
     check_places(arguments.csv)
     data = _data(arguments, shipped_decisions, _run_decisions)
     emit(arguments, data, decisions_text)
-    if arguments.csv:
-        write_text(arguments.csv, csv_bytes(pd.DataFrame(file_rows(data))).decode())
+    _write_rows(arguments.csv, file_rows(data))
 
 
 def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.errors import SimulationError
+from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.draws import PRIME, mixed
-from nona.schedulers.learned.choose import STATE, Learned, candidates, one_of
+from nona.schedulers.learned.choose import Learned, candidates, one_of
+from nona.schedulers.learned.network import STATE
+from nona.system import System
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,7 +45,19 @@ class Recording(NamedTuple):
 
 
 def recording(policy: Learned, salt: int, keep: float, choices: int, candidates_each: int = 24) -> Recording:
-    """Room for so many choices; ``salt`` makes other draws of the same simulation."""
+    """Room for so many choices; ``salt`` makes other draws of the same simulation.
+
+    Raises
+    ------
+    SimulationError
+        When a query has more tasks than a number has bits.
+    """
+    most = int(np.diff(policy.first).max())
+    if most > MOST_TASKS:
+        raise SimulationError(
+            f"Training: a query has {most} tasks, at most {MOST_TASKS} can be learned from; "
+            "draw smaller graphs."
+        )
     rows = choices * candidates_each
     written, end, taken, task, open_tasks = (
         np.zeros(n, dtype=np.int64) for n in (3, choices, choices, rows, rows)
@@ -123,20 +141,29 @@ def write(
     r.written[2] = row
 
 
-def _not_used(*_: Any) -> Prepared:
-    raise NotImplementedError("A recording is made for each run; there is nothing to prepare.")
+@dataclass(frozen=True, slots=True)
+class NewRecording:
+    """Prepares a run of ``policy`` with a recording of its own; see :func:`recording`."""
+
+    policy: Learned
+    salt: int
+    keep: float
+    choices: int
+
+    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+        return Prepared(recording(self.policy, self.salt, self.keep, self.choices), 1)
 
 
-def recorder(name: str, view: NetworkView) -> Scheduler:
-    """The declaration under which a recording runs."""
+def recorder(view: NetworkView, prepare: NewRecording) -> Scheduler:
+    """The declaration under which a policy runs while it is trained."""
     return Scheduler(
-        name=name,
+        name="policy in training",
         kind="pick",
         network_view=view,
-        summary="A policy in training.",
+        summary="A policy that draws what to do, and writes it down.",
         source="",
         adaptation="",
         decide=decide,
-        prepare=_not_used,
+        prepare=prepare,
         reads_queues=True,
     )

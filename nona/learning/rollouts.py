@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.learning.recording import Recording, recorder, recording
-from nona.schedulers.base import NetworkView, Prepared
-from nona.schedulers.learned.choose import STATE, Learned
+from nona.learning.recording import NewRecording, Recording, recorder
+from nona.schedulers.base import NetworkView
+from nona.schedulers.learned.choose import Learned
+from nona.schedulers.learned.network import STATE
 from nona.simulation.compiled.engine import CompiledRun
 from nona.simulation.records.run import RawRun
 from nona.simulation.sizes import RunSize
@@ -52,26 +53,23 @@ class Rollout:
         return float(self.completion_s.mean() - self.arrival_s.mean())
 
 
-def rolled_out(
-    system: System, policy: Learned, view: NetworkView, jobs: int, salt: int, replication: int = 0
-) -> Rollout:
+def rolled_out(system: System, policy: Learned, view: NetworkView, jobs: int, salt: int) -> Rollout:
     """``jobs`` jobs from an empty system; runs with other ``salt`` have the same arrivals and services."""
     keep = min(1.0, KEPT / (jobs * CHOICES_PER_JOB))
-    tables = recording(policy, salt, keep, 2 * KEPT)
-    scheduler = recorder("policy in training", view)
+    scheduler = recorder(view, NewRecording(policy, salt, keep, 2 * KEPT))
     size = RunSize(
         first=0,
         jobs=jobs,
-        replication=replication,
+        replication=0,
         run_on=True,
         timeline_jobs=0,
         tail_jobs=jobs,
         tail_s=0.0,
         record_jobs=jobs,
     )
-    run = CompiledRun(system, scheduler, Prepared(tables, 1), size, None)
+    run = CompiledRun(system, scheduler, scheduler.prepare(system, None, {}), size, None)
     raw = run.run()
-    return Rollout(_choices(run, tables), *_jobs(raw))
+    return Rollout(_choices(run, policy.pair + STATE), *_jobs(raw))
 
 
 def _jobs(raw: RawRun) -> tuple[Floats, Floats]:
@@ -80,7 +78,7 @@ def _jobs(raw: RawRun) -> tuple[Floats, Floats]:
     return np.sort(of.arrival_s), np.sort(done)
 
 
-def _choices(run: CompiledRun, tables: Recording) -> Choices:
+def _choices(run: CompiledRun, width: int) -> Choices:
     """What the run has written into its copy of the tables."""
     flat = run.policy.flat
     if flat is None:
@@ -95,7 +93,6 @@ def _choices(run: CompiledRun, tables: Recording) -> Choices:
         return source[begin : begin + count].copy()
 
     _, choices, rows = part("written", ints, 3).tolist()
-    width = tables.policy.pair + STATE
     return Choices(
         end=part("end", ints, choices),
         taken=part("taken", ints, choices),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, System
 
 
@@ -34,6 +35,11 @@ def reads_of(system: System) -> Reads:
         source=np.array([source for source, _, _ in flat], dtype=np.int64),
         size_bytes=np.array([size for _, _, size in flat], dtype=float),
     )
+
+
+def server_of(view: View, ready: Ready, i: int, task: int) -> int:
+    """The server on which a complete task of the job of entry i ran; for the compiled engine too."""
+    return view.executor_server[-2 - ready.places[ready.base[i] + task]]  # type: ignore[no-any-return]
 
 
 def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:

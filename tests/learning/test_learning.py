@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nona.cli.main import main
+from nona.errors import SimulationError
 from nona.learning.adam import Adam
 from nona.learning.episodes import drawn_system
 from nona.learning.returns import advantages, job_seconds
@@ -89,6 +90,12 @@ def test_training_repeats_to_the_bit(sees_link: bool) -> None:
     assert curve.tobytes() == same.tobytes()
     other, _ = trained(replace(settings, seed=2, iterations=2))
     assert other.tobytes() != weights.tobytes()
+
+
+def test_a_query_of_more_tasks_than_a_number_has_bits_is_refused() -> None:
+    system = drawn_system(replace(LOADED, tasks=(51, 51)), np.random.default_rng(1))
+    with pytest.raises(SimulationError, match="has 51 tasks, at most 50"):
+        rollouts_of(system, first_weights(np.random.default_rng(2), 8), SHORT)
 
 
 def test_drawn_systems_lie_in_their_ranges() -> None:

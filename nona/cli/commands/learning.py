@@ -43,7 +43,9 @@ def _usual() -> TrainSettings:
 @click.option(
     "--jobs", cls=Usual, type=Whole(min=10, max=10_000), default=lambda: _usual().jobs, help="jobs of a run"
 )
-@click.option("--seed", type=Whole(), help="equal seeds give equal weights (default 1)")
+@click.option(
+    "--seed", cls=Usual, type=Whole(), default=lambda: _usual().seed, help="equal seeds give equal weights"
+)
 @takes(TrainDecimaOptions)
 def train_decima(options: TrainDecimaOptions) -> None:
     """Train a learned scheduler, with the progress on the terminal, and write its weights."""
@@ -57,7 +59,7 @@ def train_decima(options: TrainDecimaOptions) -> None:
         iterations=options.iterations,
         rollouts=options.rollouts,
         jobs=options.jobs,
-        seed=_usual().seed if options.seed is None else options.seed,
+        seed=options.seed,
     )
     line = ProgressLine()
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.schedulers.base import Ready, View
+from nona.schedulers.learned.features import SCALE
+from nona.schedulers.learned.network import BLIND_PAIR, HIDDEN, SLOPE, STATE, WIDTH
+from nona.schedulers.reads import server_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-STATE, HIDDEN, WIDTH = 4, 16, 8
-SCALE, SLOPE = 10.0, 0.2
 MOST_READY = 256  # the oldest ready tasks are scored
 MOST_KINDS = 32  # kinds of free executors that are scored for a task
 
@@ -52,67 +53,90 @@ class Learned(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """(C,) entry of the ready list, executor, number of executors that are alike, and score of each; (C, P+4)
-    the features of pair and state."""
+    """(C,) entry of the ready list, executor, executors that are alike, bytes to fetch, and score of
+    each; (C, P+4) the features of pair and state."""
 
     entry: Ints
     executor: Ints
     alike: Ints
+    fetched: Floats
     score: Floats
     features: Floats
+
+
+class Moment(NamedTuple):
+    """What holds for all candidates of a decision: the time, (S,) free executors of each server, and the
+    share of executors that are free."""
+
+    now: float
+    near: Ints
+    free: float
 
 
 def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
     """All that may be chosen: every ready task on the first of each kind of free executor and, where the
     executor of its last predecessor is busy, on that: then it waits there.
     """
-    executors = len(view.queue_length)
-    entries = min(ready.n, MOST_READY)
-    room = entries * (min(executors, MOST_KINDS) + 1)
-    c = Candidates(
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room),
-        np.zeros((room, t.pair + STATE)),
-    )
-    near = free_neighbours(view)
-    free = near.sum() / executors
-    kinds = np.zeros((MOST_KINDS, 3))
-    hidden = np.zeros(HIDDEN)
+    executors, entries = len(view.queue_length), min(ready.n, MOST_READY)
+    c = room_for(entries * (min(executors, MOST_KINDS) + 1), t.pair + STATE)
+    near, hidden = free_neighbours(view), np.zeros(HIDDEN)
+    m = Moment(now, near, near.sum() / executors)
     n = 0
     for i in range(entries):
         job_part(ready, i, t, hidden)
-        found = 0
-        home = ready.home[i]
-        for step in range(executors + 1):
-            e = home if step == executors else step
-            busy = step == executors
-            if busy and (e < 0 or view.queue_length[e] == 0):
-                continue
-            if not busy and view.queue_length[e] != 0:
-                continue
-            if t.may[ready.query[i] * t.classes + view.executor_class[e]] == 0:
+        begin = n
+        for e in range(executors):
+            if view.queue_length[e] != 0 or not may_run(view, ready, i, e, t):
                 continue
             fetched = fetched_bytes(view, ready, i, e, t)
-            others = near[view.executor_server[e]] - (0 if busy else 1)
-            if not busy:
-                known = kind_of(kinds, found, view.executor_class[e], fetched, others)
-                if known < found:
-                    c.alike[n - found + known] += 1
-                if known < found or found == MOST_KINDS:
-                    continue
-                kinds[found, 0] = view.executor_class[e]
-                kinds[found, 1] = fetched
-                kinds[found, 2] = others
-                found += 1
-            c.entry[n] = i
-            c.executor[n] = e
-            c.alike[n] = 1
-            describe(now, view, ready, t, i, e, fetched, others, free, c.features[n])
-            c.score[n] = score(t, hidden, c.features[n])
-            n += 1
-    return Candidates(c.entry[:n], c.executor[:n], c.alike[:n], c.score[:n], c.features[:n])
+            same = row_of_kind(view, near, c, begin, n, e, fetched)
+            if same < n:
+                c.alike[same] += 1
+            elif n - begin < MOST_KINDS:
+                n = add(m, view, ready, t, hidden, c, n, i, e, fetched)
+        home = ready.home[i]
+        if home >= 0 and view.queue_length[home] != 0 and may_run(view, ready, i, home, t):
+            n = add(m, view, ready, t, hidden, c, n, i, home, fetched_bytes(view, ready, i, home, t))
+    return Candidates(c.entry[:n], c.executor[:n], c.alike[:n], c.fetched[:n], c.score[:n], c.features[:n])
+
+
+def room_for(rows: int, features: int) -> Candidates:
+    """Room for so many candidates."""
+    return Candidates(
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows),
+        np.zeros(rows),
+        np.zeros((rows, features)),
+    )
+
+
+def add(
+    m: Moment,
+    view: View,
+    ready: Ready,
+    t: Learned,
+    hidden: Floats,
+    c: Candidates,
+    n: int,
+    i: int,
+    e: int,
+    fetched: float,
+) -> int:
+    """Score entry i on executor e as candidate n; the number of the next one."""
+    c.entry[n] = i
+    c.executor[n] = e
+    c.alike[n] = 1
+    c.fetched[n] = fetched
+    describe(m, view, ready, t, i, e, fetched, c.features[n])
+    c.score[n] = score(t, hidden, c.features[n])
+    return n + 1
+
+
+def may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
+    """Whether executor e can hold the model of entry i."""
+    return bool(t.may[ready.query[i] * t.classes + view.executor_class[e]] != 0)
 
 
 def free_neighbours(view: View) -> Ints:
@@ -124,26 +148,28 @@ def free_neighbours(view: View) -> Ints:
     return free
 
 
-def kind_of(kinds: Floats, found: int, executor_class: int, fetched: float, others: int) -> int:
-    """Which of the first ``found`` kinds this is; ``found``: none of them."""
-    for k in range(found):
-        if kinds[k, 0] == executor_class and kinds[k, 1] == fetched and kinds[k, 2] == others:
-            return k
-    return found
+def row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: int, fetched: float) -> int:
+    """The candidate from ``begin`` to ``n`` that executor e is like; ``n``: there is none."""
+    for row in range(begin, n):
+        if c.fetched[row] == fetched and are_alike(view, near, c.executor[row], e):
+            return row
+    return n
+
+
+def are_alike(view: View, near: Ints, a: int, b: int) -> bool:
+    """Whether two free executors are of one class and have equally many free neighbours."""
+    same_class = view.executor_class[a] == view.executor_class[b]
+    return bool(same_class and near[view.executor_server[a]] == near[view.executor_server[b]])
 
 
 def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: float) -> int:
     """An executor drawn uniformly among those that are alike for a candidate."""
-    first, i = c.executor[chosen], c.entry[chosen]
-    near = free_neighbours(view)
-    fetched = fetched_bytes(view, ready, i, first, t)
+    first, near = c.executor[chosen], free_neighbours(view)
     left = int(u * c.alike[chosen])
     for e in range(first, len(view.queue_length)):
-        if view.queue_length[e] != 0 or view.executor_class[e] != view.executor_class[first]:
+        if view.queue_length[e] != 0 or not are_alike(view, near, first, e):
             continue
-        if near[view.executor_server[e]] != near[view.executor_server[first]]:
-            continue
-        if fetched_bytes(view, ready, i, e, t) == fetched:
+        if fetched_bytes(view, ready, c.entry[chosen], e, t) == c.fetched[chosen]:
             left -= 1
             if left < 0:
                 return e
@@ -155,23 +181,13 @@ def fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float
     task = t.first[ready.query[i]] + ready.task[i]
     total = 0.0
     for r in range(t.inputs[task], t.inputs[task + 1]):
-        where = -2 - ready.places[ready.base[i] + t.source[r]]
-        if view.executor_server[where] != view.executor_server[e]:
+        if server_of(view, ready, i, t.source[r]) != view.executor_server[e]:
             total += t.size_bytes[r]
     return total
 
 
 def describe(
-    now: float,
-    view: View,
-    ready: Ready,
-    t: Learned,
-    i: int,
-    e: int,
-    fetched: float,
-    others: int,
-    free: float,
-    out: Floats,
+    m: Moment, view: View, ready: Ready, t: Learned, i: int, e: int, fetched: float, out: Floats
 ) -> None:
     """The features of entry i on executor e, and of the state; times as log(1 + 10 x) in units of a query's
     work: the task's time, its transfers, whether there are any, the work before it at a busy executor,
@@ -183,20 +199,21 @@ def describe(
     fetch_s = fetched / t.capacity + t.latency_s if fetched > 0 else 0.0
     task = t.first[ready.query[i]] + ready.task[i]
     executors = len(view.queue_length)
+    others = m.near[view.executor_server[e]] - (0 if busy else 1)
     out[0] = math.log1p(per_unit * t.time_s[view.executor_class[e] * t.first[-1] + task])
     out[1] = math.log1p(per_unit * fetch_s)
     out[2] = 1.0 if fetched > 0 else 0.0
     out[3] = math.log1p(per_unit * view.backlog_s[e]) if busy else 0.0
     out[4] = 1.0 if busy else 0.0
     out[5] = others / (others + 2.0)
-    if t.pair > 6 and fetched > 0:
+    if t.pair > BLIND_PAIR and fetched > 0:
         queue_s = view.link_queue_bytes / t.capacity
         out[6] = math.log1p(per_unit * queue_s)
         out[7] = math.log1p(per_unit * (queue_s + fetch_s))
-    out[t.pair] = free
+    out[t.pair] = m.free
     out[t.pair + 1] = ready.open_jobs / (ready.open_jobs + executors)
     out[t.pair + 2] = math.log1p(ready.job_running[i])
-    out[t.pair + 3] = math.log1p(per_unit * max(0.0, now - ready.since_s[i]))
+    out[t.pair + 3] = math.log1p(per_unit * max(0.0, m.now - ready.since_s[i]))
 
 
 def job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:

@@ -43,25 +43,26 @@ WORDS = {
 }
 
 
-def numbers_of(system: System) -> dict[str, tuple[float, float]]:
-    """The least and the greatest of each number of :class:`Ranges` in a system."""
+def numbers_of(system: System) -> Ranges:
+    """The least and the greatest of each number in a system."""
     each = np.bincount(system.executor_server)
     times = np.array([q.tasks.compute_s.sum(axis=1) for q in system.queries])
     tasks = [len(q.tasks) for q in system.queries]
     compute, network = system.background_compute, system.background_network
     crossing = sum(q.rate * float(q.tasks.tensor_bytes.sum()) for q in system.queries) / system.capacity
     load = system.total_rate * mean_work_s(system) / system.executors
-    return {
-        "servers": (system.servers, system.servers),
-        "executors_per_server": (int(each.min()), int(each.max())),
-        "load": (load, load),
-        "background": (compute.rate * compute.mean,) * 2,
-        "link": (network.rate * network.mean / system.capacity,) * 2,
-        "crossing": (crossing, crossing),
-        "tasks": (min(tasks), max(tasks)),
-        "speed": (1.0, float((times.max(axis=1) / times.min(axis=1)).max())),
-        "queries": (len(system.queries),) * 2,
-    }
+    busy, link = compute.rate * compute.mean, network.rate * network.mean / system.capacity
+    return Ranges(
+        servers=(system.servers, system.servers),
+        executors_per_server=(int(each.min()), int(each.max())),
+        load=(load, load),
+        background=(busy, busy),
+        link=(link, link),
+        crossing=(crossing, crossing),
+        tasks=(min(tasks), max(tasks)),
+        speed=(1.0, float((times.max(axis=1) / times.min(axis=1)).max())),
+        queries=(len(system.queries), len(system.queries)),
+    )
 
 
 def outside(ranges: Ranges, system: System) -> tuple[str, ...]:
@@ -71,7 +72,7 @@ def outside(ranges: Ranges, system: System) -> tuple[str, ...]:
         f"{_text(name, value)} {words} ({_text(name, least)} to {_text(name, most)})"
         for name, words in WORDS.items()
         for least, most in (getattr(ranges, name),)
-        for value in dict.fromkeys(numbers[name])
+        for value in dict.fromkeys(getattr(numbers, name))
         if abs(value - (least + most) / 2) > 0.51 * (most - least)
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from nona.placement.capacity.memory import allowed_classes
 from nona.schedulers.learned.choose import Learned
 from nona.schedulers.learned.features import mean_work_s, task_features
-from nona.schedulers.learned.network import WIDTH, Layer, Network, embed
+from nona.schedulers.learned.network import STATE, WIDTH, Layer, Network, embed
 from nona.schedulers.reads import reads_of
 from nona.system import System
 
@@ -43,7 +43,7 @@ def learned_tables(system: System, network: Network) -> Learned:
         second=_flat(network.score2),
         third=_flat(network.score3),
         classes=len(system.class_names),
-        pair=len(first) - 2 * WIDTH - 4,
+        pair=len(first) - 2 * WIDTH - STATE,
         unit_s=unit_s,
         capacity=system.capacity,
         latency_s=system.latency_s,

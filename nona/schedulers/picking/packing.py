@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.schedulers.base import Ready, View, card_rate
+from nona.schedulers.reads import server_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,11 +72,6 @@ def alignment(view: View, ready: Ready, i: int, e: int, t: Packing) -> float:
         a += aligned(view.card_bytes_s[there], wanted, t.card_bytes_s[there])
         a *= 1.0 - t.remote_penalty
     return a
-
-
-def server_of(view: View, ready: Ready, i: int, task: int) -> int:
-    """The server on which a complete task of the job of entry i ran."""
-    return view.executor_server[-2 - ready.places[ready.base[i] + task]]  # type: ignore[no-any-return]
 
 
 def has_room(promised: float, more: float, capacity: float) -> bool:
