@@ -23,9 +23,12 @@ def run() -> None:
     tour = tour_of(state)
     side_bar(state)
     page_head(state, page.title)
+    # Each has its place in every run, so that the browser keeps what is in it; a page may stop the script: what
+    # is below it comes first.
+    bar, body, foot = st.container(), st.container(), st.container()
     if tour is not None:
-        demo_bar(state, tour)
-    body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
+        with bar:
+            demo_bar(state, tour)
     with foot:
         page_terms(page.title)
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))

@@ -9,6 +9,7 @@ const REST_MS = 150; // how long the script rests when it is done: on the way to
 const PATIENCE_MS = 5000; // for the end of a run, before a key cuts it off
 let pressed = null; // the demo's key that waits for the script: its step, the place it was pressed at, until when
 let told = { at: Number.NEGATIVE_INFINITY }; // the last one that was told: its step, its place, when
+let marked = null; // the view whose step the page is marked with: the one before it may close after it opened
 let held = null; // what had the focus last, as a description: its element may have been replaced
 
 const views = new WeakMap(); // Streamlit calls this again whenever the data is other
@@ -51,12 +52,13 @@ class Surround {
   show(component) {
     this.data = component.data;
     this.tell = component.setTriggerValue;
+    marked = this;
     document.body.dataset.demoKeys = this.data.demo; // the step whose keys are heard from now on
     if (this.data.demo !== told.place) told = { at: told.at }; // that step was taken
     this.tellKey();
   }
   close() {
-    delete document.body.dataset.demoKeys;
+    if (marked === this) delete document.body.dataset.demoKeys;
     this.ends.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
