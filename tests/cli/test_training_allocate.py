@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from nona.allocation.policies.registry import policy_names
 from nona.cli.main import main
 from nona.results.training.allocate import AllocateReport
-from nona.training.policies.registry import policy_names
 
 QUESTION: dict[str, Any] = {
     "workers": {"v100": 1, "k80": 1, "p100": 0},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nona.allocation.policies.registry import POLICIES
 from nona.errors import NonaError
 from nona.results.catalogue import SchedulerEntry
-from nona.training.policies.registry import POLICIES
 
 
 def policy_entries() -> list[SchedulerEntry]:

@@ -42,7 +42,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "executor_server": system.executor_server.astype(np.int64),
         "executor_class": system.executor_class.astype(np.int64),
         "server_stamp": np.zeros(servers, dtype=np.int64),
-        "out": np.zeros(largest if scheduler.kind == "bind" else 2, dtype=np.int64),
+        "out": np.zeros(2 if scheduler.picks else largest, dtype=np.int64),
         "marks": np.append(size.marks(), -1),
         "traced": np.append(size.traced(), -1),
         "free_slots": np.full(queries, -1, dtype=np.int64),
@@ -96,8 +96,8 @@ def _links(system: System) -> Records:
 
 def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     executors = system.executors
-    read = scheduler.reads_queues or scheduler.kind == "pick"
-    cards = scheduler.kind == "pick" and scheduler.network_view >= NetworkView.N3
+    read = scheduler.reads_queues or scheduler.picks
+    cards = scheduler.picks and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
         "card_bytes_s": np.full(2 * system.servers, 0.0 if cards else math.nan),
@@ -112,7 +112,7 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
     values: dict[str, float] = {
         "executors": system.executors,
         "servers": system.servers,
-        "cards": scheduler.kind == "pick" and level >= NetworkView.N3,
+        "cards": scheduler.picks and level >= NetworkView.N3,
         "links": len(system.link_capacity),
         "core": system.topology.core if system.topology else 0,
         "first": size.first,
@@ -122,9 +122,9 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "tail_most": TAIL_FACTOR * size.tail_jobs,
         "report_every": size.report_every,
         "run_on": size.run_on,
-        "board": scheduler.reads_queues or scheduler.kind == "pick",
+        "board": scheduler.reads_queues or scheduler.picks,
         "watched": level >= NetworkView.N2,
-        "picks": scheduler.kind == "pick",
+        "picks": scheduler.picks,
         "shared": system.topology is None and system.discipline != "fifo",
         "paths": system.topology is not None,
         "network_view": int(level),

@@ -83,7 +83,7 @@ class CompiledRun:
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
         self.feed = Feed(
-            workload, prepared.uniforms_per_job, scheduler.kind == "pick", at_once, size.first + size.jobs
+            workload, prepared.uniforms_per_job, scheduler.picks, at_once, size.first + size.jobs
         )
         board = bool(self.arrays.clock["board"][0])
         self.background = Background(system, workload.streams, board, at_once)
@@ -104,7 +104,7 @@ class CompiledRun:
         """Until it is done."""
         machine, core = self.policy.machine, self.core
         bind = machine if machine and self.scheduler.kind == "bind" else core.no_bind
-        pick = machine if machine and self.scheduler.kind == "pick" else core.no_pick
+        pick = machine if machine and self.scheduler.picks else core.no_pick
         while (code := int(core.advance(self.state, bind, pick))) != layout.DONE:
             self._give(code)
         self._drain()

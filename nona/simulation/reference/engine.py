@@ -59,7 +59,7 @@ class SimPyRun:
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, streams: RandomStreams) -> None:
         """Executors, links, and who decides."""
         system = self.system
-        self.picks = scheduler.kind == "pick"
+        self.picks = scheduler.picks
         reads = scheduler.reads_queues or self.picks
         board = LoadBoard(system.executors, system.background_compute.mean, system.servers) if reads else None
         heap = self.environment.heap
