@@ -101,13 +101,13 @@ class Ready(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What an ``allocate`` scheduler sees at a round. A flow is one of the Q query classes; K executor classes.
+    """What an ``allocate`` scheduler sees at a round: Q flows, i.e. query classes, and K executor classes.
 
     ``offered`` (Q,) queries have arrived since the last round, ``completed`` (Q, K) were completed on
     executors of each class, and ``service_s`` (Q, K) is what these ran there, in executor-seconds;
-    ``open`` (Q,) are in the system. ``slowdown`` (Q,) is N2: seconds in the system over seconds of service of
-    the queries completed since the last round; ``nan`` below that level, and where there are none. ``view`` is
-    what a decision would see now.
+    ``open`` (Q,) are in the system. ``slowdown`` (Q,) is N2: seconds in the system over seconds of
+    service of the queries completed since the last round; ``nan`` below that level, and where there are
+    none. ``view`` is what a decision would see now.
     """
 
     now_s: float
@@ -137,12 +137,12 @@ class Prepared(NamedTuple):
     """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
     it needs.
 
-    ``uniforms_per_job`` is per job for ``bind`` and ``allocate`` (the most that any query class needs; the
-    k-th draw of a job is the same for every scheduler) and per task picked for ``pick``. With ``hand_over_s``,
-    for ``pick``, a task reaches its executor so many seconds after it is picked; its inputs are requested then,
-    and until then the executor is promised to it and idle. For ``allocate``, ``allocate`` is asked every
-    ``round_s`` seconds, first at ``round_s``, and ``tables`` has the field ``work_s`` of
-    :class:`~nona.schedulers.queues.least_loaded.ExecutorWorks`: what the engine changes at a round.
+    ``uniforms_per_job`` is per task picked for ``pick``, else per job (the most that any query class
+    needs; the k-th draw of a job is the same for every scheduler). With ``hand_over_s``, for ``pick``, a
+    task reaches its executor so many seconds after it is picked; its inputs are requested then, and until
+    then the executor is promised to it and idle. A scheduler of kind ``allocate`` is asked for sets by
+    ``allocate`` every ``round_s`` seconds, first at ``round_s``. Its ``tables`` have the field ``work_s`` of
+    :class:`~nona.schedulers.queues.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
     """
 
     tables: Any

@@ -13,6 +13,7 @@ from nona.simulation.compiled.memory.arrays import Arrays, Records
 from nona.simulation.compiled.memory.fields import blank_arrays
 from nona.simulation.compiled.memory.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
 from nona.simulation.compiled.plans import flatten, ticks_of
+from nona.simulation.rounds import no_totals
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
 from nona.system import System
 from nona.topology import Topology
@@ -50,6 +51,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "tables_i": flat.ints if flat else np.zeros(0, dtype=np.int64),
         "tables_f": flat.floats if flat else np.zeros(0),
         **_board(system, scheduler),
+        **_flows(system, scheduler),
     }
     arrays = blank_arrays()._replace(**made)
     _set_clock(arrays, system, scheduler, size)
@@ -107,6 +109,13 @@ def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     }
 
 
+def _flows(system: System, scheduler: Scheduler) -> dict[str, Any]:
+    """Counts for rounds."""
+    if scheduler.kind != "allocate":
+        return {}
+    return {f"flow_{name}": array for name, array in no_totals(system)._asdict().items()}
+
+
 def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -> None:
     level = scheduler.network_view
     values: dict[str, float] = {
@@ -125,6 +134,7 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "board": scheduler.reads_queues or scheduler.picks,
         "watched": level >= NetworkView.N2,
         "picks": scheduler.picks,
+        "rounds": scheduler.kind == "allocate",
         "shared": system.topology is None and system.discipline != "fifo",
         "paths": system.topology is not None,
         "network_view": int(level),
