@@ -10,6 +10,8 @@ from nona.allocation.policies.problem import Carried, Problem
 from nona.schedulers.base import Round
 from nona.schedulers.flows.cluster import Floats, FlowCluster, Ints, Known
 
+IDLE = 1e-3  # queries in a round: a flow that expects fewer has no work
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Question:
@@ -41,7 +43,7 @@ class Question:
     @property
     def active(self) -> Ints:
         """Numbers of the flows that have work; the others claim nothing."""
-        return np.flatnonzero(self.remaining > 0)
+        return np.flatnonzero(self.remaining >= IDLE)
 
     def problem(
         self,
