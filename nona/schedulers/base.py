@@ -106,8 +106,8 @@ class Round(NamedTuple):
     ``offered`` (Q,) queries have arrived since the last round, ``completed`` (Q, K) were completed on
     executors of each class, and ``service_s`` (Q, K) is what these ran there, in executor-seconds;
     ``open`` (Q,) are in the system. ``slowdown`` (Q,) is N2: seconds in the system over seconds of
-    service of the queries completed since the last round; ``nan`` below that level, and where there are
-    none. ``view`` is what a decision would see now.
+    service of the queries completed since the last round; ``nan`` below that level, and where there was
+    no service. ``view`` is what a decision would see now.
     """
 
     now_s: float

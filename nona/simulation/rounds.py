@@ -95,8 +95,8 @@ class Rounds:
         offered, response_s = totals.offered - before.offered, totals.response_s - before.response_s
         slowdown: Any = np.full(len(offered), np.nan)
         if self._sees_own:
-            done = completed.sum(axis=1) > 0
-            np.divide(response_s, service_s.sum(axis=1), out=slowdown, where=done)
+            ran_s = service_s.sum(axis=1)
+            np.divide(response_s, ran_s, out=slowdown, where=ran_s > 0)
         return Round(
             now_s=self.next_s,
             length_s=self._round_s,

@@ -123,7 +123,7 @@ def in_rounds(name: str) -> Callable[[System], Made]:
 
     def make(system: System) -> Made:
         scheduler = get_scheduler(name)
-        return scheduler, scheduler.prepare(system, None, {"round_s": 2.5})
+        return scheduler, scheduler.prepare(system, None, {"round_s": 20.0})
 
     return make
 

@@ -108,5 +108,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#0f9b8e", "dash", "square-cross"),
+    look=Look("#0f8a6a", "dash", "square-cross"),
 )

@@ -63,5 +63,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#1f5fbf", "dash", "square-x"),
+    look=Look("#1f6fd0", "solid", "square-x"),
 )

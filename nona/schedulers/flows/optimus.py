@@ -56,5 +56,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#2c7a4b", "longdashdot", "cross"),
+    look=Look("#6a7f1f", "solid", "diamond-x"),
 )

@@ -56,5 +56,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#7b3fa0", "dot", "hourglass"),
+    look=Look("#7d55c7", "dash", "hourglass"),
 )

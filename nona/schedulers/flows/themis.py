@@ -44,5 +44,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#e0559a", "longdash", "star-diamond"),
+    look=Look("#c2410c", "solid", "star-diamond"),
 )

@@ -73,5 +73,5 @@ SCHEDULER = Scheduler(
     prepare=prepare,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#8a5a2b", "dashdot", "triangle-down"),
+    look=Look("#b0305f", "solid", "diamond-cross"),
 )
