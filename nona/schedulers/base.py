@@ -103,6 +103,7 @@ class Ready(NamedTuple):
 class Round(NamedTuple):
     """What an ``allocate`` scheduler sees at a round: Q flows, i.e. query classes, and K executor classes.
 
+    Rounds are ``length_s`` apart; one without queries since the last and in the system is left out.
     ``offered`` (Q,) queries have arrived since the last round, ``completed`` (Q, K) were completed on
     executors of each class, and ``service_s`` (Q, K) is what these ran there, in executor-seconds;
     ``open`` (Q,) are in the system. ``slowdown`` (Q,) is N2: seconds in the system over seconds of

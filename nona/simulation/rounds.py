@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,8 @@ class Rounds:
     """Asks the scheduler at every round.
 
     ``next_s`` is when the next round is. What it sees was counted before that instant; of what happens at one
-    instant a round comes first.
+    instant a round comes first. A round without a query, neither in the system nor since the last round, is
+    left out: the sets stay.
 
     Raises
     ------
@@ -67,6 +69,16 @@ class Rounds:
     def next_s(self) -> float:
         """When the next round is."""
         return self._number * self._round_s
+
+    def left_out(self, totals: FlowTotals, next_event_s: float) -> bool:
+        """Whether there is nothing to see at the next round; then ``next_s`` is that of a later one, at most
+        one round after the next event."""
+        seen, before = totals, self._before
+        happened = (seen.offered > before.offered).any() or (seen.completed > before.completed).any()
+        if happened or seen.offered.sum() > seen.completed.sum():
+            return False
+        self._number = max(self._number + 1, math.floor(next_event_s / self._round_s))
+        return True
 
     def work_s(self, totals: FlowTotals, view: View) -> Floats:
         """(Q·E,) The table for decisions after the next round: ``inf`` outside each flow's set.

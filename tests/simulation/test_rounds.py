@@ -86,11 +86,11 @@ def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name: str, en
     where: dict[int, set[int]] = {}
     for task in records.timeline.tasks:
         where.setdefault(task.job, set()).add(task.executor)
-    narrow = 0
+    narrow, times = 0, [seen.now_s for seen in watched.rounds]
     for job, executors in where.items():
         assert len(executors) == 1
-        rounds = int(records.arrival_s[job] // ROUND_S)  # a round comes before the arrivals at its instant
-        if rounds:
+        rounds = int(np.searchsorted(times, records.arrival_s[job], side="right"))
+        if rounds:  # a round comes before the arrivals at its instant
             own = watched.sets[rounds - 1][records.query[job]]
             assert own[executors.pop()] or not own.any()
             narrow += bool(own.any() and not own.all())
@@ -285,3 +285,19 @@ def test_decisions_in_plain_python_get_the_sets_too() -> None:
     assert (compiled.decisions, python.decisions) == ("machine code", "python")
     assert same_records(compiled, python)
     assert np.isfinite(prepared.tables.work_s).all()  # a run leaves the tables as they were
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rounds_without_a_query_are_left_out(engine: str) -> None:
+    """A query a minute: rounds of a second are asked while it is there, and once after it."""
+    system = make_system(query(task_graph([2.5]), 1 / 60, 0.0), servers=(0, 1))
+    records, watched = watched_run(system, "optimus", engine, jobs=60)
+    asked = {float(seen.now_s) for seen in watched.rounds}
+    expected: set[float] = set()
+    for arrival_s, completion_s in zip(records.arrival_s, records.completion_s, strict=True):
+        first = np.floor(arrival_s / ROUND_S) + 1
+        last = np.floor(completion_s / ROUND_S) + 1
+        expected |= {ROUND_S * n for n in np.arange(first, last + 1)}
+    end = records.arrival_s[-1]
+    assert {t for t in asked if t <= end} == {t for t in expected if t <= end}
+    assert len(asked) < 0.2 * end / ROUND_S

@@ -13,7 +13,7 @@ from nona.schedulers.flows.question import Question
 
 @dataclass(frozen=True, slots=True)
 class AskPolicy:
-    """Asks the policy ``name`` of :mod:`nona.allocation` with these options."""
+    """Asks the policy ``name`` of :mod:`nona.allocation` where two flows or more have work."""
 
     name: str
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class AskPolicy:
     def __call__(self, question: Question, memory: Any) -> tuple[Claims, Any]:
         from nona.allocation.policies.registry import get_policy  # programs take a while to import
 
-        if not len(question.active):
+        if len(question.active) < 2:  # there is nothing to divide: all flows may use all executors
             return single_claims(0.0 * question.of.rates), None
         problem, order = question.problem()
         found = get_policy(self.name).prepare(self.options)(problem)

@@ -37,9 +37,11 @@ class RoundCalls:
         return self.next_s <= float(s.clock["wanted_s"][0]) and self.next_s < drawn_s
 
     def allot(self, s: Arrays, state: State, core: Core) -> None:
-        """The next round."""
-        core.look(state, self.next_s)
+        """The next round, where there is something to see."""
         totals = FlowTotals(s.flow_offered, s.flow_completed, s.flow_service_s, s.flow_response_s)
+        if self._rounds.left_out(totals, float(s.clock["wanted_s"][0])):
+            return
+        core.look(state, self.next_s)
         work_s = self._rounds.work_s(totals, shown_view(s))
         self.tables.work_s[:] = work_s
         if self._place:

@@ -161,5 +161,6 @@ class RoundEvents:
         heappush(self._environment.heap, (self._rounds.next_s, content_key(ROUND), 0, self._event))
 
     def _round(self, _: LeanEvent) -> None:
-        self._dispatcher.allot(self._rounds.work_s(self._totals, self._look(self._rounds.next_s)))
+        if not self._rounds.left_out(self._totals, self._environment.heap[0][0]):
+            self._dispatcher.allot(self._rounds.work_s(self._totals, self._look(self._rounds.next_s)))
         self._schedule()
