@@ -166,7 +166,7 @@ def test_policies_without_pairs_refuse_space_sharing(
 def test_lists_and_simulate_know_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schedulers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schedulers"]
-    found = {s["name"]: s for s in listed if s["kind"] == "allocate"}
+    found = {s["name"]: s for s in listed if s["family"] == "Training policies"}
     assert found.keys() == set(policy_names())
     assert all(s["summary"] and s["source"] for s in found.values())
     assert main(["simulate", "slides_example", "--scheduler", "makespan"]) == 2
