@@ -163,6 +163,13 @@ def test_policies_without_pairs_refuse_space_sharing(
     assert "leave out --space-sharing" in capsys.readouterr().err
 
 
+def test_a_name_of_both_is_a_scheduler_for_simulate(capsys: pytest.CaptureFixture[str]) -> None:
+    """``gandiva`` is a policy of training clusters and a scheduler of queries."""
+    size = ["--jobs", "100", "--replications", "1", "--json"]
+    assert main(["simulate", "slides_example", "--scheduler", "gandiva", *size]) == 0
+    assert "gandiva" in json.loads(capsys.readouterr().out)["schedulers"]
+
+
 def test_lists_and_simulate_know_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schedulers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schedulers"]

@@ -94,5 +94,5 @@ POLICY = Policy(
         "seed": "seed of the pairs that are tried",
     },
     space_sharing=True,
-    look=Look("#0f9b8e", "solid", "square"),
+    look=Look("#0f8a6a", "dash", "square-cross"),
 )
