@@ -282,8 +282,10 @@ def test_decisions_in_plain_python_get_the_sets_too() -> None:
 
     plain = replace(scheduler, decide=called, takes_lists=False)
     python = simulate_run(system, plain, prepared, size)
+    readable = simulate_run(system, plain, prepared, replace(size, engine="simpy"))
     assert (compiled.decisions, python.decisions) == ("machine code", "python")
     assert same_records(compiled, python)
+    assert same_records(compiled, readable)
     assert np.isfinite(prepared.tables.work_s).all()  # a run leaves the tables as they were
 
 
