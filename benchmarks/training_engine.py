@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 
+from nona.allocation.policies.registry import get_policy
 from nona.training.engine.options import RunOptions
 from nona.training.engine.run import simulate_training
 from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.registry import get_policy
 from nona.training.records.checks import run_checks
 from nona.training.records.metrics import measure
 from nona.training.workload.generator import Generation, generate

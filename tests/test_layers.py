@@ -23,7 +23,7 @@ LAYERS = (
         "nona.units",
         "nona.random_streams",
     ),
-    ("nona.results",),
+    ("nona.allocation", "nona.results"),
     ("nona.graph", "nona.hardware"),
     ("nona.cost", "nona.gpu_sharing"),
     ("nona.contraction",),

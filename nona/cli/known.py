@@ -58,13 +58,13 @@ def _check_policy(name: str) -> object:
 
 
 def _training_policies() -> Iterable[str]:
-    from nona.training.policies.registry import policy_names
+    from nona.allocation.policies.registry import policy_names
 
     return policy_names()
 
 
 def _check_training_policy(name: str) -> object:
-    from nona.training.policies.registry import get_policy
+    from nona.allocation.policies.registry import get_policy
 
     return get_policy(name)
 

@@ -100,19 +100,57 @@ class Ready(NamedTuple):
     places: NDArray[np.int64]
 
 
+class Round(NamedTuple):
+    """What an ``allocate`` scheduler sees at a round: Q flows, i.e. query classes, and K executor classes.
+
+    Rounds are ``length_s`` apart; one without queries since the last and in the system is left out.
+    ``offered`` (Q,) queries have arrived since the last round, ``completed`` (Q, K) were completed on
+    executors of each class, and ``service_s`` (Q, K) is what these ran there, in executor-seconds;
+    ``open`` (Q,) are in the system. ``slowdown`` (Q,) is N2: seconds in the system over seconds of
+    service of the queries completed since the last round; ``nan`` below that level, and where there was
+    no service. ``view`` is what a decision would see now.
+    """
+
+    now_s: float
+    length_s: float
+    offered: NDArray[np.int64]
+    completed: NDArray[np.int64]
+    service_s: NDArray[np.float64]
+    open: NDArray[np.int64]
+    slowdown: NDArray[np.float64]
+    view: View
+
+
+class Allotment(NamedTuple):
+    """The decision of a round: ``sets`` (Q, E), which executors the queries of each flow may use, and
+    ``memory``, which is handed to the next round. A flow without an executor that can hold its model may use
+    all that can."""
+
+    sets: NDArray[np.bool_]
+    memory: Any
+
+
+# allocate(round, memory) -> Allotment; the first round's memory is ``None``. It keeps nothing itself.
+Allocate = Callable[[Round, Any], Allotment]
+
+
 class Prepared(NamedTuple):
     """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
     it needs.
 
-    ``uniforms_per_job`` is per job for ``bind`` (the most that any query class needs; the k-th draw
-    of a job is the same for every scheduler) and per task picked for ``pick``. With ``hand_over_s``, for
-    ``pick``, a task reaches its executor so many seconds after it is picked; its inputs are requested then,
-    and until then the executor is promised to it and idle.
+    ``uniforms_per_job`` is per task picked for ``pick``, else per job (the most that any query class
+    needs; the k-th draw of a job is the same for every scheduler). With ``hand_over_s``, for ``pick``, a
+    task reaches its executor so many seconds after it is picked; its inputs are requested then, and until
+    then the executor is promised to it and idle. A scheduler of kind ``allocate`` is asked for sets by
+    ``allocate`` every ``round_s`` seconds, first at ``round_s``. Its ``tables`` have the field ``work_s`` of
+    :class:`~nona.schedulers.queues.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
     """
 
     tables: Any
     uniforms_per_job: int
     hand_over_s: float = 0.0
+    round_s: float = 0.0
+    allocate: Allocate | None = None
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
@@ -139,13 +177,14 @@ class Scheduler:
     name
         As in the scenario file.
     kind
-        ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor.
+        ``bind``: all tasks of a job at its arrival; ``pick``: a ready task for a free executor; ``allocate``:
+        executors for each query class, round by round, among which its jobs are bound at their arrival.
     network_view
         The most it sees of the network; the engine hides the rest.
     summary, source, adaptation
         One line each for people: what it does; where it comes from; what was changed or assumed.
     decide
-        The decision function, :data:`Bind` or :data:`Pick`.
+        The decision function, :data:`Bind` or :data:`Pick`; for ``allocate`` a :data:`Bind`.
     prepare
         ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` is the scheduler's own entry in the scenario.
@@ -182,12 +221,17 @@ class Scheduler:
     look: Look | None = None
     family: Family = "other"
 
+    @property
+    def picks(self) -> bool:
+        """Whether it picks tasks when executors are free; all others decide at a job's arrival."""
+        return self.kind == "pick"
+
 
 def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0)
+    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None)
     """
     return tables._make(_as_list(f) for f in tables)
 

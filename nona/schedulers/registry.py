@@ -5,6 +5,7 @@ from __future__ import annotations
 from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.schedulers.base import Scheduler
+from nona.schedulers.flows import gandiva, gavel, optimus, pollux, themis, tiresias
 from nona.schedulers.learned import decima_blind, decima_link
 from nona.schedulers.live import scheduler as nona_live
 from nona.schedulers.offline import flexflow
@@ -31,6 +32,12 @@ _MODULES = (
     flexflow,
     decima_blind,
     decima_link,
+    gavel,
+    themis,
+    tiresias,
+    gandiva,
+    optimus,
+    pollux,
     expert,
 )
 SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", (m.SCHEDULER for m in _MODULES), SimulationError)

@@ -94,10 +94,10 @@ def simulate_run(
         For an unknown engine, a workload that cannot run, or a decision that is not allowed.
     """
     engine = engine_named(options.engine)
-    if scheduler.kind not in ("bind", "pick"):
+    if scheduler.kind not in ("bind", "pick", "allocate"):
         raise SimulationError(
             f"Scheduler {scheduler.name!r}: kind {scheduler.kind!r} cannot run here; "
-            "choose a scheduler that binds or picks."
+            "choose a scheduler that binds, picks or allocates."
         )
     size = _size(system, options)
     begin = time.perf_counter()

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from nona.allocation.policies.registry import get_policy
 from nona.errors import NonaError
 from nona.scenario.values import named_entry
 from nona.sources.near import instead
 from nona.sources.samples import sample_names
-from nona.training.policies.registry import get_policy
 from nona.training.workload.model_names import batch_of
 from nona.training.workload.table import GAVEL, MODELLED, TABLES, shipped_throughputs
 

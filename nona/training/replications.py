@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Floats
+from nona.allocation.policies.registry import POLICIES, get_policy
 from nona.experiments.pieces import run_work
 from nona.experiments.pool import Key, check_runs
 from nona.options import Options
@@ -19,9 +22,6 @@ from nona.training.engine.options import OnProgress, RunOptions, TrainingProgres
 from nona.training.engine.run import simulate_training
 from nona.training.extensions.hooks import findings_of, hooks_for
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Floats
-from nona.training.policies.registry import POLICIES, get_policy
 from nona.training.records.checks import run_checks
 from nona.training.records.metrics import Measures, measure
 from nona.training.records.run import TrainingRecords

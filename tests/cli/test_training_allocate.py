@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from nona.allocation.policies.registry import policy_names
 from nona.cli.main import main
 from nona.results.training.allocate import AllocateReport
-from nona.training.policies.registry import policy_names
 
 QUESTION: dict[str, Any] = {
     "workers": {"v100": 1, "k80": 1, "p100": 0},
@@ -163,10 +163,17 @@ def test_policies_without_pairs_refuse_space_sharing(
     assert "leave out --space-sharing" in capsys.readouterr().err
 
 
+def test_a_name_of_both_is_a_scheduler_for_simulate(capsys: pytest.CaptureFixture[str]) -> None:
+    """``gandiva`` is a policy of training clusters and a scheduler of queries."""
+    size = ["--jobs", "100", "--replications", "1", "--json"]
+    assert main(["simulate", "slides_example", "--scheduler", "gandiva", *size]) == 0
+    assert "gandiva" in json.loads(capsys.readouterr().out)["schedulers"]
+
+
 def test_lists_and_simulate_know_the_policies(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schedulers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schedulers"]
-    found = {s["name"]: s for s in listed if s["kind"] == "allocate"}
+    found = {s["name"]: s for s in listed if s["family"] == "Training policies"}
     assert found.keys() == set(policy_names())
     assert all(s["summary"] and s["source"] for s in found.values())
     assert main(["simulate", "slides_example", "--scheduler", "makespan"]) == 2

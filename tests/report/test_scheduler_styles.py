@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from nona.allocation.policies.registry import POLICIES as TRAINING_POLICIES
 from nona.gpu_sharing.registry import WAYS
 from nona.look import Look
 from nona.report.figures.scheduler_styles import (
@@ -49,6 +50,13 @@ def test_the_look_of_a_chart_is_the_declared_one() -> None:
         assert scheduler_style(name) == declared.look
     for way in WAYS.values():
         assert scheduler_style(way.title) == way.look
+
+
+def test_a_policy_of_training_clusters_looks_as_the_scheduler_of_its_name() -> None:
+    both = [name for name in TRAINING_POLICIES if name in SCHEDULERS]
+    assert both
+    for name in both:
+        assert TRAINING_POLICIES[name].look == SCHEDULERS[name].look
 
 
 def test_colours_stand_out_on_both_themes() -> None:

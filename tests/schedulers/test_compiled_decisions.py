@@ -25,7 +25,7 @@ SYSTEMS = [
 ]
 
 
-@pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "bind"])
+@pytest.mark.parametrize("name", [n for n in scheduler_names() if not get_scheduler(n).picks])
 def test_compiled_bind_decides_as_the_plain_one(name):
     scheduler = get_scheduler(name)
     compiled = compile_function(scheduler.decide)

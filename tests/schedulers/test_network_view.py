@@ -53,14 +53,14 @@ def scrambled(view, scheduler, rng):
     hidden = {f: float(rng.exponential(1e3)) for f, n in FIELD_LEVEL.items() if n > scheduler.network_view}
     if scheduler.network_view < NetworkView.N3:
         hidden["card_bytes_s"] = rng.exponential(1e9, len(view.card_bytes_s))
-    if not (scheduler.reads_queues or scheduler.kind == "pick"):
+    if not (scheduler.reads_queues or scheduler.picks):
         hidden["queue_length"] = rng.integers(0, 9, len(view.queue_length))
         hidden["backlog_s"] = rng.exponential(1.0, len(view.backlog_s))
     return view._replace(**hidden)
 
 
 def decision(scheduler, prepared, view, ready, query, u):
-    if scheduler.kind == "bind":
+    if not scheduler.picks:
         out = np.full(len(SYSTEM.queries[query].tasks), -1, dtype=np.int64)
         scheduler.decide(0.0, query, view, prepared.tables, u, out)
         return out.tolist()
@@ -125,14 +125,12 @@ def recorded_run(system, scheduler, prepared, watch=None):
             watch((now,), view, (ready, tables, u), out, said)
         return said
 
-    spied = replace(scheduler, decide=bind if scheduler.kind == "bind" else pick, takes_lists=False)
+    spied = replace(scheduler, decide=pick if scheduler.picks else bind, takes_lists=False)
     simulate_run(system, spied, prepared, RunOptions(jobs=300, warmup=20))
     return seen
 
 
-OBLIVIOUS = [
-    n for n in scheduler_names() if get_scheduler(n).kind == "bind" and not get_scheduler(n).reads_queues
-]
+OBLIVIOUS = [n for n in scheduler_names() if not get_scheduler(n).picks and not get_scheduler(n).reads_queues]
 
 
 @pytest.mark.parametrize("change", OTHER_NETWORKS)

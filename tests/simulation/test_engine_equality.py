@@ -118,10 +118,22 @@ def late_sparrow(system: System) -> Made:
     return scheduler, scheduler.prepare(system, None, {"round_trip_s": 0.03, "d": 3})
 
 
+def in_rounds(name: str) -> Callable[[System], Made]:
+    """With several rounds even in a short run."""
+
+    def make(system: System) -> Made:
+        scheduler = get_scheduler(name)
+        return scheduler, scheduler.prepare(system, None, {"round_s": 20.0})
+
+    return make
+
+
+ALLOCATE = [n for n in scheduler_names() if get_scheduler(n).kind == "allocate"]
 LEARNED = ("decima-blind", "decima-link")
 PICK = ("opportunistic", "spark-fair", "spark-fifo", "priority", "sparrow", "tetris", *LEARNED)
 MAKERS: dict[str, Callable[[System], Made]] = {
     **{n: registered(n) for n in ("random", "jsq-d", "least-loaded", "least-loaded-d", "flexflow", *PICK)},
+    **{n: in_rounds(n) for n in ALLOCATE},
     "sparrow, every task 30 ms late": late_sparrow,
     "nona-live": live,
     "all that the view shows": sharp_eyed,

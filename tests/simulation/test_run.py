@@ -163,8 +163,8 @@ def test_unknown_engine_and_kind() -> None:
     with pytest.raises(SimulationError, match=r"'fast' is not known; choose one of .*simpy"):
         simulate_run(busy_system(), *uniform(4), RunOptions(engine="fast"))
     made, prepared = uniform(4)
-    with pytest.raises(SimulationError, match="binds or picks"):
-        simulate_run(busy_system(), replace(made, kind="allocate"), prepared, OPTIONS)
+    with pytest.raises(SimulationError, match="binds, picks or allocates"):
+        simulate_run(busy_system(), replace(made, kind="configure"), prepared, OPTIONS)
     assert "simpy" in ENGINES
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Problem
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Problem
 
 Stay = tuple[int, str, float, float]
 """Number of the job, type, start, end."""

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from allocation_cases import problem
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Allocation, EntityShare, Problem
+from nona.allocation.policies.registry import POLICIES
 from nona.training.engine.run import simulate_training
 from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation, EntityShare, Problem
-from nona.training.policies.registry import POLICIES
 from nona.training.records.checks import run_checks
 from nona.training.workload.table import shipped_throughputs
 

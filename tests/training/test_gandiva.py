@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from allocation_cases import pairs, problem
 
+from nona.allocation.policies.problem import Allocation, Carried, Problem
+from nona.allocation.policies.registry import get_policy
 from nona.errors import SimulationError
-from nona.training.policies.problem import Allocation, Carried, Problem
-from nona.training.policies.registry import get_policy
 
 TABLE = [[0.5, 1, 2], [1, 2, 3], [2, 3, 4]]  # columns k80, p100, v100
 

@@ -8,10 +8,10 @@ from allocation_cases import pairs, problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.allocation.policies.problem import Allocation, Floats, Problem
+from nona.allocation.policies.registry import get_policy
+from nona.allocation.policies.shares.isolated import isolated_shares
 from nona.errors import SimulationError
-from nona.training.policies.problem import Allocation, Floats, Problem
-from nona.training.policies.registry import get_policy
-from nona.training.policies.shares.isolated import isolated_shares
 
 LINEAR = (
     *("max-min-fairness", "max-min-fairness-agnostic", "makespan", "finish-time-fairness"),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from allocation_cases import pairs, problem
 
+from nona.allocation.policies.ordered.sjf import shortest_first
+from nona.allocation.policies.problem import Allocation, Carried, Problem
+from nona.allocation.policies.registry import get_policy
 from nona.errors import SimulationError
-from nona.training.policies.ordered.sjf import shortest_first
-from nona.training.policies.problem import Allocation, Carried, Problem
-from nona.training.policies.registry import get_policy
 
 
 def answer(name: str, asked: Problem, **options: bool) -> Allocation:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nona.allocation.policies.registry import get_policy
 from nona.errors import SimulationError
 from nona.simulation.run import Cancelled
 from nona.training.engine.options import RunOptions, TrainingProgress
@@ -15,7 +16,6 @@ from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.system import TrainingSystem
 from nona.training.model.throughputs import AloneKey, Throughputs
-from nona.training.policies.registry import get_policy
 from nona.training.records.checks import run_checks
 from nona.training.records.metrics import measure, shares_of_time
 from nona.training.records.run import TrainingRecords

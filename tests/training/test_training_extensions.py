@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from nona.allocation.policies.registry import get_policy
 from nona.errors import SimulationError
 from nona.scenario.training_extensions import (
     EstimatesSpec,
@@ -23,7 +24,6 @@ from nona.training.model.job import Job
 from nona.training.model.rates import Rates
 from nona.training.model.system import TrainingSystem
 from nona.training.model.throughputs import AloneKey, Throughputs
-from nona.training.policies.registry import get_policy
 from nona.training.records.run import TrainingRecords
 from nona.training.regions.system import with_regions
 from nona.training.workload.table import shipped_throughputs

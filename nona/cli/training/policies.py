@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nona.allocation.policies.registry import POLICIES
 from nona.errors import NonaError
 from nona.results.catalogue import SchedulerEntry
-from nona.training.policies.registry import POLICIES
+from nona.schedulers.registry import SCHEDULERS
 
 
 def policy_entries() -> list[SchedulerEntry]:
@@ -31,7 +32,7 @@ def refuse_training_policy(name: str) -> None:
     NonaError
         When the name is that of a policy of training clusters only.
     """
-    if name in POLICIES:
+    if name in POLICIES and name not in SCHEDULERS:
         raise NonaError(
             f"--scheduler {name!r} is a policy for training clusters; run it with "
             f"`nona training simulate SCENARIO --policy {name}`."

@@ -12,12 +12,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from nona.allocation.policies.registry import POLICIES as TRAINING_POLICIES
 from nona.gpu_sharing.registry import WAYS
 from nona.gpu_sharing.way import Way
 from nona.look import Look
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
-from nona.training.policies.registry import POLICIES as TRAINING_POLICIES
 
 OVERLOADED_DASH = "dot"
 UNSTABLE_SYMBOL = "x"

@@ -29,12 +29,23 @@ class Works(NamedTuple):
     classes: int
 
 
-def decide(now: float, query: int, view: View, tables: Works, u: Any, out: Any) -> None:
+class ExecutorWorks(NamedTuple):
+    """Q query classes, E executors.
+
+    ``tasks`` (Q,): the number of tasks; ``work_s`` (Q·E,): seconds of all tasks of query class q on executor
+    e at q·E + e, ``inf`` where the class may not run.
+    """
+
+    tasks: NDArray[np.int64]
+    work_s: NDArray[np.float64]
+
+
+def decide(now: float, query: int, view: View, tables: ExecutorWorks, u: Any, out: Any) -> None:
     """The executor of least backlog + own work; of equals one with the shortest queue, drawn."""
-    base = query * tables.classes
+    base = query * len(view.executor_server)
     least, length, equal = math.inf, 0, 0
     for e in range(len(view.executor_server)):
-        done = view.backlog_s[e] + tables.work_s[base + view.executor_class[e]]
+        done = view.backlog_s[e] + tables.work_s[base + e]
         n = view.queue_length[e]
         if done < least or (done == least and n < length):
             least, length, equal = done, n, 1
@@ -43,7 +54,7 @@ def decide(now: float, query: int, view: View, tables: Works, u: Any, out: Any) 
     left = int(u[0] * equal)
     chosen = 0
     for e in range(len(view.executor_server)):
-        done = view.backlog_s[e] + tables.work_s[base + view.executor_class[e]]
+        done = view.backlog_s[e] + tables.work_s[base + e]
         if done == least and view.queue_length[e] == length:
             chosen = e
             left -= 1
@@ -67,10 +78,23 @@ def works_of(system: System) -> Works:
     return Works(tasks, np.where(allowed, work_s, math.inf).ravel(), work_s.shape[1])
 
 
+def executor_works(system: System) -> ExecutorWorks:
+    """The works of a system, executor by executor.
+
+    Raises
+    ------
+    PlacementError
+        When a model fits no executor.
+    """
+    works = works_of(system)
+    by_class = works.work_s.reshape(len(system.queries), works.classes)
+    return ExecutorWorks(works.tasks, by_class[:, system.executor_class].ravel())
+
+
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    """The work of each query class on each executor class; one draw for ties."""
+    """The work of each query class on each executor; one draw for ties."""
     check_options("least-loaded", options)
-    return Prepared(works_of(system), 1)
+    return Prepared(executor_works(system), 1)
 
 
 SCHEDULER = Scheduler(

@@ -13,6 +13,7 @@ from nona.simulation.compiled.memory.arrays import Arrays, Records
 from nona.simulation.compiled.memory.fields import blank_arrays
 from nona.simulation.compiled.memory.layout import CLOCK, COMPLETION, COMPLETIONS, EXECUTOR, LINK
 from nona.simulation.compiled.plans import flatten, ticks_of
+from nona.simulation.rounds import no_totals
 from nona.simulation.sizes import TAIL_FACTOR, RunSize
 from nona.system import System
 from nona.topology import Topology
@@ -42,7 +43,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "executor_server": system.executor_server.astype(np.int64),
         "executor_class": system.executor_class.astype(np.int64),
         "server_stamp": np.zeros(servers, dtype=np.int64),
-        "out": np.zeros(largest if scheduler.kind == "bind" else 2, dtype=np.int64),
+        "out": np.zeros(2 if scheduler.picks else largest, dtype=np.int64),
         "marks": np.append(size.marks(), -1),
         "traced": np.append(size.traced(), -1),
         "free_slots": np.full(queries, -1, dtype=np.int64),
@@ -50,6 +51,7 @@ def make_arrays(system: System, scheduler: Scheduler, flat: FlatTables | None, s
         "tables_i": flat.ints if flat else np.zeros(0, dtype=np.int64),
         "tables_f": flat.floats if flat else np.zeros(0),
         **_board(system, scheduler),
+        **_flows(system, scheduler),
     }
     arrays = blank_arrays()._replace(**made)
     _set_clock(arrays, system, scheduler, size)
@@ -96,8 +98,8 @@ def _links(system: System) -> Records:
 
 def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     executors = system.executors
-    read = scheduler.reads_queues or scheduler.kind == "pick"
-    cards = scheduler.kind == "pick" and scheduler.network_view >= NetworkView.N3
+    read = scheduler.reads_queues or scheduler.picks
+    cards = scheduler.picks and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
         "card_bytes_s": np.full(2 * system.servers, 0.0 if cards else math.nan),
@@ -107,12 +109,19 @@ def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     }
 
 
+def _flows(system: System, scheduler: Scheduler) -> dict[str, Any]:
+    """Counts for rounds."""
+    if scheduler.kind != "allocate":
+        return {}
+    return {f"flow_{name}": array for name, array in no_totals(system)._asdict().items()}
+
+
 def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -> None:
     level = scheduler.network_view
     values: dict[str, float] = {
         "executors": system.executors,
         "servers": system.servers,
-        "cards": scheduler.kind == "pick" and level >= NetworkView.N3,
+        "cards": scheduler.picks and level >= NetworkView.N3,
         "links": len(system.link_capacity),
         "core": system.topology.core if system.topology else 0,
         "first": size.first,
@@ -122,9 +131,10 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "tail_most": TAIL_FACTOR * size.tail_jobs,
         "report_every": size.report_every,
         "run_on": size.run_on,
-        "board": scheduler.reads_queues or scheduler.kind == "pick",
+        "board": scheduler.reads_queues or scheduler.picks,
         "watched": level >= NetworkView.N2,
-        "picks": scheduler.kind == "pick",
+        "picks": scheduler.picks,
+        "rounds": scheduler.kind == "allocate",
         "shared": system.topology is None and system.discipline != "fifo",
         "paths": system.topology is not None,
         "network_view": int(level),

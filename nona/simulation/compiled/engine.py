@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nona.schedulers.base import Prepared, Ready, Scheduler, View
+from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.compiled.allocate import make_arrays, with_room
 from nona.simulation.compiled.feed import JOBS_AT_ONCE, Background, Feed
 from nona.simulation.compiled.machine.core import Core, compiled_policy, load_core
@@ -17,6 +18,8 @@ from nona.simulation.compiled.memory import layout
 from nona.simulation.compiled.memory.arrays import Arrays
 from nona.simulation.compiled.memory.fields import addresses, note_addresses
 from nona.simulation.compiled.results import busy_so_far, raw_run
+from nona.simulation.compiled.rounds import RoundCalls
+from nona.simulation.compiled.shown import shown_ready, shown_view
 from nona.simulation.records.collected import OnProgress
 from nona.simulation.records.collector import Collector
 from nona.simulation.records.run import RawRun
@@ -44,7 +47,7 @@ def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
         flat = flatten_tables(prepared.tables)
     except NotFlatError:
         return Policy()
-    machine = compiled_policy(scheduler.decide, scheduler.kind, flat.kinds, flat.types)
+    machine = compiled_policy(scheduler.decide, "pick" if scheduler.picks else "bind", flat.kinds, flat.types)
     return Policy(machine, flat) if machine else Policy()
 
 
@@ -83,8 +86,10 @@ class CompiledRun:
         workload = Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
         self.feed = Feed(
-            workload, prepared.uniforms_per_job, scheduler.kind == "pick", at_once, size.first + size.jobs
+            workload, prepared.uniforms_per_job, scheduler.picks, at_once, size.first + size.jobs
         )
+        allocates = scheduler.kind == "allocate"
+        self.rounds = RoundCalls(system, scheduler, prepared, self.policy.flat) if allocates else None
         board = bool(self.arrays.clock["board"][0])
         self.background = Background(system, workload.streams, board, at_once)
         self._refill()
@@ -103,8 +108,8 @@ class CompiledRun:
     def run(self) -> RawRun:
         """Until it is done."""
         machine, core = self.policy.machine, self.core
-        bind = machine if machine and self.scheduler.kind == "bind" else core.no_bind
-        pick = machine if machine and self.scheduler.kind == "pick" else core.no_pick
+        bind = machine if machine and not self.scheduler.picks else core.no_bind
+        pick = machine if machine and self.scheduler.picks else core.no_pick
         while (code := int(core.advance(self.state, bind, pick))) != layout.DONE:
             self._give(code)
         self._drain()
@@ -120,7 +125,7 @@ class CompiledRun:
             self._replace(self.feed.jobs(self.arrays))
             self._handed = 0
         elif code == layout.BACKGROUND:
-            self._refill()
+            self._beyond()
         elif code == layout.DRAIN:
             self._drain()
         elif code == layout.PICK_ROWS:
@@ -132,9 +137,23 @@ class CompiledRun:
         else:
             self._refuse(code)
 
+    def _beyond(self) -> None:
+        """The next event lies beyond the horizon: a round comes first, or background is wanted."""
+        if self.rounds and self.rounds.due(self.arrays, self.background.horizon_s):
+            self.rounds.allot(self.arrays, self.state, self.core)
+            self._set_horizon()
+        else:
+            self._refill()
+
     def _refill(self) -> None:
         self.core.absorb_all(self.state, self.arrays.clock["now_s"][0])
         self._replace(self.background.refill(self.arrays))
+        self._set_horizon()
+
+    def _set_horizon(self) -> None:
+        """How far the loop may go without us."""
+        round_s = self.rounds.next_s if self.rounds else math.inf
+        self.arrays.clock["horizon_s"] = min(self.background.horizon_s, round_s)
 
     def _drain(self) -> None:
         """Hand over the jobs that arrived and those that were completed since the last time."""
@@ -161,13 +180,14 @@ class CompiledRun:
         """Ask a policy that is plain Python."""
         s, c = self.arrays, self.arrays.clock[0]
         decide: Any = self.scheduler.decide
-        now, view, tables = float(c["now_s"]), _view(s), self.prepared.tables
-        if self.scheduler.kind == "bind":
+        tables = self.rounds.tables if self.rounds else self.prepared.tables
+        now, view = float(c["now_s"]), shown_view(s)
+        if not self.scheduler.picks:
             query = int(s.jobs["query"][c["admitted"]])
             decide(now, query, view, tables, s.feed_uniforms[c["feed_at"] - 1], s.out)
         else:
             row = s.pick_uniforms[c["pick_at"]]
-            s.clock["answer"] = 1 if decide(now, view, _ready(s), tables, row, s.out) else 0
+            s.clock["answer"] = 1 if decide(now, view, shown_ready(s), tables, row, s.out) else 0
 
     def _refuse(self, code: int) -> None:
         s, c = self.arrays, self.arrays.clock[0]
@@ -179,36 +199,3 @@ class CompiledRun:
 
 
 _PARTS = ("compute_s", "transfer_s", "link_wait_s", "server_wait_s")
-
-
-def _view(s: Arrays) -> View:
-    """As :func:`nona.simulation.compiled.events.view.view_of`, for plain Python."""
-    arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
-    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
-
-
-def _frozen(array: Any) -> Any:
-    """The same memory, not to be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _ready(s: Arrays) -> Ready:
-    """As :func:`nona.simulation.compiled.events.view.ready_of`, for plain Python."""
-    n, open_jobs = int(s.clock["ready"][0]), int(s.clock["open_jobs"][0])
-    return Ready(
-        n,
-        s.ready_job[:n],
-        s.ready_query[:n],
-        s.ready_task[:n],
-        s.ready_since_s[:n],
-        s.ready_running[:n],
-        s.ready_home[:n],
-        open_jobs,
-        s.ready_batch_first[:n],
-        s.ready_batch_size[:n],
-        s.ready_draw[:n],
-        s.ready_base[:n],
-        s.places,
-    )

@@ -82,6 +82,11 @@ class Background:
         )
         self._ahead_s = jobs / max(system.total_rate, 1e-9)
 
+    @property
+    def horizon_s(self) -> float:
+        """Up to here all background is drawn."""
+        return min(self._executors.horizon_s, self._links.horizon_s)
+
     def refill(self, s: Arrays) -> dict[str, Any]:
         """Top up what runs out soon; all background up to now must have been absorbed."""
         x, links, until_s = s.executors, s.links, float(s.clock["wanted_s"][0]) + self._ahead_s
@@ -97,7 +102,6 @@ class Background:
         rows = np.arange(len(links))
         links["next_s"] = self._links.time_s[rows, links["at"]]
         links["next_work_s"] = self._links.work_s[rows, links["at"]]
-        s.clock["horizon_s"] = min(self._executors.horizon_s, self._links.horizon_s)
         return {
             "background_s": self._executors.time_s,
             "background_work_s": self._executors.work_s,

@@ -1,20 +1,25 @@
-"""How decisions reach the executors, for schedulers that bind all tasks of a job at its arrival."""
+"""How decisions reach the executors, for schedulers that bind all tasks of a job at its arrival;
+and the rounds of those that allocate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import heappush
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler, View, as_lists
 from nona.simulation.reference.executors import Executor, Executors
 from nona.simulation.reference.inputs import Inputs
 from nona.simulation.reference.jobs import Job
+from nona.simulation.reference.kernel import ROUND, LeanEnvironment, LeanEvent, content_key
 from nona.simulation.reference.links import Link
 from nona.simulation.reference.load import LoadBoard
+from nona.simulation.rounds import Rounds, no_totals
 from nona.simulation.workload.plans import Output
 from nona.system import System
 
@@ -67,10 +72,17 @@ class BindDispatcher:
         self.send, self.here = parts.link.send, parts.inputs.here
         self.name, self.decide = parts.scheduler.name, parts.scheduler.decide
         self.lists = parts.scheduler.takes_lists
-        self.tables = as_lists(parts.prepared.tables) if self.lists else parts.prepared.tables
+        tables = parts.prepared.tables
+        if parts.scheduler.kind == "allocate":  # rounds change them
+            tables = tables._replace(work_s=tables.work_s.copy())
+        self.tables = as_lists(tables) if self.lists else tables
         self.look = parts.look
         out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
         self.out: Any = out.tolist() if self.lists else out
+
+    def allot(self, work_s: NDArray[np.float64]) -> None:
+        """From now on decisions look at these works."""
+        self.tables.work_s[:] = work_s.tolist() if self.lists else work_s
 
     def admit(self, job: Job, uniforms: Any, now: float) -> None:
         decide: Any = self.decide
@@ -120,3 +132,35 @@ class BindDispatcher:
 
     def settled(self, now: float, open_jobs: int) -> None:
         return
+
+
+class RoundEvents:
+    """Counts queries for an ``allocate`` scheduler and asks it at every round."""
+
+    def __init__(self, parts: Parts, dispatcher: BindDispatcher, environment: LeanEnvironment) -> None:
+        self._rounds = Rounds(parts.system, parts.scheduler, parts.prepared)
+        self._totals = no_totals(parts.system)
+        self._dispatcher, self._look, self._environment = dispatcher, parts.look, environment
+        self._event = LeanEvent(self._round)
+        self._schedule()
+
+    def arrived(self, query: int) -> None:
+        """A query has arrived."""
+        self._totals.offered[query] += 1
+
+    def completed(self, job: Job, executor: Executor, now: float) -> None:
+        """``job`` is complete; all its tasks ran on ``executor``."""
+        service_s = 0.0
+        for start_s, end_s in zip(job.start_s, job.end_s, strict=True):
+            service_s += end_s - start_s
+        self._totals.completed[job.query, executor.executor_class] += 1
+        self._totals.service_s[job.query, executor.executor_class] += service_s
+        self._totals.response_s[job.query] += now - job.arrival_s
+
+    def _schedule(self) -> None:
+        heappush(self._environment.heap, (self._rounds.next_s, content_key(ROUND), 0, self._event))
+
+    def _round(self, _: LeanEvent) -> None:
+        if not self._rounds.left_out(self._totals, self._environment.heap[0][0]):
+            self._dispatcher.allot(self._rounds.work_s(self._totals, self._look(self._rounds.next_s)))
+        self._schedule()

@@ -16,7 +16,7 @@ from nona.simulation.records.collected import Progress, busy_shares
 from nona.simulation.records.collector import Collector
 from nona.simulation.records.run import RawRun
 from nona.simulation.records.tally import PARTS
-from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts
+from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundEvents
 from nona.simulation.reference.executors import Executor, Executors
 from nona.simulation.reference.inputs import Inputs
 from nona.simulation.reference.jobs import Job, Trace
@@ -59,7 +59,7 @@ class SimPyRun:
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, streams: RandomStreams) -> None:
         """Executors, links, and who decides."""
         system = self.system
-        self.picks = scheduler.kind == "pick"
+        self.picks = scheduler.picks
         reads = scheduler.reads_queues or self.picks
         board = LoadBoard(system.executors, system.background_compute.mean, system.servers) if reads else None
         heap = self.environment.heap
@@ -74,6 +74,9 @@ class SimPyRun:
             if board is not None and self.picks
             else BindDispatcher(parts)
         )
+        self.rounds: RoundEvents | None = None
+        if isinstance(self.dispatcher, BindDispatcher) and scheduler.kind == "allocate":
+            self.rounds = RoundEvents(parts, self.dispatcher, self.environment)
         self.hand_on = self.dispatcher.task_ended
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
 
@@ -129,6 +132,8 @@ class SimPyRun:
             self._mark(number, now)
         self.new_query.append(job.query)
         self.new_s.append(now)
+        if self.rounds is not None:
+            self.rounds.arrived(job.query)
         if number == self._next_traced:
             self._next_traced = next(self._traced)
             job.trace = Trace()
@@ -174,6 +179,8 @@ class SimPyRun:
         executor.proceed(now, job)
         job.left -= 1
         if not job.left:
+            if self.rounds is not None:
+                self.rounds.completed(job, executor, now)
             self._complete(job, task, now)
         if self.picks:
             self.dispatcher.settled(now, self.open_jobs)

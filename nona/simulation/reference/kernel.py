@@ -21,7 +21,7 @@ from simpy.core import StopSimulation
 from nona.simulation.workload.plans import MAX_TASKS
 
 # What happens first at one instant. Background arrivals come before all of them.
-LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(8)
+ROUND, LINK_BACKGROUND, LINK_END, HOP, DELIVERY, HANDED, TASK_END, WAKE, ARRIVAL = range(-1, 8)
 JOB_SHIFT = MAX_TASKS.bit_length() - 1
 KIND_SHIFT = 60
 

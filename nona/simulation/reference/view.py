@@ -29,7 +29,7 @@ def make_viewer(
     """
     level = scheduler.network_view
     hidden = math.nan
-    cards = board is not None and scheduler.kind == "pick" and level >= NetworkView.N3
+    cards = board is not None and scheduler.picks and level >= NetworkView.N3
     view = View(
         executor_server=_frozen(system.executor_server),
         executor_class=_frozen(system.executor_class),

@@ -50,7 +50,7 @@ def growth(
         state = "stable"
         for jobs in lengths if scheduler.name != REFERENCE else ():
             check()
-            if scheduler.kind == "pick" and jobs > MOST_PICKED:
+            if scheduler.picks and jobs > MOST_PICKED:
                 break
             if jobs not in beside:
                 beside[jobs] = _mean(_run(study.system, nona, jobs, engine))

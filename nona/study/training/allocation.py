@@ -7,13 +7,13 @@ from time import perf_counter
 
 import numpy as np
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Allocation, EntityShare, Floats, Problem
+from nona.allocation.policies.registry import get_policy
 from nona.errors import SimulationError
 from nona.options import Options
 from nona.results.training.allocate import AllocatedRow, AllocateReport
 from nona.scenario.training_question import QuestionSpec
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation, EntityShare, Floats, Problem
-from nona.training.policies.registry import get_policy
 
 
 def problem_of(question: QuestionSpec) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
+from nona.allocation.policies.problem import Floats
 from nona.errors import ScenarioError
 from nona.random_streams import RandomStreams
 from nona.report.means import mean_of
@@ -17,7 +18,6 @@ from nona.study.training.preparation import prepare_training, training_part
 from nona.training.checkpoints.intervals import daly_s, exact_s, wall_per_work, young_s
 from nona.training.checkpoints.simulation import best_interval, failure_gaps, simulated_wall
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats
 
 _NO_SOURCES = Sources()
 FAILURES, REPLICATIONS = 20_000, 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nona.allocation.policies.problem import EntityShare
 from nona.errors import ScenarioError
 from nona.scenario.schema import Scenario
 from nona.scenario.training import TrainingSpec
@@ -15,7 +16,6 @@ from nona.study.training.rates import RateBook, base_table
 from nona.training.model.cluster import TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import EntityShare
 from nona.training.regions.system import with_regions
 from nona.training.workload.step_time import STACK
 from nona.training.workload.table import GAVEL, MODELLED

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.registry import get_policy
 from nona.options import Options
 from nona.report.training.outcome import policy_trace
 from nona.report.training.report import training_report
@@ -20,8 +22,6 @@ from nona.sources.lookup import Sources
 from nona.study.training.preparation import prepare_training, training_part
 from nona.training.engine.options import OnProgress, RunOptions
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.registry import get_policy
 from nona.training.records.run import TrainingRecords
 from nona.training.records.summary import TrainingSummary, summarise
 from nona.training.replications import TrainingRun, run_policies

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats
 from nona.random_streams import RandomStreams
 from nona.simulation.statistics.intervals import Interval, mean_interval
 from nona.training.checkpoints.intervals import check_failures, young_s
-from nona.training.policies.problem import Floats
 
 FACTORS = np.geomspace(0.2, 5.0, 41)
 """The intervals tried, as multiples of Young's; around the best one the search is finer."""

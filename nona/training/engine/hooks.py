@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nona.allocation.policies.problem import Allocation, Floats, Problem
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
-from nona.training.policies.problem import Allocation, Floats, Problem
 
 
 class Stretch(NamedTuple):

@@ -13,6 +13,9 @@ import math
 
 import numpy as np
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Allocation, Floats
+from nona.allocation.policies.shares.isolated import equal_shares
 from nona.errors import SimulationError
 from nona.options import Options
 from nona.training.engine.hooks import NO_HOOKS
@@ -22,9 +25,6 @@ from nona.training.mechanism.gpus import Board
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation, Floats
-from nona.training.policies.shares.isolated import equal_shares
 
 DONE = 1e-9  # of a job's steps
 

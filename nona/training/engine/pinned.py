@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats
 from nona.training.mechanism.gpus import Board
 from nona.training.model.rates import Rates
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats
 from nona.training.records.run import Held
 
 

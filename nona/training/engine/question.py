@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.allocation.policies.problem import Allocation, Carried, EntityShare, Floats, Ints, Problem
 from nona.training.engine.hooks import Hooks
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Allocation, Carried, EntityShare, Floats, Ints, Problem
 
 NO_ENTITY = -1
 Flags = NDArray[np.bool_]

@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Allocation
 from nona.options import Options
 from nona.training.engine.hooks import NO_HOOKS, Hooks, Stretch
 from nona.training.engine.options import OnProgress, RunOptions
@@ -18,8 +20,6 @@ from nona.training.mechanism.selection import Chosen, select
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation
 from nona.training.records.collector import Collector, Running
 
 TYPE_SHUFFLE = 5  # added to the seed

@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.allocation.policies.base import Policy
+from nona.allocation.policies.problem import Allocation, Floats
+from nona.allocation.policies.shares.isolated import equal_shares
 from nona.options import Options
 from nona.training.engine.hooks import NO_HOOKS, Hooks
 from nona.training.engine.options import OnProgress, RunOptions, TrainingProgress
 from nona.training.engine.rounds import Rounds
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.base import Policy
-from nona.training.policies.problem import Allocation, Floats
-from nona.training.policies.shares.isolated import equal_shares
 from nona.training.records.collector import Running
 from nona.training.records.run import Held, TrainingRecords
 

@@ -7,6 +7,7 @@ from math import nan
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats
 from nona.random_streams import RandomStreams
 from nona.training.estimates.claims import Claims, user_of
 from nona.training.estimates.correction import ClaimBook
@@ -14,7 +15,6 @@ from nona.training.estimator.completion import Completion
 from nona.training.estimator.pairs import PairEstimates
 from nona.training.estimator.reference import reference_of
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats
 
 
 class ClaimedRates:

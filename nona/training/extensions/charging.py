@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from nona.allocation.policies.problem import Allocation, Floats, Problem
 from nona.training.moves.charge import worth
-from nona.training.policies.problem import Allocation, Floats, Problem
 
 _SLACK = 1e-6
 

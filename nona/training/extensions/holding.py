@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from nona.allocation.policies.problem import Floats
 from nona.training.engine.hooks import Stretch
 from nona.training.moves.cost import least_round_s
-from nona.training.policies.problem import Floats
 
 
 class Holder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nona.allocation.policies.problem import Allocation, Floats, Problem
 from nona.random_streams import RandomStreams
 from nona.results.training.extensions import ExtensionFindings
 from nona.training.engine.hooks import NO_HOOKS, Hooks, Outcome, Stretch
@@ -15,7 +16,6 @@ from nona.training.extensions.regional import Regional
 from nona.training.model.rates import Rates
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Allocation, Floats, Problem
 
 
 class Extensions(Hooks):

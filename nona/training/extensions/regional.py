@@ -9,11 +9,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.allocation.policies.problem import Floats
 from nona.results.training.extensions import MoveAdvice
 from nona.training.model.rates import Rates
 from nona.training.model.system import TrainingSystem
 from nona.training.moves.sizes import checkpoint_bytes
-from nona.training.policies.problem import Floats
 from nona.training.regions.planner import Advice, Network, advice
 from nona.training.regions.system import region_of
 

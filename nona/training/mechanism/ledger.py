@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats, Ints
 from nona.training.model.rates import Rates
-from nona.training.policies.problem import Floats, Ints
 
 DECIMALS = 6  # of shares: equal jobs get shares that are equal only up to a solver's rounding
 CLOCK_DECIMALS = 6  # of times that are compared: the rounding of a clock must not decide who runs

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats
 from nona.training.mechanism.ledger import CLOCK_DECIMALS, Ledger
-from nona.training.policies.problem import Floats
 
 
 class Chosen(NamedTuple):

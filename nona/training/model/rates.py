@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.allocation.policies.problem import Floats, Ints
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats, Ints
 
 
 class Rates:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats, Ints
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats, Ints
 
 
 class State:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from nona.allocation.policies.problem import EntityShare
 from nona.errors import SimulationError
 from nona.scenario.training_extensions import (
     EstimatesSpec,
@@ -16,7 +17,6 @@ from nona.scenario.training_extensions import (
 from nona.training.model.cluster import TrainingCluster
 from nona.training.model.job import Job
 from nona.training.model.throughputs import Throughputs
-from nona.training.policies.problem import EntityShare
 
 
 @dataclass(frozen=True)

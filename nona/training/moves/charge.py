@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.training.policies.problem import Floats
+from nona.allocation.policies.problem import Floats
 
 _STARVED = 1e-9
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nona.allocation.policies.problem import Floats, Ints
 from nona.simulation.records.run import Check
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats, Ints
 from nona.training.records.run import TrainingRecords
 from nona.training.records.spans import Spans, spans_of
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.allocation.policies.problem import Allocation, Floats
 from nona.training.mechanism.ledger import Ledger
 from nona.training.mechanism.selection import Chosen
 from nona.training.model.state import State
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Allocation, Floats
 from nona.training.records.run import Held, Placed, TrainingRecords, Weighed
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.allocation.policies.problem import Floats
 from nona.simulation.statistics.intervals import percentile
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.problem import Floats
 from nona.training.records.run import TrainingRecords
 from nona.training.records.spans import spans_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.training.policies.problem import Floats, Ints
+from nona.allocation.policies.problem import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def views_text(best: str, other: str) -> str:
 
 def _reads_queues(name: str) -> bool:
     s = SCHEDULERS.find(name)
-    return s.reads_queues or s.kind == "pick"
+    return s.reads_queues or s.picks
 
 
 def _parts(s: SchedulerResult) -> dict[PartName, float]:

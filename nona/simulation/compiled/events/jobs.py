@@ -12,11 +12,16 @@ from nona.simulation.compiled.memory.fields import (
     class_work_s_of,
     clock_at,
     completions_at,
+    executor_class_of,
     feed_draw_of,
     feed_draws_of,
     feed_query_of,
     feed_s_of,
     feed_uniforms_of,
+    flow_completed_of,
+    flow_offered_of,
+    flow_response_s_of,
+    flow_service_s_of,
     free_slots_of,
     jobs_at,
     marks_of,
@@ -70,6 +75,8 @@ def admit(s: State) -> int:
         c.window_area_s = c.area_s - c.area_before_s
         note_busy(s, 1, now)
         c.last_arrival_s = now
+    if c.rounds:
+        flow_offered_of(s)[q] += 1
     slot = take_slot(s, q)
     job = jobs_at(s, slot)
     job.number = number
@@ -146,6 +153,8 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
         add_parts(s, row, place)
     else:
         no_parts(s, row)
+    if c.rounds:
+        note_flow(s, slot, place, now)
     class_completed_of(s)[job.query] += 1
     class_work_s_of(s)[job.query] += job.work_s
     class_bytes_of(s)[job.query] += job.sent_bytes
@@ -157,6 +166,19 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
         c.unmeasured -= 1
         return bool(c.unmeasured == 0)
     return False
+
+
+def note_flow(s: State, slot: int, place: int, now: float) -> None:
+    """Count a complete job for the next round; its tasks ran where the one at ``place`` did."""
+    job = jobs_at(s, slot)
+    k = executor_class_of(s)[tasks_at(s, place).executor]
+    service_s = 0.0
+    for t in range(queries_at(s, job.query).tasks):
+        task = tasks_at(s, job.base + t)
+        service_s += task.end_s - task.start_s
+    flow_completed_of(s)[job.query, k] += 1
+    flow_service_s_of(s)[job.query, k] += service_s
+    flow_response_s_of(s)[job.query] += now - job.arrival_s
 
 
 def too_long(s: State) -> bool:

@@ -31,7 +31,8 @@ _KEPT = 3  # folders of other versions that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-_PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results"}  # modules that stay plain Python
+# Modules that stay plain Python.
+_PLAIN = {"allocate", "engine", "feed", "plans", "preparation", "results", "rounds", "shown"}
 _LOCK = threading.RLock()  # Numba's settings are the process's own
 
 

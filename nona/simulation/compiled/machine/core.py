@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from nona.code_cache.folders import tell_not_kept
 from nona.foreign.whole_files import write_whole
 from nona.schedulers.base import Ready, View
-from nona.simulation.compiled.events import loop, totals
+from nona.simulation.compiled.events import loop, totals, view
 from nona.simulation.compiled.machine.build import cache_folder, compile_function
 from nona.simulation.compiled.machine.policies import adapter_source
 
 
 @dataclass(frozen=True)
 class Core:
-    """``advance(state, bind, pick)`` and ``absorb_all(state, now)`` as machine code.
+    """``advance(state, bind, pick)``, ``absorb_all(state, now)`` and ``look(state, now)`` as machine code.
 
     ``no_bind`` and ``no_pick`` stand where no decision function of that kind is called.
     """
@@ -28,6 +28,7 @@ class Core:
     advance: Callable[..., int]
     absorb_all: Callable[..., None]
     busy_and_work: Callable[..., None]
+    look: Callable[..., None]
     no_bind: Any
     no_pick: Any
 
@@ -56,9 +57,9 @@ def _types() -> _Types:
     types: Any = numba_types  # it has no types of its own
 
     i, f = int64[::1], float64[::1]
-    view = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], View)
+    shown = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], View)
     ready = types.NamedTuple([int64, i, i, i, f, i, i, int64, i, i, f, i, i], Ready)
-    return _Types(i, void(float64, int64, view, i, f, f, i), boolean(float64, view, ready, i, f, f, i))
+    return _Types(i, void(float64, int64, shown, i, f, f, i), boolean(float64, shown, ready, i, f, f, i))
 
 
 @cache
@@ -75,6 +76,7 @@ def load_core() -> Core:
         advance=compile_function(loop.advance, advance, loop=True),
         absorb_all=compile_function(totals.absorb_all, every, loop=True),
         busy_and_work=compile_function(totals.busy_and_work, both, loop=True),
+        look=compile_function(view.look, every, loop=True),
         no_bind=compile_function(_no_bind, t.bind),
         no_pick=compile_function(_no_pick, t.pick),
     )

@@ -40,6 +40,10 @@ class FlatTables:
     ints: Ints
     floats: Floats
 
+    def place_of(self, field: int) -> slice:
+        """Where the array field of this number lies; fields of inner tuples count."""
+        return slice(*self.ints[2 * field : 2 * field + 2].tolist())
+
 
 class NotFlatError(TypeError):
     """Tables that are not a named tuple of one-dimensional arrays and numbers."""

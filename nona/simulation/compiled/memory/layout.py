@@ -83,7 +83,7 @@ READ = _record(i="output use source")
 CLOCK = _record(
     i=(
         "executors links core first jobs last tail_jobs tail_most report_every run_on "
-        "board watched picks shared paths compiled network_view has_background mean_ticks "
+        "board watched picks rounds shared paths compiled network_view has_background mean_ticks "
         "phase answer admitted feed_at feed_jobs pick_at pick_rows next_number next_report "
         "next_mark next_traced "
         "room_jobs room_tasks room_messages room_task_traces room_message_traces room_flows room_line "

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.allocation.policies.registry import get_policy
 from nona.experiments.pool import Key
 from nona.study.training.published.variants import MULTI, Variant
 from nona.training.engine.options import RunOptions
 from nona.training.engine.run import simulate_training
 from nona.training.model.cluster import NodeGroup, TrainingCluster
 from nona.training.model.system import TrainingSystem
-from nona.training.policies.registry import get_policy
 from nona.training.workload.generator import Generation, generate
 from nona.training.workload.table import shipped_throughputs
 from nona.training.workload.trace import trace_jobs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.allocation.policies.registry import POLICIES, get_policy, policy_names
 from nona.report.text import counted
 from nona.report.training.words import hours_text, jobs_text
-from nona.training.policies.registry import POLICIES, get_policy, policy_names
 from nona.ui.pages.training.form.gpus import gpu_fields
 from nona.ui.pages.training.form.jobs import job_fields
 from nona.ui.pages.training.form.switches import switch_fields

@@ -1,0 +1,67 @@
+"""``gavel``: any policy of a training cluster that divides it by linear programs or formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.errors import SimulationError
+from nona.look import Look
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import SHARED, prepared_flows
+from nona.schedulers.flows.asked import AskPolicy
+from nona.schedulers.options import check_options
+from nona.schedulers.queues.least_loaded import decide
+from nona.system import System
+
+DEFAULT = "max-min-fairness"
+# They place whole jobs, look at prices, give every job the whole cluster in turn, or are schedulers here.
+_WITHOUT = frozenset(
+    {"fifo", "fifo-agnostic", "sjf", "allox", "cost", "cost-slo", "proportional", "gandiva", "themis-auction"}
+)
+
+
+def flow_policies() -> tuple[str, ...]:
+    """The policies that ``gavel`` can use, by name.
+
+    >>> "makespan" in flow_policies(), "allox" in flow_policies()
+    (True, False)
+    """
+    from nona.allocation.policies.registry import policy_names
+
+    return tuple(name for name in policy_names() if name not in _WITHOUT)
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """Options: ``policy``, max-min-fairness by default, and ``round_s``, 1 by default."""
+    check_options("gavel", options, known=("policy", "round_s"))
+    policy = options.get("policy", DEFAULT)
+    if policy not in flow_policies():
+        raise SimulationError(
+            f"Scheduler 'gavel': option policy={policy!r} does not divide a cluster among flows; "
+            f"choose from {', '.join(flow_policies())}."
+        )
+    return prepared_flows(system, "gavel", options, AskPolicy(policy))
+
+
+SCHEDULER = Scheduler(
+    name="gavel",
+    kind="allocate",
+    family="allocation",
+    network_view=NetworkView.N1,
+    summary="Divides the executors among query classes by a policy of Gavel; by default fairly (max-min).",
+    source=(
+        "Narayanan, Santhanam, Kazhamiaka, Phanishayee and Zaharia: Heterogeneity-Aware Cluster "
+        "Scheduling Policies for Deep Learning Workloads (Gavel), OSDI 2020, sections 4 and 5; public "
+        "code"
+    ),
+    adaptation=(
+        "As a query runs on one executor, placements within a server and over several are the same." + SHARED
+    ),
+    decide=decide,
+    prepare=prepare,
+    reads_queues=True,
+    takes_lists=True,
+    look=Look("#1f6fd0", "solid", "square-x"),
+)

@@ -1,0 +1,60 @@
+"""``pollux``: the harmonic mean of the query classes' speed-ups is as large as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nona.allocation.policies.elastic.pollux import fairest_goodputs
+from nona.look import Look
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import SHARED, prepared_flows
+from nona.schedulers.flows.claims import Claims, single_claims
+from nona.schedulers.flows.question import Question
+from nona.schedulers.options import check_options
+from nona.schedulers.queues.least_loaded import decide
+from nona.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class AskPollux:
+    """The fairest goodputs of the flows with work; a flow's goodput ends where its need does."""
+
+    def __call__(self, question: Question, memory: Any) -> tuple[Claims, Any]:
+        executors, active = 0.0 * question.of.rates, question.active
+        executors[active] = fairest_goodputs(
+            question.needs[active], question.known.rates[active], question.of.counts
+        )
+        return single_claims(executors), None
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """Option ``round_s``, 1 by default."""
+    check_options("pollux", options, known=("round_s",))
+    return prepared_flows(system, "pollux", options, AskPollux())
+
+
+SCHEDULER = Scheduler(
+    name="pollux",
+    kind="allocate",
+    family="allocation",
+    network_view=NetworkView.N2,
+    summary="Divides the executors so that the query classes' speed-ups over equal parts are large and fair.",
+    source=(
+        "Qiao, Choe, Subramanya, Neiswanger, Ho, Zhang, Ganger and Xing: Pollux: Co-adaptive Cluster "
+        "Scheduling for Goodput-Optimized Deep Learning, OSDI 2021, section 4.2; public code"
+    ),
+    adaptation=(
+        "Inference has no statistical efficiency: goodput is throughput, up to what a class's "
+        "work needs. The genetic search is replaced by handing out one by one, exact for one "
+        "class of executors. As a query runs on one executor, none is distributed, and none "
+        "restarts." + SHARED
+    ),
+    decide=decide,
+    prepare=prepare,
+    reads_queues=True,
+    takes_lists=True,
+    look=Look("#7d55c7", "dash", "hourglass"),
+)

@@ -1,0 +1,48 @@
+"""``themis``: an auction of the executors among the query classes that are worst off, every round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.look import Look
+from nona.options import number
+from nona.placement.result.placement import Placement
+from nona.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.schedulers.flows.allotter import SHARED, prepared_flows
+from nona.schedulers.flows.asked import AskPolicy
+from nona.schedulers.options import check_options
+from nona.schedulers.queues.least_loaded import decide
+from nona.system import System
+
+KNOB = {"fairness_knob": 0.8}
+
+
+def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    """Options: ``fairness_knob`` f, 0.8 by default, and ``round_s``, 1 by default."""
+    check_options("themis", options, known=(*KNOB, "round_s"))
+    knob = number("Scheduler 'themis'", {**KNOB, **options}, "fairness_knob", most=0.999)
+    return prepared_flows(system, "themis", options, AskPolicy("themis-auction", {"fairness_knob": knob}))
+
+
+SCHEDULER = Scheduler(
+    name="themis",
+    kind="allocate",
+    family="allocation",
+    network_view=NetworkView.N1,
+    summary="Auctions the executors every round among the query classes with the worst finish-time fairness.",
+    source=(
+        "Mahajan, Balasubramanian, Singhvi, Venkataraman, Akella, Phanishayee and Chawla: Themis: Fair "
+        "and Efficient GPU Cluster Scheduling, NSDI 2020 (recollected)"
+    ),
+    adaptation=(
+        "One auction a round, over shares of time. ρ compares the present queries' time, with "
+        "the wait so far by Little's law, with that on an equal part. As a query runs on one "
+        "executor, no placement slows it down: S = 1." + SHARED
+    ),
+    decide=decide,
+    prepare=prepare,
+    reads_queues=True,
+    takes_lists=True,
+    look=Look("#c2410c", "solid", "star-diamond"),
+)

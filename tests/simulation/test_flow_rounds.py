@@ -1,0 +1,305 @@
+"""Runs of schedulers that give query classes sets of executors, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from simulation_cases import make_system, query, task_graph
+
+from nona.errors import SimulationError
+from nona.schedulers.base import Allotment, NetworkView, Prepared, Round, Scheduler
+from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.records.run import Records
+from nona.simulation.run import RunOptions, simulate_run
+from nona.system import Stream, System
+
+FLOWS = [n for n in scheduler_names() if get_scheduler(n).kind == "allocate"]
+ENGINES = ("simpy", "compiled")
+JOBS = 400
+ROUND_S = 2.0
+FORK = [(0, [1, 2], 0.05), (1, [3], 0.02), (2, [3], 0.02)]
+
+
+def busy(**changes: Any) -> System:
+    """Two classes that fork and a short one, on six executors of two classes, with background everywhere."""
+    times = np.array([0.2, 0.5, 0.3, 0.4])
+    fields: dict[str, Any] = {
+        "executor_class": np.array([0, 0, 0, 1, 1, 1]),
+        "class_names": ("quick", "slow"),
+        "latency_s": 0.01,
+        "background_compute": Stream(0.3, 0.2, 1.0),
+        "background_network": Stream(2.0, 0.1, 1.0),
+    }
+    return make_system(
+        query(task_graph([times, 2 * times], FORK), 0.9, 0.5, name="a"),
+        query(task_graph([0.5 * times, 0.6 * times], FORK), 0.8, 0.5, name="b"),
+        query(task_graph([[0.1], [0.1]]), 1.0, 1.0, name="c"),
+        servers=(0, 0, 1, 1, 2, 2),
+        **(fields | changes),
+    )
+
+
+@dataclass
+class Watched:
+    """Asks ``allocate`` and keeps what was said; None: the scheduler's own."""
+
+    allocate: Any
+    rounds: list[Round] = field(default_factory=list)
+    sets: list[Any] = field(default_factory=list)
+    scramble: Callable[[Round], Round] = lambda seen: seen
+
+    def __call__(self, seen: Round, memory: Any) -> Allotment:
+        found = self.allocate(self.scramble(seen), memory)
+        kept = {name: np.copy(part) for name, part in seen._asdict().items() if name != "view"}
+        self.rounds.append(seen._replace(**kept))
+        self.sets.append(found.sets)
+        return found
+
+
+def watched_run(
+    system: System, name: str, engine: str = "simpy", scramble: Any = None, **options: Any
+) -> tuple[Records, Watched]:
+    scheduler = get_scheduler(name)
+    prepared = scheduler.prepare(system, None, {"round_s": ROUND_S})
+    watched = Watched(prepared.allocate)
+    if scramble:
+        watched.scramble = scramble
+    size = RunOptions(**{"jobs": JOBS, "warmup": 0, "timeline_jobs": JOBS, "engine": engine, **options})
+    return simulate_run(system, scheduler, prepared._replace(allocate=watched), size), watched
+
+
+def same_records(a: Records, b: Records) -> bool:
+    return a.completion_s.tobytes() == b.completion_s.tobytes() and a.timeline == b.timeline
+
+
+@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_query_runs_whole_on_one_executor_of_the_set_of_its_flow(name: str, engine: str) -> None:
+    records, watched = watched_run(busy(), name, engine)
+    assert [c.name for c in records.checks if not c.ok] == []
+    assert len(watched.sets) > 20
+    assert records.timeline
+    where: dict[int, set[int]] = {}
+    for task in records.timeline.tasks:
+        where.setdefault(task.job, set()).add(task.executor)
+    narrow, times = 0, [seen.now_s for seen in watched.rounds]
+    for job, executors in where.items():
+        assert len(executors) == 1
+        rounds = int(np.searchsorted(times, records.arrival_s[job], side="right"))
+        if rounds:  # a round comes before the arrivals at its instant
+            own = watched.sets[rounds - 1][records.query[job]]
+            assert own[executors.pop()] or not own.any()
+            narrow += bool(own.any() and not own.all())
+    assert narrow > 100
+
+
+@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_round_sees_what_happened_before_it(name: str, engine: str) -> None:
+    records, watched = watched_run(busy(), name, engine)
+    slow = busy().executor_class
+    assert records.timeline
+    ran = {t.job: (t.executor, 0.0) for t in records.timeline.tasks}
+    service = dict.fromkeys(ran, 0.0)
+    for t in sorted(records.timeline.tasks, key=lambda t: (t.job, t.task)):
+        service[t.job] += t.end_s - t.start_s
+    inside = [r for r in watched.rounds if r.now_s <= records.arrival_s[-1]]
+    assert len(inside) > 20
+    for seen in inside:
+        begin, end = seen.now_s - ROUND_S, seen.now_s
+        new = (records.arrival_s >= begin) & (records.arrival_s < end)
+        done = (records.completion_s >= begin) & (records.completion_s < end)
+        there = (records.arrival_s < end) & (records.completion_s >= end)
+        assert seen.offered.tolist() == np.bincount(records.query[new], minlength=3).tolist()
+        assert seen.open.tolist() == np.bincount(records.query[there], minlength=3).tolist()
+        completed, service_s = np.zeros((3, 2), int), np.zeros((3, 2))
+        for job in np.flatnonzero(done):
+            at = records.query[job], slow[ran[job][0]]
+            completed[at] += 1
+            service_s[at] += service[job]
+        assert seen.completed.tolist() == completed.tolist()
+        assert seen.service_s == pytest.approx(service_s)
+        if get_scheduler(name).network_view >= NetworkView.N2:
+            response = np.bincount(
+                records.query[done],
+                (records.completion_s - records.arrival_s)[done],
+                minlength=3,
+            )
+            with np.errstate(invalid="ignore"):
+                expected = np.where(completed.sum(axis=1) > 0, response / service_s.sum(axis=1), np.nan)
+            assert seen.slowdown == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name: str) -> None:
+    """Every field above the declared level is changed; the sets must not change by one executor."""
+    level = get_scheduler(name).network_view
+    levels = {
+        "capacity": 1,
+        "latency_s": 1,
+        "past_transfer_s": 2,
+        "link_promised_s": 3,
+        "link_queue_bytes": 4,
+    }
+    rng = np.random.default_rng(3)
+
+    def scramble(seen: Round) -> Round:
+        for part, least in levels.items():
+            assert np.isnan(getattr(seen.view, part)) == (least > level)
+        hidden = {part: float(rng.exponential(9.0)) for part, least in levels.items() if least > level}
+        if level < NetworkView.N2:
+            assert np.isnan(seen.slowdown).all()
+            seen = seen._replace(slowdown=rng.exponential(9.0, len(seen.slowdown)))
+        return seen._replace(view=seen.view._replace(**hidden))
+
+    plain, before = watched_run(busy(), name)
+    other, after = watched_run(busy(), name, scramble=scramble)
+    assert same_records(plain, other)
+    assert all((a == b).all() for a, b in zip(before.sets, after.sets, strict=True))
+
+
+@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"background_network": Stream(6.0, 0.1, 4.0)},
+        {"capacity": 0.2, "latency_s": 0.3},
+        {"discipline": "processor-sharing"},
+    ],
+    ids=["more background", "slower link", "shared link"],
+)
+def test_as_queries_send_nothing_no_network_changes_a_decision(name: str, network: dict[str, Any]) -> None:
+    plain, before = watched_run(busy(), name)
+    other, after = watched_run(busy(**network), name)
+    assert plain.completion_s.tobytes() == other.completion_s.tobytes()
+    assert all((a == b).all() for a, b in zip(before.sets, after.sets, strict=False))
+
+
+@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_query_runs_where_its_model_does_not_fit(name: str, engine: str) -> None:
+    system = busy()
+    big = tuple(replace(q, weight_bytes=5e6 if q.name == "a" else 1e6) for q in system.queries)
+    system = replace(system, queries=big, class_memory_bytes=np.array([1e7, 2.5e6]))
+    records, watched = watched_run(system, name, engine)
+    assert records.timeline
+    kinds = {
+        int(system.executor_class[t.executor]) for t in records.timeline.tasks if records.query[t.job] == 0
+    }
+    assert kinds == {0}
+    assert all((seen.completed[0, 1] == 0) for seen in watched.rounds)
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_a_flow_that_is_alone_has_all_executors(name: str) -> None:
+    """One class on equal executors: the same run as with least-loaded."""
+    system = make_system(
+        query(task_graph([0.2, 0.3], [(0, [1], 0.1)]), 5.0, 1.0), servers=(0, 1, 2, 3), latency_s=0.01
+    )
+    least = get_scheduler("least-loaded")
+    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine="simpy")
+    expected = simulate_run(system, least, least.prepare(system, None, {}), size)
+    assert same_records(watched_run(system, name)[0], expected)
+
+
+def by_hand(system: System, allocate: Any, round_s: float = 0.5) -> tuple[Scheduler, Prepared]:
+    scheduler = get_scheduler("least-loaded")
+    prepared = scheduler.prepare(system, None, {})._replace(round_s=round_s, allocate=allocate)
+    return replace(scheduler, name="by-hand", kind="allocate"), prepared
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same sets every round."""
+
+    sets: Any
+
+    def __call__(self, seen: Round, memory: Any) -> Allotment:
+        return Allotment(np.array(self.sets, dtype=np.bool_), None)
+
+
+def test_flows_with_an_executor_each_are_queues_of_their_own() -> None:
+    """Two M/M/1 queues on two executors: E[T] = 1/(μ − λ) each."""
+    system = make_system(
+        query(task_graph([1.0]), 0.5, 1.0, name="a"),
+        query(task_graph([1.0]), 0.7, 1.0, name="b"),
+        servers=(0, 1),
+    )
+    made = by_hand(system, Fixed([[1, 0], [0, 1]]), round_s=50.0)
+    means = np.array(
+        [
+            [r.completion_time_s[r.query == k].mean() for k in (0, 1)]
+            for r in (
+                simulate_run(system, *made, RunOptions(jobs=8000, replication=i, engine="compiled"))
+                for i in range(8)
+            )
+        ]
+    )
+    error = means.std(axis=0, ddof=1) / np.sqrt(8)
+    for k, rate in enumerate((0.5, 0.7)):
+        assert means[:, k].mean() == pytest.approx(1 / (1 - rate), abs=4 * error[k])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_flow_without_an_executor_may_use_all_that_hold_its_model(engine: str) -> None:
+    system = busy()
+    least = get_scheduler("least-loaded")
+    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine=engine)
+    expected = simulate_run(system, least, least.prepare(system, None, {}), size)
+    found = simulate_run(system, *by_hand(system, Fixed(np.zeros((3, 6)))), size)
+    assert same_records(found, expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rounds_count_from_the_start_and_each_run_begins_anew(engine: str) -> None:
+    first = watched_run(busy(), "tiresias", engine)
+    again = watched_run(busy(), "tiresias", engine)
+    assert [r.now_s for r in first[1].rounds[:3]] == [ROUND_S, 2 * ROUND_S, 3 * ROUND_S]
+    assert same_records(first[0], again[0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sets_of_another_shape_and_rounds_that_are_missing_are_refused(engine: str) -> None:
+    system, size = busy(), RunOptions(jobs=20, engine=engine)
+    with pytest.raises(SimulationError, match=r"by-hand.*shape \(3, 5\) must be of bool and shape \(3, 6\)"):
+        simulate_run(system, *by_hand(system, Fixed(np.ones((3, 5)))), size)
+    with pytest.raises(SimulationError, match=r"by-hand.*round_s=0 must be above 0"):
+        simulate_run(system, *by_hand(system, Fixed(np.ones((3, 6))), round_s=0.0), size)
+
+
+def test_decisions_in_plain_python_get_the_sets_too() -> None:
+    system = busy()
+    scheduler, prepared = by_hand(system, Fixed([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]))
+    size = RunOptions(jobs=JOBS, warmup=0, timeline_jobs=JOBS, engine="compiled")
+    compiled = simulate_run(system, scheduler, prepared, size)
+
+    def called(*arguments: Any) -> None:
+        scheduler.decide(*arguments)
+
+    plain = replace(scheduler, decide=called, takes_lists=False)
+    python = simulate_run(system, plain, prepared, size)
+    readable = simulate_run(system, plain, prepared, replace(size, engine="simpy"))
+    assert (compiled.decisions, python.decisions) == ("machine code", "python")
+    assert same_records(compiled, python)
+    assert same_records(compiled, readable)
+    assert np.isfinite(prepared.tables.work_s).all()  # a run leaves the tables as they were
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rounds_without_a_query_are_left_out(engine: str) -> None:
+    """A query a minute: rounds of a second are asked while it is there, and once after it."""
+    system = make_system(query(task_graph([2.5]), 1 / 60, 0.0), servers=(0, 1))
+    records, watched = watched_run(system, "optimus", engine, jobs=60)
+    asked = {float(seen.now_s) for seen in watched.rounds}
+    expected: set[float] = set()
+    for arrival_s, completion_s in zip(records.arrival_s, records.completion_s, strict=True):
+        first = np.floor(arrival_s / ROUND_S) + 1
+        last = np.floor(completion_s / ROUND_S) + 1
+        expected |= {ROUND_S * n for n in np.arange(first, last + 1)}
+    end = records.arrival_s[-1]
+    assert {t for t in asked if t <= end} == {t for t in expected if t <= end}
+    assert len(asked) < 0.2 * end / ROUND_S
