@@ -23,12 +23,10 @@ def run() -> None:
     tour = tour_of(state)
     side_bar(state)
     page_head(state, page.title)
-    # Each has its place in every run, so that the browser keeps what is in it; a page may stop the script: what
-    # is below it comes first.
+    # Each keeps its place, so that the browser keeps what is in it; a page may stop the script: it comes last.
     bar, body, foot = st.container(), st.container(), st.container()
-    if tour is not None:
-        with bar:
-            demo_bar(state, tour)
+    with bar:
+        demo_bar(state, tour)
     with foot:
         page_terms(page.title)
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))

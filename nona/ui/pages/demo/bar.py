@@ -14,8 +14,10 @@ from nona.ui.widgets.fields import plain
 STYLE = Path(__file__).parent / "demo.css"
 
 
-def demo_bar(state: AppState, tour: Tour) -> None:
-    """Question, step and text; buttons for what the keys do as well."""
+def demo_bar(state: AppState, tour: Tour | None) -> None:
+    """Question, step and text; buttons for what the keys do as well. Nothing outside a demo."""
+    if tour is None:
+        return
     st.html(STYLE)
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
