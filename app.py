@@ -23,10 +23,8 @@ def run() -> None:
     tour = tour_of(state)
     side_bar(state)
     page_head(state, page.title)
-    # Each keeps its place, so that the browser keeps what is in it; a page may stop the script: it comes last.
-    bar, body, foot = st.container(), st.container(), st.container()
-    with bar:
-        demo_bar(state, tour)
+    demo_bar(state, tour)
+    body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
         page_terms(page.title)
         surround(state, "" if tour is None else tour.place, lambda told: press_key(state, told))

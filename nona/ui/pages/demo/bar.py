@@ -15,9 +15,16 @@ STYLE = Path(__file__).parent / "demo.css"
 
 
 def demo_bar(state: AppState, tour: Tour | None) -> None:
-    """Question, step and text; buttons for what the keys do as well. Nothing outside a demo."""
-    if tour is None:
-        return
+    """Question, step and text; buttons for what the keys do as well. Outside a demo it is empty.
+
+    It has a place in every run, so that what comes below keeps its own when the demo begins.
+    """
+    with st.container():
+        if tour is not None:
+            _bar(state, tour)
+
+
+def _bar(state: AppState, tour: Tour) -> None:
     st.html(STYLE)
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
