@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import Ready, View
 from nona.system import QueryClass, System
 
 
@@ -37,9 +36,9 @@ def reads_of(system: System) -> Reads:
     )
 
 
-def server_of(view: View, ready: Ready, i: int, task: int) -> int:
-    """The server on which a complete task of the job of entry i ran; for the compiled engine too."""
-    return view.executor_server[-2 - ready.places[ready.base[i] + task]]  # type: ignore[no-any-return]
+def server_of(executor_server: NDArray[np.int64], places: NDArray[np.int64], place: int) -> int:
+    """The server on which the complete task at a place ran; for the compiled engine too."""
+    return executor_server[-2 - places[place]]  # type: ignore[no-any-return]
 
 
 def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:

@@ -12,7 +12,7 @@ from nona.contraction.task_graph import TaskGraph
 from nona.decomposition.dominators import decompose
 from nona.errors import SimulationError
 from nona.schedulers.base import Ready, View
-from nona.schedulers.picking.packing import alignment, progress, work_left_s
+from nona.schedulers.picking.packing import best_executors, progress, work_left_s
 from nona.schedulers.picking.tetris import neediest
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
@@ -64,9 +64,15 @@ def pick(view, rows, u=0.0, **options):
     return (int(out[0]), int(out[1])) if said else None
 
 
-def aligned(view, row, e, **options):
-    tables = TETRIS.prepare(SYSTEM, None, options).tables
-    return alignment(view, ready_of([row]), 0, e, tables)
+def aligned(view, row, e, system=SYSTEM, **options):
+    """The alignment with executor e, as if it alone were free."""
+    tables = TETRIS.prepare(system, None, options).tables
+    queue = np.ones(4, dtype=np.int64)
+    queue[e] = 0
+    into = np.full(4, -1, dtype=np.int64)
+    most, equal = best_executors(view._replace(queue_length=queue), ready_of([row]), 0, tables, into)
+    assert into[:equal].tolist() == ([e] if most >= 0 else [])
+    return most
 
 
 A1 = (0, 0, 1, 0, (DONE - 0, -1, -1))  # task 1 of a; its input is on executor 0
@@ -93,9 +99,8 @@ def test_a_card_is_not_promised_more_than_it_has():
     assert pick(view_of({2}, cards_in=(0, 0, 61.0, 0)), [A1]) is None
     # what needs more than a whole card starts where nothing is promised
     large = replace(SYSTEM, capacity=10.0)
-    tables = TETRIS.prepare(large, None, {}).tables
-    assert alignment(view_of({2}), ready_of([A1]), 0, 2, tables) == pytest.approx(0.9 * 3)
-    assert alignment(view_of({2}, cards_in=(0, 0, 1.0, 0)), ready_of([A1]), 0, 2, tables) == -1
+    assert aligned(view_of({2}), A1, 2, large) == pytest.approx(0.9 * 3)
+    assert aligned(view_of({2}, cards_in=(0, 0, 1.0, 0)), A1, 2, large) == -1
 
 
 def test_picks_computed_by_hand():

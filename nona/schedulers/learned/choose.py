@@ -181,7 +181,8 @@ def fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float
     task = t.first[ready.query[i]] + ready.task[i]
     total = 0.0
     for r in range(t.inputs[task], t.inputs[task + 1]):
-        if server_of(view, ready, i, t.source[r]) != view.executor_server[e]:
+        place = ready.base[i] + t.source[r]
+        if server_of(view.executor_server, ready.places, place) != view.executor_server[e]:
             total += t.size_bytes[r]
     return total
 

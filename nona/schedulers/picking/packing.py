@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import Ready, View, card_rate
+from nona.schedulers.base import Ready, View
 from nona.schedulers.reads import server_of
 
 Ints = NDArray[np.int64]
@@ -15,22 +15,22 @@ Floats = NDArray[np.float64]
 
 
 class Packing(NamedTuple):
-    """Q query classes with T tasks in all, K executor classes, S servers.
+    """Q query classes with T tasks in all, which read R tensors, K executor classes, S servers.
 
-    ``first`` (Q+1,) delimits the tasks of each query class; ``time_s`` (K·T,): seconds of task i on class k
-    at k·T + i; ``work_s`` and ``stage`` (T,): its mean seconds and its depth. ``inputs`` (T+1,) delimits
-    the tensors that a task reads: of ``source``, the number of a task of its query, ``size_bytes`` each.
+    ``first`` (Q+1,) delimits the tasks of each query class; ``work_s`` and ``stage`` (T,): mean seconds and
+    depth of a task. ``inputs`` (T+1,) delimits the tensors that a task reads: of ``source`` (R,), the number
+    of a task of its query. ``rate`` (K·R,): the bytes/s at which its task on class k would read tensor r, at
+    k·R + r.
     ``memory`` (Q·K,): the share of an executor's memory that the model takes. ``card_bytes_s`` (2S,): the
     cards, in and then out. The rest are the options.
     """
 
     first: Ints
-    time_s: Floats
     work_s: Floats
     stage: Ints
     inputs: Ints
     source: Ints
-    size_bytes: Floats
+    rate: Floats
     memory: Floats
     classes: int
     card_bytes_s: Floats
@@ -39,39 +39,89 @@ class Packing(NamedTuple):
     remote_penalty: float
 
 
-def alignment(view: View, ready: Ready, i: int, e: int, t: Packing) -> float:
-    """Demand · available of entry i on executor e, each as a share of the capacity; −1: it does not fit.
+def best_executors(view: View, ready: Ready, i: int, t: Packing, into: Ints) -> tuple[float, int]:
+    """The best alignment of entry i with a free executor, −1 if it fits none, and how many have it: ``into``.
 
-    A free executor and its memory are available as a whole. A card counts with what is not promised. It
-    fits when no card is promised more than it has; a card of which nothing is promised takes any task.
+    Alignment is demand · available, each as a share of the capacity. A free executor and its memory are
+    available as a whole. A card counts with what is not promised. It fits when no card is promised more than
+    it has; a card of which nothing is promised takes any task.
+
+    Servers that hold none of the inputs differ only in the card that receives: what they have in common is
+    computed once for each class, and once for all such cards that are alike and not promised.
     """
     query = ready.query[i]
     task = t.first[query] + ready.task[i]
-    k, there = view.executor_class[e], view.executor_server[e]
-    servers = len(t.card_bytes_s) // 2
-    seconds = t.time_s[k * t.first[-1] + task]
-    a: float = 1.0 + t.memory[query * t.classes + k]
-    wanted = 0.0
-    for r in range(t.inputs[task], t.inputs[task + 1]):
-        here = server_of(view, ready, i, t.source[r])
-        if here == there:
+    first, last = t.inputs[task], t.inputs[task + 1]
+    here = np.empty(last - first, np.int64)
+    for r in range(len(here)):
+        here[r] = server_of(view.executor_server, ready.places, ready.base[i] + t.source[first + r])
+    promised, capacity, most, equal = view.card_bytes_s, t.card_bytes_s, -1.0, 0
+    k, start, a, wanted = -1, 0.0, 0.0, 0.0
+    unused, like = 0.0, -1.0  # the alignment where a card like this one is not promised
+    rates = t.rate[:0]
+    for e in range(len(view.queue_length)):
+        if view.queue_length[e] > 0:
             continue
-        rate = card_rate(t.size_bytes[r], seconds)
-        wanted += rate
-        card = servers + here
-        sent = rate
-        for q in range(t.inputs[task], r):
-            if server_of(view, ready, i, t.source[q]) == here:
-                sent += card_rate(t.size_bytes[q], seconds)
-        if not has_room(view.card_bytes_s[card], sent, t.card_bytes_s[card]):
-            return -1.0
-        a += aligned(view.card_bytes_s[card], rate, t.card_bytes_s[card])
-    if wanted > 0:
-        if not has_room(view.card_bytes_s[there], wanted, t.card_bytes_s[there]):
-            return -1.0
-        a += aligned(view.card_bytes_s[there], wanted, t.card_bytes_s[there])
-        a *= 1.0 - t.remote_penalty
-    return a
+        there = view.executor_server[e]
+        if view.executor_class[e] != k:
+            k, like = view.executor_class[e], -1.0
+            rates = t.rate[k * t.inputs[-1] + first : k * t.inputs[-1] + last]
+            start = 1.0 + t.memory[query * t.classes + k]
+            a, wanted = sent(here, rates, -1, promised, capacity, start)
+        if is_among(here, there):
+            some, less = sent(here, rates, there, promised, capacity, start)
+            fit = received(promised[there], capacity[there], some, less, t.remote_penalty)
+        elif promised[there] > 0:
+            fit = received(promised[there], capacity[there], a, wanted, t.remote_penalty)
+        else:
+            if capacity[there] != like:
+                like = capacity[there]
+                unused = received(0.0, like, a, wanted, t.remote_penalty)
+            fit = unused
+        if fit > most:
+            most, equal = fit, 0
+        if fit == most and fit >= 0:
+            into[equal] = e
+            equal += 1
+    return most, equal
+
+
+def sent(
+    here: Ints, rates: Floats, there: int, promised: Floats, capacity: Floats, a: float
+) -> tuple[float, float]:
+    """The alignment ``a`` with the cards that send to server ``there``, −1 where one has no room, and the
+    bytes/s that are read from them. Inputs are on servers ``here``; any server without one is as −1."""
+    servers, wanted = len(capacity) // 2, 0.0
+    for r in range(len(here)):
+        if here[r] == there:
+            continue
+        wanted += rates[r]
+        together = rates[r]
+        for q in range(r):
+            if here[q] == here[r]:
+                together += rates[q]
+        card = servers + here[r]
+        if not has_room(promised[card], together, capacity[card]):
+            return -1.0, wanted
+        a += aligned(promised[card], rates[r], capacity[card])
+    return a, wanted
+
+
+def received(promised: float, capacity: float, a: float, wanted: float, penalty: float) -> float:
+    """The alignment ``a`` with the card that receives, less the penalty for reading over the network."""
+    if a < 0 or wanted <= 0:
+        return a
+    if not has_room(promised, wanted, capacity):
+        return -1.0
+    return (a + aligned(promised, wanted, capacity)) * (1.0 - penalty)
+
+
+def is_among(servers: Ints, server: int) -> bool:
+    """Whether a server is one of a few."""
+    found = 0
+    for other in servers:
+        found += other == server
+    return found > 0
 
 
 def has_room(promised: float, more: float, capacity: float) -> bool:

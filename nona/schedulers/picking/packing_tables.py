@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nona.schedulers.base import card_rate
 from nona.schedulers.picking.packing import Floats, Packing
 from nona.schedulers.reads import reads_of
 from nona.system import System
@@ -12,14 +13,17 @@ from nona.system import System
 def packing_of(system: System, fairness: float, barrier: float, remote_penalty: float) -> Packing:
     """Demands of all tasks, and the cards of all servers."""
     reads = reads_of(system)
+    time_s = np.concatenate([q.tasks.compute_s for q in system.queries], axis=1)
+    time_s = np.repeat(time_s, np.diff(reads.inputs), axis=1)  # (K, R) of the task that reads
     return Packing(
         first=reads.first,
-        time_s=np.concatenate([q.tasks.compute_s for q in system.queries], axis=1).ravel(),
         work_s=np.concatenate([system.class_weights @ q.tasks.compute_s for q in system.queries]),
         stage=np.array([s for q in system.queries for s in q.tasks.dag.levels()], dtype=np.int64),
         inputs=reads.inputs,
         source=reads.source,
-        size_bytes=reads.size_bytes,
+        rate=np.array(
+            [card_rate(size, s) for row in time_s for size, s in zip(reads.size_bytes, row, strict=True)]
+        ),
         memory=_memory(system).ravel(),
         classes=len(system.class_names),
         card_bytes_s=_cards(system),

@@ -13,7 +13,7 @@ from nona.options import number
 from nona.placement.result.placement import Placement
 from nona.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View
 from nona.schedulers.options import check_options
-from nona.schedulers.picking.packing import Packing, alignment, progress, work_left_s
+from nona.schedulers.picking.packing import Ints, Packing, best_executors, progress, work_left_s
 from nona.schedulers.picking.packing_tables import packing_of
 from nona.system import System
 
@@ -37,32 +37,31 @@ def neediest(ready: Ready, fairness: float) -> int:
     return int(keys[at])
 
 
-def best_task(view: View, ready: Ready, t: Packing) -> int:
+def best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
     """The entry of highest a − ε·p among those that may start; −1: there is none.
 
     a: the best alignment of the task with a free executor on which it fits; p: the work left of its job;
     ε: the mean of a over the mean of p. Tasks of a stage that is nearly done come before others.
+    ``into`` has room for all executors.
     """
     limit = neediest(ready, t.fairness)
     fit, left = np.full(ready.n, -1.0), np.zeros(ready.n)
-    count, last, sum_fit, sum_left = 0, False, 0.0, 0.0
+    last, sum_fit, sum_left = False, 0.0, 0.0
     for i in range(ready.n):
         if ready.job_running[i] * SPAN + ready.job[i] > limit:
             continue
-        for e in range(len(view.queue_length)):
-            if view.queue_length[e] == 0:
-                fit[i] = max(fit[i], alignment(view, ready, i, e, t))
+        fit[i], _ = best_executors(view, ready, i, t, into)
         if fit[i] < 0:
             continue
         near_end = progress(ready, i, t) >= t.barrier
         if near_end and not last:  # what came before does not count
             fit[:i] = -1.0
-            count, last, sum_fit, sum_left = 0, True, 0.0, 0.0
+            last, sum_fit, sum_left = True, 0.0, 0.0
         if last and not near_end:
             fit[i] = -1.0
             continue
         left[i] = work_left_s(ready, i, t)
-        count, sum_fit, sum_left = count + 1, sum_fit + fit[i], sum_left + left[i]
+        sum_fit, sum_left = sum_fit + fit[i], sum_left + left[i]
     share = sum_fit / sum_left if sum_left > 0 else 0.0
     best, highest = -1, 0.0
     for i in range(ready.n):
@@ -75,26 +74,16 @@ def decide(now: float, view: View, ready: Ready, tables: Packing, u: Any, out: N
     """The task of :func:`best_task`, on the free executor that it fits best; of equals one is drawn."""
     if ready.n == 0:
         return False
-    best = best_task(view, ready, tables)
+    executors = np.empty(len(view.queue_length), np.int64)
+    best = 0 if ready.n == 1 else best_task(view, ready, tables, executors)
     if best < 0:
         return False
-    most, equal = -1.0, 0
-    for e in range(len(view.queue_length)):
-        if view.queue_length[e] == 0:
-            a = alignment(view, ready, best, e, tables)
-            if a > most:
-                most, equal = a, 1
-            elif a == most:
-                equal += 1
-    left = int(u[0] * equal)
-    for e in range(len(view.queue_length)):
-        if view.queue_length[e] == 0 and alignment(view, ready, best, e, tables) == most:
-            left -= 1
-            if left < 0:
-                out[0] = best
-                out[1] = e
-                return True
-    return False
+    _, equal = best_executors(view, ready, best, tables, executors)
+    if equal == 0:
+        return False
+    out[0] = best
+    out[1] = executors[int(u[0] * equal)]
+    return True
 
 
 def prepare(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
