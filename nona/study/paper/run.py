@@ -13,7 +13,8 @@ from nona.report.sweeps.report import sweep_report
 from nona.results.studies.paper import Overload, PaperStudy
 from nona.results.sweep import SweepReport
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import Scenario
+from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.paper.overload import OVERLOAD, growth
@@ -25,6 +26,7 @@ from nona.study.sweeps.numbers import COMPUTE, LINK, number_named, with_value
 from nona.study.sweeps.settings import SweepSettings
 
 SCENARIO = "five_models_80_servers"
+ROUND_S = 0.1  # schedulers that decide in rounds: of the usual second there would be one or two in a run
 CLAIM = 350.0  # "outperforms state-of-the-art schedulers by up to 350x", abstract of the paper
 SWEEPS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "traffic": (LINK, (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)),
@@ -64,9 +66,18 @@ class PaperProgress:
 
 
 def paper_scenario(seed: int | None = None) -> Scenario:
-    """The shipped scenario of the paper's workload, with another seed if one is given."""
+    """The shipped scenario of the paper's workload, with all schedulers, and another seed if one is given."""
     scenario = load_scenario(scenario_path(SCENARIO))
+    listed = [spec.name for spec in scenario.schedulers]
+    others = [name for name in scheduler_names() if name not in listed]
+    asked = tuple(_asked(name) for name in (*listed, *others))
+    scenario = scenario.model_copy(update={"schedulers": asked})
     return scenario if seed is None else with_value(scenario, "seed", seed)
+
+
+def _asked(name: str) -> SchedulerSpec:
+    in_rounds = get_scheduler(name).kind == "allocate"
+    return SchedulerSpec(name=name, options={"round_s": ROUND_S} if in_rounds else {})
 
 
 def paper_study(
