@@ -66,7 +66,7 @@ def test_the_strip_leads_to_every_part_and_names_the_last_run(app_page: Any) -> 
     wait_idle(page)
     fill_number(page, "Jobs measured per run", "200")
     run_to_the_end(page)
-    strip.get_by_role("link", name=re.compile(r"^\d.* SLO hits$")).wait_for()
+    strip.get_by_role("link", name=re.compile(r"^[a-z-]+: \d.* SLO hits$")).wait_for()
     open_page(page, "Cluster")
     fill_number(page, "Servers", "9")
     strip.get_by_role("link", name="9 servers").wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -88,6 +89,7 @@ def test_a_scheduler_that_looks_at_queues_needs_fewer_by_simulation(
     assert both.found is other or both.best_scheduler == "nona"  # nona alone has a price here
     assert f"With {both.best_scheduler}, " in capacity_finding(both)
     assert ("nona" if both.best_scheduler != "nona" else "spark-fair") in others_finding(both)
+    assert re.search(r"needs \d+ \((predicted|simulated)\)", others_finding(both)), "it says which is which"
     assert not alone_note(both, ["nona", "local"])
     alone = capacity_report([found], found, 0.97, 0, 64)
     assert "nona alone" in alone_note(alone, ["nona", "local"])

@@ -122,8 +122,8 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytes
     assert known_remarks() == before
     with SCHEDULERS.registered(replace(get_scheduler("local"), name="newcomer")):
         assert known_remarks() == (*before, newcomer)
-        rows = {row["scheduler"]: row for row in remark_rows(made())}
-        assert NOT_RUN in rows["newcomer"].values()
+        rows = {row["system"]: row for row in remark_rows(made())}
+        assert NOT_RUN in rows["Newcomer"].values()
 
 
 def test_text_figure_and_file_have_every_scheduler() -> None:

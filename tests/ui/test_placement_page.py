@@ -25,6 +25,7 @@ from nona.results.capacity import CapacityReport
 from nona.results.placement.configuration import PlacedConfiguration, PlacedSubgraph
 from nona.results.placement.search import SearchProgress
 from nona.study import glued_model, place, prepare
+from nona.study.sweeps.numbers import with_value
 from nona.ui.pages.placement.configuration_list import FIRST, configuration_list
 from nona.ui.pages.placement.search_views import solved_text
 from nona.ui.pages.placement.tabs import TABS
@@ -298,3 +299,11 @@ def test_the_fewest_servers_are_found_drawn_and_told(open_page: Open) -> None:
     assert drawn[1] == 100
     assert 0 < drawn[2] < 1  # none missed: at the lower end of the logarithmic axis
     assert spec["layout"]["yaxis"]["type"] == "log"
+    # another question, and another cluster: the answer stays, with a word about what it answers
+    next(s for s in at.selectbox if s.label == "SLOs to keep").select("95 %").run()
+    assert any("question has changed since this search" in w.value for w in at.warning)
+    state = state_of(at)
+    state.apply(with_value(state.scenario, "cluster.servers.0.count", 5), "more servers")
+    at.run()
+    assert any("scenario has changed since this search" in w.value for w in at.warning)
+    assert any("With nona, 2 servers" in m.value for m in at.markdown)

@@ -43,16 +43,21 @@ def capacity_finding(report: CapacityReport) -> str:
 
 
 def others_finding(report: CapacityReport) -> str:
-    """What the other schedulers and devices need, in a sentence; empty if only one was asked for."""
+    """What the other schedulers and devices need, in a sentence; empty if only one was asked for.
+
+    Where some are predicted and some simulated, it says which.
+    """
     best = report.found
     if best is None or len(report.devices) == 1:
         return ""
     several = len({d.gpu for d in report.devices}) > 1
+    mixed = len({d.method for d in report.devices}) > 1
     told = []
     for d in report.devices:
         if d is not best:
             name = f"{d.scheduler} with {d.gpu}" if several else d.scheduler
-            told.append(f"{name} {'is out of reach' if d.servers is None else f'needs {d.servers:,}'}")
+            need = "is out of reach" if d.servers is None else f"needs {d.servers:,}"
+            told.append(f"{name} {need} ({METHODS[d.method]})" if mixed else f"{name} {need}")
     return f"{', '.join(told)}."
 
 

@@ -12,6 +12,7 @@ from nona.schedulers.registry import SCHEDULERS
 from nona.units import format_time
 
 NOT_RUN = "not in this run"
+SOURCE = "its source says"  # of a remark: a column of long texts
 
 
 def rows_of(data: NetworkViewsStudy) -> Mapping[str, NetworkViewRow]:
@@ -36,8 +37,7 @@ def remark_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
             "the remark is": r.verdict,
             "view here": SCHEDULERS[r.scheduler].network_view.name,
             **_figures(found.get(r.scheduler)),
-            "scheduler": r.scheduler,
-            "its source says": f"{r.source} ({r.evidence})",
+            SOURCE: f"{r.source} ({r.evidence})",
         }
         for r in known_remarks()
     ]

@@ -8,6 +8,7 @@ from nona.report.network_views.rows import by_slowdown, remark_rows, scheduler_r
 from nona.report.sweeps.stability import listed
 from nona.report.text import share_text, table
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy
+from nona.schedulers.network_remarks import known_remarks
 from nona.units import format_time
 
 LIVE = "N4"
@@ -97,7 +98,7 @@ def _live(data: NetworkViewsStudy) -> str:
     told = []
     for r in rows:
         idle, loaded = r.idle.jct_s.mean, r.loaded.jct_s.mean
-        if r.view == LIVE and idle is not None and loaded is not None:
+        if r.view == LIVE and r.sends and idle is not None and loaded is not None:
             own = max(r.loaded.link - data.about.background, 0.0)
             told.append(
                 f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
@@ -116,7 +117,9 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
     names = [r.scheduler for r in rows if not r.sends]
     if not names:
         return ""
-    return f"Nothing changes for those that send no tensor: {listed(names)}."
+    text = f"Nothing changes for those that send no tensor, as they keep queries whole: {listed(names)}."
+    systems = [r.system for r in known_remarks() if r.scheduler in names]
+    return text + (f" So the figures do not test the remarks on {listed(systems)}." if systems else "")
 
 
 def _planned(rows: Iterable[NetworkViewRow]) -> str:

@@ -183,12 +183,20 @@ def live_area(
     return True
 
 
-def stale_note(state: AppState, kind: str) -> None:
-    """A warning where the result to show belongs to an earlier scenario."""
+def stale_note(state: AppState, kind: str, fingerprint: str = "") -> None:
+    """A warning where the result to show belongs to an earlier scenario, or to another question on it.
+
+    ``fingerprint`` is that of the present question, where it is more than the scenario's.
+    """
     result = state.results.get(kind)
-    if result is not None and state.is_stale(kind):
-        st.warning(
-            f"The scenario has changed since this {KINDS.find(kind).noun} was made; run it again to see the "
-            "scenario as it is now.",
-            icon=":material/history:",
-        )
+    scenario, noun = state.fingerprint(kind), KINDS.find(kind).noun
+    if result is None or result.fingerprint == (fingerprint or scenario):
+        return
+    same = bool(fingerprint) and result.fingerprint.startswith(scenario)
+    what, then = (
+        ("question", "answer the present one") if same else ("scenario", "see the scenario as it is now")
+    )
+    st.warning(
+        f"The {what} has changed since this {noun} was made; run it again to {then}.",
+        icon=":material/history:",
+    )

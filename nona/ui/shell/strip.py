@@ -1,4 +1,4 @@
-"""The strip under every page's title: what the scenario is, and what its last run found, each a link."""
+"""The strip under every page's title: the scenario, and what its last run found, each a link."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _mean_jct(state: AppState) -> Fact | None:
     if best is None:
         return None
     stale = state.is_stale("training")
-    text = f"mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
+    text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
     of = "an earlier scenario: run again for the present one" if stale else "this scenario"
     return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")
 
@@ -143,6 +143,6 @@ def _share(state: AppState, kind: str, page: str, best: str, rate: float | None)
     if rate is None:
         return None
     stale = state.is_stale(kind)
-    text = f"{percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
+    text = f"{best}: {percent_text(rate)} SLO hits{' (earlier scenario)' if stale else ''}"
     of = "an earlier scenario: run again for the present one" if stale else "this scenario"
     return Fact(text, page, f"SLO hits of {best} in the last run, which is of {of}.")

@@ -23,7 +23,7 @@ from nona.study.capacity.counts import PREDICTED
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import job_panel
+from nona.ui.shell.job_panel import job_panel, stale_note
 from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
@@ -81,7 +81,8 @@ def capacity_section(state: AppState) -> None:
         done="" if asked.schedulers else "Choose a scheduler first.",
     )
     held = state.held(KIND, CapacityReport)
-    if held is not None and state.results[KIND].fingerprint == fingerprint:
+    if held is not None:
+        stale_note(state, KIND, fingerprint)
         _answer(held)
     else:
         st.caption(

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.report.network_views.figure import network_views_figure
-from nona.report.network_views.rows import remark_rows, scheduler_rows
+from nona.report.network_views.rows import SOURCE, remark_rows, scheduler_rows
 from nona.report.network_views.text import findings, provenance, scenario_text, title
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.study.shipped import shipped_network_views
@@ -36,11 +36,18 @@ def network_views_section() -> None:
 
 
 def remarks_table() -> None:
-    """The slides' remarks on other systems beside their sources, the view here, and the two figures."""
-    rows = remark_rows(shipped_network_views())
-    if rows:
-        label = "The slides' remarks on the network, what the sources say, and the two figures"
-        table(pd.DataFrame(rows), "network-remarks", label)
-        levels = "; ".join(f"{view.name} {meaning}" for view, meaning in VIEW_MEANINGS.items())
-        note = plain(f"{levels}. Recollected: from memory of the paper.")
-        st.caption(f"The {term('network view')}: {note}")
+    """What the views mean, the slides' remarks with the two figures, and what the systems' sources say."""
+    rows = pd.DataFrame(remark_rows(shipped_network_views()))
+    if rows.empty:
+        return
+    levels = "; ".join(f"{view.name} {meaning}" for view, meaning in VIEW_MEANINGS.items())
+    st.caption(f"The {term('network view')}: {plain(levels)}.")
+    table(
+        rows.drop(columns=SOURCE),
+        "network-remarks",
+        "The slides' remarks on the network, and the two figures",
+    )
+    with st.expander("What the systems' sources say", icon=":material/menu_book:"):
+        said = ["system", "the slides say", "the remark is", SOURCE]
+        table(rows[said], "network-sources", "The slides' remarks beside what the systems' sources say")
+        st.caption("Recollected: from memory of the paper.")

@@ -117,12 +117,13 @@ def _paper(state: AppState) -> None:
 
 
 def _network_views(state: AppState) -> None:
-    st.subheader("Who sees the network?")
+    st.subheader("Network views: who sees the network?")
     st.markdown(
-        "The slides remark of each system what it knows of the network. Each remark stands beside what the "
-        "system's source says and the view that its scheduler has here. The engines hide whatever lies above "
-        "a scheduler's view, so that no decision of N0 to N3 depends on the queue of the link. What that "
-        "costs, two figures show: the mean JCT on an idle and on a loaded link, with the same jobs."
+        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
+        "Here each remark stands beside the view that the system's scheduler has in this app. The engines "
+        "hide whatever lies above a scheduler's view: no decision of N0 to N3 depends on the link's queue. "
+        "Two figures show what that costs: the mean JCT on an idle and on a loaded link, with the "
+        "same jobs."
     )
     network_views_section()
 
