@@ -52,6 +52,15 @@ def test_the_keyboard_finds_chooses_and_removes(app_page: Any) -> None:
     wait_idle(page)
     page.keyboard.press("Escape")
     assert picker.get_by_role("searchbox").count() == 0
+    picker.get_by_role("button", name="Choose:").click()
+    assert picker.get_by_role("searchbox").input_value() == "", "the search begins again"
+    page.keyboard.type("grandl")
+    page.keyboard.press("Enter")  # chooses what was found first
+    picker.get_by_role("button", name="Remove tetris").wait_for()
+    wait_idle(page)
+    picker.get_by_text("What each sees of the network").click()
+    picker.get_by_text("N4 also sees the live queue of the link").wait_for()
+    page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.shadowRoot.activeElement.className") == "opener"
     open_page(page, "Overview")
     open_page(page, "Simulation")

@@ -39,6 +39,7 @@ class SchedulerPicker {
     this.hint = html("p", "hint", this.panel);
     this.none = html("p", "none", this.panel);
     this.none.setAttribute("role", "status");
+    this.views = html("details", "views", this.panel);
     this.list = html("div", "list", this.panel);
     this.panel.onkeydown = (event) => {
       if (this.key(event)) {
@@ -74,7 +75,18 @@ class SchedulerPicker {
       }
       this.rows.push(this.row(entry, family.set));
     }
+    this.explain(entries);
     this.narrow();
+  }
+
+  // What the badges stand for.
+  explain(entries) {
+    const meanings = new Map(entries.filter((e) => e.view).map((e) => [e.view, e.meaning]));
+    this.views.textContent = "";
+    this.views.hidden = !meanings.size;
+    const names = [...meanings.keys()].sort();
+    html("summary", "", this.views, `What each sees of the network: ${names.join(", ")}`);
+    for (const name of names) html("p", "", this.views, `${name} ${meanings.get(name)}`);
   }
 
   row(entry, set) {
@@ -147,12 +159,19 @@ class SchedulerPicker {
 
   open(wanted) {
     this.panel.hidden = !wanted;
+    this.search.value = "";
+    this.narrow();
     this.opener.setAttribute("aria-expanded", String(wanted));
     (wanted ? this.search : this.opener).focus({ preventScroll: true });
   }
 
-  // Arrows walk from the search through the boxes shown; Escape shuts the list.
+  // Arrows walk from the search through the boxes shown, Enter chooses the first; Escape shuts the list.
   key(event) {
+    if (event.key === "Enter" && event.target === this.search) {
+      const first = this.search.value.trim() && this.rows.find((r) => !r.row.hidden);
+      if (first && !first.box.checked) this.toggle(first.entry.name, true);
+      return true;
+    }
     if (event.key === "Escape") {
       this.open(false);
       return true;
