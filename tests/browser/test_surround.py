@@ -205,6 +205,14 @@ def test_the_focus_returns_to_the_button_of_a_list_from_which_was_picked(app_pag
     page.wait_for_function("() => document.activeElement.textContent.includes('Model: googlenet')")
 
 
+def test_a_link_can_be_copied_without_a_pointer_over_it(app_page: Any) -> None:
+    page = app_page
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share", exact=True).click()
+    copy = page.locator(".st-key-share-link").get_by_role("button", name="Copy to clipboard")
+    copy.wait_for()  # hidden ones have no role
+    wait_idle(page)
+
+
 def test_a_popover_opens_where_it_fits(app_page: Any) -> None:
     page = app_page
     page.set_viewport_size({"width": 1280, "height": 800})

@@ -34,7 +34,9 @@ def share_popover(state: AppState) -> None:
             st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
             st.caption("Use *Download bundle*: it holds the scenario with all its files, for app and shell.")
             return
-        st.code(link := address(text), language=None, wrap_lines=True, height=150)
+        link = address(text)
+        with st.container(key="share-link"):
+            st.code(link, language=None, wrap_lines=True, height=150)
         st.caption(
             plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page.")
         )

@@ -8,6 +8,7 @@ import streamlit as st
 from nona.report.figures.compare import dots_figure
 from nona.report.simulations.figures.sureness import forest_figure
 from nona.report.simulations.figures.warmup import warmup_figure
+from nona.report.simulations.finding.headline import REFERENCE
 from nona.report.simulations.sureness import sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
 from nona.report.simulations.text import difference_row
@@ -39,6 +40,7 @@ def differences_panel(differences: Differences) -> None:
     baseline = st.selectbox(
         "Baseline scheduler",
         list(differences),
+        list(differences).index(REFERENCE) if REFERENCE in differences else 0,  # as in the headline
         key="difference-baseline",
         persist_state="session",
         help="Each scheduler's mean JCT minus that of this one, on the same jobs.",
