@@ -133,8 +133,13 @@ def test_where_the_reference_itself_gives_up_nothing_is_compared() -> None:
 
 def test_stability_in_words() -> None:
     held, ends = stability_finding(report()).split(". ")
-    assert held == "Only nona, quick and twin are stable from 0 % to 90 %"
+    assert held == "Nona, quick and twin are stable from 0 % to 90 %"
     assert ends == "slow is unstable from 71 %."
+    lost_late = curve(point(0.0, 10e-3), point(0.8, None), point(0.9, None))
+    few = stability_finding(report(quick=lost_late, twin=lost_late))
+    assert few == (
+        "Only nona is stable from 0 % to 90 %. slow is unstable from 71 %, quick and twin from 80 %."
+    )
     assert stability_finding(report(without="slow")) == "Every scheduler is stable from 0 % to 90 %."
     lost = curve(point(1.0, None), point(4.0, None))
     assert stability_text(lost, "count") == "unstable everywhere"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nona.report.paper.rows import (
     FAR,
     edge_of,
@@ -14,7 +16,7 @@ from nona.report.paper.rows import (
     summary_rows,
     sweep_ratios,
 )
-from nona.report.sweeps.stability import listed, stability_finding
+from nona.report.sweeps.stability import listed, stability_finding, verb
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import value_text
 from nona.report.text import share_text, table
@@ -26,7 +28,8 @@ EARLY = 0.02  # relative: an edge that is seen so much before the formula's has 
 OURS = (
     "The paper publishes the workload (AlexNet, ResNet-18, VGG-16, DenseNet-121, GPT-2), the 80 servers, "
     "the background traffic and work, and the kinds of baselines. Rates, GPUs, task times, the link and the "
-    "loads are our choice; the heuristics of Decima's simulator are included, its learned policy is not."
+    "loads are our choice. The heuristics of Decima's simulator are included; in place of its learned policy "
+    "stand two that were trained here, decima-blind and decima-link."
 )
 
 
@@ -135,8 +138,7 @@ def _faster(data: PaperStudy) -> str:
     for sweep in data.sweeps:
         found = faster(data, sweep)
         if found:
-            told = [f"{name} (at {wins} of {of} loads)" for name, (wins, of) in found.items()]
-            parts.append(f"over background {sweep} {listed(told)}")
+            parts.append(f"over background {sweep} {_wins(found)}")
     if not parts:
         return "No scheduler is clearly faster than nona at any load."
     low = min(ratios(data), key=lambda found: found.ratio)
@@ -146,6 +148,15 @@ def _faster(data: PaperStudy) -> str:
         f"Faster than nona: {'; '.join(parts)}; the smallest ratio: {least}. These observe queues and choose "
         "idle servers, while nona draws servers blindly, like the paper's stochastic scheduler."
     )
+
+
+def _wins(found: Mapping[str, tuple[int, int]]) -> str:
+    """The schedulers with their loads: those that are faster at all of them together."""
+    always = [name for name, (wins, of) in found.items() if wins == of]
+    ever = f"{listed(always)} at every load at which {verb(always, 'it is', 'they are')} stable"
+    told = [ever] if always else []
+    told += [f"{name} at {wins} of {of} loads" for name, (wins, of) in found.items() if wins < of]
+    return ", ".join(told)
 
 
 def _meaning(data: PaperStudy) -> str:

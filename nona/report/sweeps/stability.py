@@ -90,17 +90,22 @@ def spans_text(spans: Sequence[Span], unit: str) -> str:
 
 
 def stability_finding(report: SweepReport) -> str:
-    """The schedulers that are stable at all values, and the edges of the others: one or two sentences."""
-    curves, unit = report.schedulers, report.unit
-    by_text: dict[str, list[str]] = {}
-    for name, curve in curves.items():
-        by_text.setdefault(stability_text(curve, unit), []).append(name)
-    holding = by_text.pop("stable throughout", [])
+    """The schedulers that are stable at all values, and the edges of the others, lowest first: in one or two
+    sentences."""
+    by_spans: dict[tuple[Span, ...], list[str]] = {}
+    for name, curve in report.schedulers.items():
+        by_spans.setdefault(tuple(merged_spans(curve)), []).append(name)
+    holding = by_spans.pop((), [])
     span = _span(report)
-    if not by_text:
+    if not by_spans:
         return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
-    ends = "; ".join(f"{listed(names)} {verb(names, 'is', 'are')} {text}" for text, names in by_text.items())
-    held = f"Only {listed(holding)} {verb(holding, 'is', 'are')} stable {span}. " if holding else ""
+    first, *others = sorted(by_spans, key=lambda spans: spans[0][0] or 0.0)
+    ends = f"{listed(by_spans[first])} {verb(by_spans[first], 'is', 'are')} {spans_text(first, report.unit)}"
+    for spans in others:
+        ends += f", {listed(by_spans[spans])} {spans_text(spans, report.unit).removeprefix('unstable ')}"
+    few = len(holding) <= len(report.schedulers) / 2
+    held = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
+    held = held[0].upper() + held[1:] if holding else ""
     return f"{held}{ends[0].upper() if not held else ends[0]}{ends[1:]}."
 
 
