@@ -14,6 +14,7 @@ from nona.placement.formula.prediction import predict
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import edge_of, faster, grows, jobs_for, largest, point_rows, ratios, summary_rows
 from nona.report.paper.text import findings, paper_text, title
+from nona.report.sweeps.stability import listed
 from nona.results.document import Interval
 from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
 from nona.simulation.experiments.replications import run_replications
@@ -133,7 +134,10 @@ def test_words_say_what_the_numbers_are() -> None:
     for sweep in data.sweeps:
         for name, (wins, of) in faster(data, sweep).items():
             assert 0 < wins <= of
-            assert f"{name} (at {wins} of {of} loads)" in text
+            if wins < of:
+                assert f"{name} at {wins} of {of} loads" in text
+        always = [name for name, (wins, of) in faster(data, sweep).items() if wins == of]
+        assert f"over background {sweep} {listed(always)} at every load at which they are stable" in text
     assert {r["scheduler"] for r in summary_rows(data)} == set(data.sweeps["traffic"].schedulers)
     assert data.command in text
     assert f"seed {data.seed}" in text
