@@ -37,6 +37,7 @@ CHOICES = (
     "map-measure",
     "decisions-question",
     "model-tabs",
+    "paper-schedulers",
     "placed-model",
     "placed-subgraph-*",
     "placement-tabs",

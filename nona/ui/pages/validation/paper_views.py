@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -9,20 +11,29 @@ from nona.report.paper.figures import growth_figure
 from nona.report.paper.rows import growth_rows, point_rows, summary_rows
 from nona.report.paper.text import OURS, findings, growth_title, provenance, ratio_title, title
 from nona.report.sweeps.figure import sweep_figure
+from nona.results.studies.paper import PaperStudy
 from nona.results.sweep import SweepReport
 from nona.study.shipped import shipped_paper
+from nona.ui.session.kept import choose
+from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
+from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
 from nona.ui.widgets.tables import table
 
+SCHEDULERS_KEY = "paper-schedulers"
+# Those that are drawn until others are chosen: all in one chart would hide each other.
+DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "opportunistic", "spark-fair")
 
-def paper_section() -> None:
+
+def paper_section(state: AppState) -> None:
     """The shipped results: findings, ratio against background with the edges, growth in overload, tables."""
     data = shipped_paper()
     st.markdown(f"**{plain(title(data))}.** {plain(OURS)}")
+    drawn = _drawn(state, data)
     for (name, report), column in zip(data.sweeps.items(), st.columns(len(data.sweeps)), strict=True):
         with column:
-            _ratios(name, report)
+            _ratios(name, report, drawn)
     finding = growth_title(data)
     st.markdown(f"**{plain(finding)}**")
     picture(
@@ -40,11 +51,29 @@ def paper_section() -> None:
     st.caption(plain(provenance(data)))
 
 
-def _ratios(name: str, report: SweepReport) -> None:
+def _drawn(state: AppState, data: PaperStudy) -> tuple[str, ...]:
+    """The schedulers of the two charts, which the reader chooses."""
+    known = next(iter(data.sweeps.values())).schedulers
+    kept = st.session_state.get(SCHEDULERS_KEY)
+    chosen = tuple(n for n in (DRAWN if kept is None else kept) if n in known)
+
+    def choose_schedulers(names: tuple[str, ...]) -> None:
+        choose(state, SCHEDULERS_KEY, list(names))
+
+    hint = "Of the two charts below; the findings and the tables have all of them."
+    scheduler_picker("paper-schedulers-picker", "Schedulers in the charts", chosen, hint, choose_schedulers)
+    return chosen
+
+
+def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
     finding = ratio_title(name, report)
     st.markdown(f"**{plain(finding)}**")
+    curves = {n: curve for n, curve in report.schedulers.items() if n in drawn}
+    if not curves:
+        st.caption("No scheduler is chosen.")
+        return
     picture(
-        sweep_figure(report, f"Ratio to {report.reference}"),
+        sweep_figure(report.model_copy(update={"schedulers": curves}), f"Ratio to {report.reference}"),
         key=f"paper-{name}",
         alt=f"Mean JCT over that of nona against background {name}; crosses: edges of stability. {finding}",
     )

@@ -113,7 +113,7 @@ def _checks(state: AppState) -> None:
 
 def _paper(state: AppState) -> None:
     st.subheader("The paper's evaluation, repeated")
-    paper_section()
+    paper_section(state)
 
 
 def _network_views(state: AppState) -> None:
