@@ -16,11 +16,10 @@ from nona.study.outcome import placement_outcome
 from nona.study.placing.search_steps import SearchSteps
 from nona.study.provenance import now_text
 from nona.study.simulating.run import Comparison, compare, is_solved
-from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.desk import Desk, LookedAt
 from nona.ui.tasks.reading import study_of
 
 READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
-EVERY = 5  # placements looked at between two lines of progress
 
 
 class _Search:
@@ -33,7 +32,6 @@ class _Search:
     def __init__(self, prepared: Study, desk: Desk) -> None:
         self._prepared, self._desk = prepared, desk
         self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
-        self._evaluated = 0
         self.found = SearchSteps(prepared.system)
 
     def better(self, placement: Placement) -> None:
@@ -52,13 +50,6 @@ class _Search:
         """Whether the formula is solved, so that there is a bound."""
         best = self.found.best
         return best is not None and best.lower_bound_s == best.lower_bound_s
-
-    def check(self) -> None:
-        """Count what is evaluated, and say so: between two better placements many seconds may pass."""
-        self._desk.check()
-        self._evaluated += 1
-        if self._evaluated % EVERY == 0:
-            self._desk.emit({"text": f"Searching by sampled jobs, {self._evaluated} placements looked at"})
 
     def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
         """Everything that is shown of a placement; local and spread are the same beside every step."""
@@ -79,7 +70,8 @@ def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     desk.emit({"fraction": READ, "text": "Solving the formula", "open": True})
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     known = is_solved(prepared, solver, desk.cache)
-    placement = study.place(prepared, solver, desk.cache, search.check, search.better)
+    looked_at = LookedAt(desk, "Searching by sampled jobs")
+    placement = study.place(prepared, solver, desk.cache, looked_at.check, search.better)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)
