@@ -16,7 +16,9 @@ import pytest
 from benchmarks.kept_server import KeptServer, alive, until
 from benchmarks.visitor import Visitor
 
-ENDED_S = 5.0
+# Far longer than an end takes on a busy machine, and far shorter than the run that it ends.
+ENDED_S = 60.0
+JOBS = 100_000_000
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 
@@ -32,9 +34,9 @@ def at_work(server: KeptServer) -> list[int]:
     """A visitor's long run is under way; the numbers of all processes."""
     visitor = Visitor(server.port)
     visitor.open("simulation")
-    visitor.fill("number_input", "Jobs measured per run", 3_000_000)
+    visitor.fill("number_input", "Jobs measured per run", JOBS)
     visitor.press("Run the simulation")
-    assert until(lambda: server.working(), 30)
+    assert until(lambda: server.working(), 120)
     return server.tree()
 
 
@@ -53,10 +55,9 @@ def test_a_signal_ends_all_of_a_server_at_work(
     processes = at_work(server)
     assert len(processes) >= 3
     assert len(list(server.temporary.iterdir())) == 1
-    begun = time.monotonic()
     os.killpg(server.process.pid, number)
     assert server.process.wait(ENDED_S) == status
-    assert until(lambda: not any(map(alive, processes)), ENDED_S - (time.monotonic() - begun))
+    assert until(lambda: not any(map(alive, processes)), ENDED_S)
     assert server.log().splitlines()[-1] == line
     assert "Traceback" not in server.log()
     assert list(server.temporary.iterdir()) == []
@@ -89,11 +90,19 @@ def test_the_start_can_be_interrupted(server: KeptServer, seconds: float) -> Non
 
 @pytest.mark.parametrize("seconds", [0.15, 0.4, 0.9])
 def test_a_command_can_be_interrupted_while_it_is_imported(seconds: float) -> None:
-    command = [sys.executable, "-m", "nona", "simulate", "slides_example", "--jobs", "100000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    begin = "print('up', flush=True); from nona.__main__ import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", begin, "simulate", "slides_example", "--jobs", "100000"]
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    with run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "up\n"
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)
-        told = run.communicate(timeout=30)[1]
+        told = run.communicate(timeout=ENDED_S)[1]
     assert told.splitlines()[-1] == "nona: interrupted"
     assert "Traceback" not in told
     assert run.returncode in (
@@ -105,7 +114,7 @@ def test_a_command_can_be_interrupted_while_it_is_imported(seconds: float) -> No
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "99999", "web"])
 def test_what_is_no_port_is_refused(server: KeptServer, port: str) -> None:
     server.launch("--port", port)
-    assert server.process.wait(20) == 2
+    assert server.process.wait(ENDED_S) == 2
     assert len(server.log().splitlines()) == 1
     assert "--port" in server.log()
 
@@ -115,6 +124,6 @@ def test_a_port_in_use_is_refused(server: KeptServer) -> None:
         other.bind(("127.0.0.1", server.port))
         other.listen()
         server.launch()
-        assert server.process.wait(20) == 2
+        assert server.process.wait(ENDED_S) == 2
     assert len(server.log().splitlines()) == 1
     assert f"--port {server.port + 1}" in server.log()

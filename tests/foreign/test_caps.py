@@ -23,14 +23,14 @@ MOST_BYTES = 200e6
 
 def refused(read, data: bytes, *more: str) -> str:
     tracemalloc.start()
-    begin = time.monotonic()
+    begin = time.process_time()
     try:
         with pytest.raises(NonaError) as caught:
             read(data, *more)
         assert tracemalloc.get_traced_memory()[1] - len(data) < MOST_BYTES
     finally:
         tracemalloc.stop()
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 10
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

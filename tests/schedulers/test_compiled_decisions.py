@@ -1,4 +1,4 @@
-"""Every registered decision function compiles, and the compiled one decides the same."""
+"""Every registered decision function compiles, and what the compiled engine calls decides the same."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scheduler_cases import (
 )
 
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.compiled.engine import policy_of
 from nona.simulation.compiled.machine.build import compile_function
 from nona.simulation.compiled.machine.policies import adapter_source, flatten_tables
 
@@ -25,22 +26,29 @@ SYSTEMS = [
 ]
 
 
+def machine_code(scheduler, prepared):
+    """The machine code that the engine calls, kept on disk, and the tables as it gets them."""
+    policy = policy_of(scheduler, prepared)
+    assert policy.machine is not None
+    return policy
+
+
 @pytest.mark.parametrize("name", [n for n in scheduler_names() if not get_scheduler(n).picks])
 def test_compiled_bind_decides_as_the_plain_one(name):
     scheduler = get_scheduler(name)
-    compiled = compile_function(scheduler.decide)
     rng = np.random.default_rng(8)
     seen = set()
     for system in SYSTEMS:
         placement = random_placement(system, 5) if scheduler.needs_placement else None
         prepared = scheduler.prepare(system, placement, {})
+        compiled = machine_code(scheduler, prepared)
         for i in range(60):
             query = i % 3
             view, u = random_view(system, rng), rng.random(prepared.uniforms_per_job)
             plain = np.full(12, -1, dtype=np.int64)
             fast = plain.copy()
             scheduler.decide(1.0, query, view, prepared.tables, u, plain)
-            compiled(1.0, query, view, prepared.tables, u, fast)
+            compiled.machine(1.0, query, view, compiled.flat.ints, compiled.flat.floats, u, fast)
             tasks = len(system.queries[query].tasks)
             assert plain.tolist() == fast.tolist()
             assert plain[:tasks].min() >= 0
@@ -52,17 +60,19 @@ def test_compiled_bind_decides_as_the_plain_one(name):
 @pytest.mark.parametrize("name", [n for n in scheduler_names() if get_scheduler(n).kind == "pick"])
 def test_compiled_pick_decides_as_the_plain_one(name):
     scheduler = get_scheduler(name)
-    compiled = compile_function(scheduler.decide)
     rng = np.random.default_rng(8)
     outcomes = set()
     for system in SYSTEMS:
         prepared = scheduler.prepare(system, None, {})
+        compiled = machine_code(scheduler, prepared)
         for _ in range(100):
             view, ready = random_view(system, rng, busiest=3), random_ready(system, rng)
             u = rng.random(prepared.uniforms_per_job)
             plain, fast = np.full(2, -1, dtype=np.int64), np.full(2, -1, dtype=np.int64)
             said = scheduler.decide(1.0, view, ready, prepared.tables, u, plain)
-            assert said == compiled(1.0, view, ready, prepared.tables, u, fast)
+            assert said == compiled.machine(
+                1.0, view, ready, compiled.flat.ints, compiled.flat.floats, u, fast
+            )
             assert plain.tolist() == fast.tolist()
             if said:
                 assert 0 <= plain[0] < ready.n

@@ -23,7 +23,7 @@ class Work:
 
     def run(self, key, on_progress):
         Path(self.folder, str(os.getpid())).touch()
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while time.monotonic() < end:
             if self.chatty:
                 on_progress(b"x" * 1000)
@@ -55,10 +55,10 @@ def test_workers_end_with_their_parent_without_a_word(number, manner, tmp_path) 
     begun.mkdir()
     command = [sys.executable, "-c", START, str(tmp_path), str(begun), manner]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as parent:
-        _until(lambda: len(list(begun.iterdir())) == 2, 60)
+        _until(lambda: len(list(begun.iterdir())) == 2, 120)
         os.kill(parent.pid, number)
         workers = [int(path.name) for path in begun.iterdir()]
-        _until(lambda: not any(map(_lives, workers)), 5)
+        _until(lambda: not any(map(_lives, workers)), 60)
         assert parent.stderr.read() == b""
 
 

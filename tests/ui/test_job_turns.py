@@ -167,10 +167,10 @@ def test_work_is_kept_while_its_owner_is_connected_and_forgotten_afterwards() ->
         assert (done.status, long.status, waits.status) == ("done", "running", "waiting")
         assert done.folder.exists()
         there.clear()
-        assert until(lambda: not (long.unfinished or waits.unfinished), 10)
-        assert until(lambda: not any(job.folder.exists() for job in (done, long, waits)), 10)
+        assert until(lambda: not (long.unfinished or waits.unfinished))
+        assert until(lambda: not any(job.folder.exists() for job in (done, long, waits)))
         assert registry.get(done.id) is None
-        assert until(lambda: registry._watcher is None, 10)  # nothing is left to watch
+        assert until(lambda: registry._watcher is None)  # nothing is left to watch
     finally:
         registry.shut_down()
 

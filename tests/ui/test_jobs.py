@@ -39,7 +39,7 @@ def spec(**simulation: int) -> dict[str, Any]:
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").is_file(), reason="looks at processes in /proc, which only Linux has"
 )
-LONG = {"jobs": 5_000_000, "replications": 4}
+LONG = {"jobs": 100_000_000, "replications": 4}  # longer than any wait of a test
 
 
 def alive(pid: int) -> bool:
@@ -99,7 +99,7 @@ def test_beyond_the_places_a_job_waits_and_cancel_frees_the_place(registry: JobR
     assert until(lambda: first.fraction > 0)
     first.cancel()
     assert first.status == "cancelled"
-    assert until(lambda: not alive(first.process.pid), 10)
+    assert until(lambda: not alive(first.process.pid))
     assert until(lambda: ended(second))
     assert second.status == "done"
     assert first.result is None
@@ -134,7 +134,7 @@ def test_a_worker_that_dies_is_a_failed_job(registry: JobRegistry) -> None:
     job = registry.start("simulate", spec(**LONG))
     assert until(lambda: job.fraction > 0)
     os.kill(job.process.pid, signal.SIGKILL)
-    assert until(lambda: ended(job), 10)
+    assert until(lambda: ended(job))
     assert job.status == "failed"
     assert "ended with status" in job.error
 
@@ -142,7 +142,7 @@ def test_a_worker_that_dies_is_a_failed_job(registry: JobRegistry) -> None:
 def test_an_unwatched_job_is_cancelled() -> None:
     registry = JobRegistry(limit=1, unwatched_s=0.5)
     job = registry.start("simulate", spec(**LONG))
-    assert until(lambda: not job.unfinished, 20)
+    assert until(lambda: not job.unfinished)
     assert job.status == "cancelled"
     registry.close()
 
@@ -212,8 +212,8 @@ def test_a_worker_and_its_processes_die_with_the_server(tmp_path: Path, how: sig
     group = [pid for pid in every if _group(pid) == worker]
     assert worker in group
     server.send_signal(how)
-    server.wait(10)
-    assert until(lambda: not any(alive(p) for p in group), 10)
+    server.wait(60)
+    assert until(lambda: not any(alive(p) for p in group))
 
 
 def _group(pid: int) -> int | None:
@@ -273,7 +273,7 @@ def test_cancel_kills_the_worker_and_another_takes_its_place(warm: JobRegistry) 
     job = warm.start("simulate", spec(**LONG))
     assert until(lambda: job.fraction > 0)
     job.cancel()
-    assert until(lambda: not alive(job.process.pid), 10)
+    assert until(lambda: not alive(job.process.pid))
     assert until(lambda: warm.pool.waiting() >= 1)
     second = warm.start("place", spec())
     assert until(lambda: ended(second))
@@ -287,7 +287,7 @@ def test_a_superseded_job_leaves_its_worker_to_the_next(lasting: JobRegistry) ->
     lasting.supersede(job.id)
     assert (job.status, lasting.get(job.id)) == ("cancelled", None)
     assert not job.folder.exists()
-    assert until(lambda: job.released, 10)
+    assert until(lambda: job.released)
     assert alive(job.process.pid)
     assert job.result is None
 
@@ -301,7 +301,7 @@ def test_a_superseded_job_that_does_not_stop_is_killed(
     monkeypatch.setattr("nona.ui.jobs.registry.GRACE_S", 0.2)
     os.kill(job.process.pid, signal.SIGSTOP)  # it hears nothing any more
     warm.supersede(job.id)
-    assert until(lambda: not alive(job.process.pid), 10)
+    assert until(lambda: not alive(job.process.pid))
     assert until(lambda: warm.pool.waiting() >= 1)
 
 
@@ -328,15 +328,15 @@ def test_waiting_workers_die_with_the_server(tmp_path: Path) -> None:
         workers = [int(p) for p in server.stdout.readline().split()]
     assert len(workers) >= 2
     server.send_signal(signal.SIGKILL)
-    server.wait(10)
-    assert until(lambda: not any(alive(p) for p in workers), 10)
+    server.wait(60)
+    assert until(lambda: not any(alive(p) for p in workers))
 
 
 def test_a_worn_worker_is_replaced(warm: JobRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nona.ui.jobs.pool.JOBS_EACH", 1)
     job = warm.start("place", spec())
     assert until(lambda: ended(job))
-    assert until(lambda: job.process.poll() is not None, 10)
+    assert until(lambda: job.process.poll() is not None)
     assert until(lambda: warm.pool.waiting() >= 1)
 
 
