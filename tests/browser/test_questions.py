@@ -47,7 +47,7 @@ def test_why_the_network_matters(app_page: Any) -> None:
     load = story.get_by_role("slider", name="Share of the link that others use")
     page.wait_for_function(
         "() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
-        ".some(r => r.querySelector('.story input')?.max === '19')"
+        ".some(r => r.querySelector('.story .dot') && !r.textContent.includes('loads simulated'))"
     )
     assert times.all_inner_texts() == ["22 ms", "32 ms", "14 ms"]
     assert_fits(page)

@@ -254,3 +254,22 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(app_page: Any) -> None:
     number = page.locator(".st-key-finding [data-testid=stMetricValue]").bounding_box()
     said = page.locator(".st-key-finding [data-testid=stMarkdown]").first.bounding_box()
     assert 0 <= said["y"] - number["y"] - number["height"] < 16, "no gap below the number"
+
+
+@pytest.mark.parametrize("app_page", [("light", 400)], indirect=True)
+def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(app_page: Any) -> None:
+    page = app_page
+    dots = page.evaluate(
+        "() => [...document.querySelectorAll('.st-key-strip > *')]"
+        ".map(e => getComputedStyle(e, '::after').content.includes('·'))"
+    )
+    assert len(dots) > 3
+    assert all(dots[:-1])
+    assert not dots[-1]
+    open_page(page, "Validation")
+    for tab in page.get_by_role("tab").all():
+        box = tab.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0, tab.inner_text()
+        assert box["x"] + box["width"] <= 400, tab.inner_text()
+    assert_fits(page)

@@ -17,9 +17,11 @@ from nona.report.simulations.compared.baseline import (
     replication_means,
     welch_interval,
 )
-from nona.report.simulations.compared.text import baseline_headline, baseline_rows
+from nona.report.simulations.compared.text import baseline_headline, baseline_rows, effect_text
+from nona.report.simulations.report import simulation_report
 from nona.results.estimate import Estimate
 from nona.results.simulation.compared import ReplicationMeans
+from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_path
@@ -123,6 +125,39 @@ def test_means_of_replications_are_those_of_the_summary() -> None:
         assert summary.hit_rate is not None
         assert np.mean(found[name].slo_hit_rate) == pytest.approx(summary.hit_rate.mean)
     assert replication_means(result.records, [None])["local"].slo_hit_rate == (None,) * 3
+
+
+def test_a_change_that_gains_nothing_is_said_to() -> None:
+    same = changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021])}, True)
+    assert "gains nothing here" in baseline_headline("Servers 12 → 16", same, {"a": ("stable", "stable")})
+    better = changes({"a": means([0.020, 0.022])}, {"a": means([0.010, 0.012])}, True)
+    assert "gains nothing" not in baseline_headline("x", better, {})
+    hits = changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021], hits=0.95)}, True)
+    assert "gains nothing" not in baseline_headline("x", hits, {})
+    single = changes({"a": means([0.020])}, {"a": means([0.021])}, True)
+    assert "gains nothing" not in baseline_headline("x", single, {}), "nobody knows"
+    assert "gains nothing" not in baseline_headline("x", same, {"a": ("overloaded", "stable")})
+
+
+def test_the_effect_of_what_if_names_only_who_surely_differs() -> None:
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"schedulers": ["local", "spread"], "simulation": {"jobs": 60, "replications": 3}}
+    found = simulation_report(simulate(prepare(scenario_from_mapping(data)), engine="simpy").summaries, 1.0)
+
+    def with_mean(low_s: float, high_s: float) -> SimulationReport:
+        mean = Estimate(mean=(low_s + high_s) / 2, ci95=(low_s, high_s))
+        update = {"jct_s": mean}
+        return found.model_copy(
+            update={"schedulers": {n: s.model_copy(update=update) for n, s in found.schedulers.items()}}
+        )
+
+    before, now = with_mean(0.020, 0.022).schedulers, with_mean(0.021, 0.023).schedulers
+    assert "nothing is gained" in effect_text(now, before)
+    mixed = {"local": with_mean(0.010, 0.012).schedulers["local"], "spread": now["spread"]}
+    told = effect_text(mixed, before)
+    assert told.endswith("clearly faster: local; no clear difference: spread.")
+    assert "clearly slower: local" in effect_text(before, mixed)
+    assert effect_text(now, {}) == ""
 
 
 def test_the_headline_says_what_the_table_says() -> None:

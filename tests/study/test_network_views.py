@@ -9,7 +9,7 @@ import pytest
 from nona.errors import SimulationError
 from nona.report.network_views.figure import network_views_figure
 from nona.report.network_views.rows import NOT_RUN, by_slowdown, file_rows, remark_rows, scheduler_rows
-from nona.report.network_views.text import findings, loses, network_views_text, title
+from nona.report.network_views.text import findings, loses, network_views_text, planned_text, title
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy, OnLink
 from nona.schedulers import network_remarks
@@ -124,6 +124,27 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch: pytes
         assert known_remarks() == (*before, newcomer)
         rows = {row["system"]: row for row in remark_rows(made())}
         assert NOT_RUN in rows["Newcomer"].values()
+
+
+def test_who_draws_from_a_solved_placement_is_said_to_know_the_mean_background() -> None:
+    data = shipped_network_views()
+    planned = {r.scheduler for r in data.rows if r.planned}
+    assert "nona" in planned
+    assert all(name in planned_text(data) for name in planned)
+    assert planned_text(data) in network_views_text(data)
+    views = {row["scheduler"]: row["view"] for row in scheduler_rows(data)}
+    assert {name for name, view in views.items() if "mean background" in view} == planned
+
+
+def test_figures_say_who_sends_nothing_and_no_ratio_reads_one_times() -> None:
+    data = shipped_network_views()
+    ratios = {row["scheduler"]: row["loaded / idle"] for row in scheduler_rows(data)}
+    assert ratios["local"] == "no tensor"
+    assert ratios["spread"][0].isdigit()
+    same = Estimate(mean=1.0004, ci95=(1.0001, 1.0007))
+    told = network_views_text(made(sparrow=("N0", same, "stable")))
+    assert "sparrow (equally long)" in told
+    assert "(1 times" not in told
 
 
 def test_text_figure_and_file_have_every_scheduler() -> None:

@@ -28,6 +28,14 @@ def test_the_story_on_the_page_is_what_was_computed(open_page: Open) -> None:
     assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
 
 
+def test_the_slider_has_its_whole_scale_while_points_come() -> None:
+    told = kept().told
+    assert told is not None
+    few = story_view(told.model_copy(update={"points": told.points[:3]}))
+    assert (len(few.points), few.of) == (3, len(LOADS))
+    assert story_view(told).of == len(LOADS)
+
+
 def test_the_story_is_told_by_a_worker_and_kept() -> None:
     registry, story = JobRegistry(limit=1), Kept()
     try:

@@ -43,6 +43,7 @@ def choose_placement(
     seed: int = 0,
     check: Callable[[], None] = lambda: None,
     on_better: Improved = lambda placement: None,
+    on_spent: Callable[[float], None] = lambda share: None,
 ) -> Placement:
     """The best placement by sampled jobs, from the formula's optimum, fixed placements and mixtures.
 
@@ -58,6 +59,8 @@ def choose_placement(
         Called before every evaluation; what it raises ends the search and comes out.
     on_better
         Called with every placement that is the best so far, judged by few jobs.
+    on_spent
+        Called after every evaluation with the share of the search's limit that is spent, 0 to 1.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def choose_placement(
     judge = Judge(system, objective, optimum.class_shares)
     first = rows(optimum.queries)
     limits = Limits(evaluations, WORK_S[objective] if work_s is None else work_s)
-    search = _search(system, optimum, judge, limits, seed, check, on_better)
+    search = _search(optimum, judge, limits, seed, check, on_better, on_spent)
     found = search.run(starts(system, first), lambda: groups_of(system, optimum))
     final = _final(judge, first, found, seed)
     sampled = _sampled(judge, found, final)
@@ -91,23 +94,23 @@ def choose_placement(
 
 
 def _search(
-    system: System,
     optimum: Placement,
     judge: Judge,
     limits: Limits,
     seed: int,
     check: Callable[[], None],
     on_better: Improved,
+    on_spent: Callable[[float], None],
 ) -> Search:
     """The search, which tells of better placements where they are judged by the mean."""
     is_mean = judge.objective == "mean-jct"
 
     def tell(queries: Queries, values: Values, origin: str) -> None:
         if is_mean:
-            on_better(judged(system, optimum, queries, values, origin))
+            on_better(judged(judge.system, optimum, queries, values, origin))
 
     bound = optimum.lower_bound_s if is_mean else judge.bound()
-    return Search(judge, limits, seed, bound=bound, check=check, on_better=tell)
+    return Search(judge, limits, seed, bound=bound, check=check, on_better=tell, on_spent=on_spent)
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,18 @@ class Limits:
         """Whether nothing is left."""
         return self.evaluations <= 0 or self.work_s <= 0
 
+    def share_of(self, evaluations: int, work_s: float) -> float:
+        """The share that is spent of what there was at first, 0 to 1: of the limit that is nearer.
+
+        >>> Limits(120, 1.5).share_of(160, 2.0)
+        0.25
+        """
+        left = min(
+            self.evaluations / evaluations if evaluations > 0 else 0.0,
+            self.work_s / work_s if work_s > 0 else 0.0,
+        )
+        return min(max(1.0 - left, 0.0), 1.0)
+
     def spend(self, system: System, samples: int) -> None:
         """Take one evaluation off: an estimate from the number of tasks, the same on every machine."""
         steps = sum(len(q.tasks) + 4 * len(q.decomposition.subgraphs) for q in system.queries)
@@ -80,7 +92,8 @@ class Search:
     """A search under way.
 
     ``bound`` is a value that no placement is below, ``nan`` where there is none; ``on_better`` hears of every
-    placement that becomes the best so far.
+    placement that becomes the best so far, ``on_spent`` after every placement judged of the share of the
+    limit that is spent.
     """
 
     def __init__(
@@ -92,9 +105,11 @@ class Search:
         bound: float = math.nan,
         check: Callable[[], None] = lambda: None,
         on_better: Better = lambda queries, values, origin: None,
+        on_spent: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.judge, self.limits, self.seed, self.bound = judge, limits, seed, bound
-        self.check, self.on_better = check, on_better
+        self.check, self.on_better, self.on_spent = check, on_better, on_spent
+        self._whole = limits.evaluations, limits.work_s
         self.turn, self.origin, self.stretch = 0, "formula", 0.0
         self.tried: dict[str, Valued] = {}
 
@@ -152,7 +167,9 @@ class Search:
     def _values(self, queries: Queries, samples: int) -> Values:
         self.check()
         self.limits.spend(self.judge.system, samples)
-        return self.judge.values(queries, samples, self.seed + 10 + 2 * self.turn + (samples > FEW))
+        values = self.judge.values(queries, samples, self.seed + 10 + 2 * self.turn + (samples > FEW))
+        self.on_spent(self.limits.share_of(*self._whole))
+        return values
 
     def _score(self, queries: Queries) -> float:
         """Mean JCT by formula with stretched waits; infinite where there is no steady state."""

@@ -48,7 +48,7 @@ def scheduler_rows(data: NetworkViewsStudy) -> list[dict[str, str]]:
     return [
         {
             "scheduler": row.scheduler,
-            "view": row.view,
+            "view": f"{row.view}, and the mean background" if row.planned else row.view,
             **_figures(row),
             "to local, idle": mean_text(row.idle.to_local, "{:.3g}".format),
             "to local, loaded": mean_text(row.loaded.to_local, "{:.3g}".format),
@@ -73,7 +73,8 @@ def _figures(row: NetworkViewRow | None) -> dict[str, str]:
     heads = ("JCT, idle link", "JCT, loaded link", "loaded / idle")
     if row is None:
         return dict.fromkeys(heads, NOT_RUN)
-    shown = (_jct(row.idle), _jct(row.loaded), mean_text(row.slowdown, "{:.3g}".format))
+    slowdown = mean_text(row.slowdown, "{:.3g}".format) if row.sends else "no tensor"
+    shown = (_jct(row.idle), _jct(row.loaded), slowdown)
     return dict(zip(heads, shown, strict=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nona.report.network_views.rows import by_slowdown, remark_rows, scheduler_rows
-from nona.report.sweeps.stability import listed
+from nona.report.sweeps.stability import listed, verb
 from nona.report.text import share_text, table
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy
 from nona.schedulers.network_remarks import known_remarks
@@ -26,7 +26,19 @@ def slowdown_text(row: NetworkViewRow) -> str:
     """A scheduler with how many times as long it takes on the loaded link."""
     if row.loaded.state == "overloaded":
         return f"{row.scheduler} (no steady state)"
-    return f"{row.scheduler} ({row.slowdown.mean:.3g} times)"
+    return f"{row.scheduler} ({times_text(row.slowdown.mean)})"
+
+
+def times_text(ratio: float | None) -> str:
+    """A ratio of two times in words.
+
+    >>> times_text(2.163), times_text(1.0004)
+    ('2.16 times as long', 'equally long')
+    """
+    if ratio is None:
+        return "unknown"
+    shown = f"{ratio:.3g}"
+    return "equally long" if shown == "1" else f"{shown} times as long"
 
 
 def title(data: NetworkViewsStudy) -> str:
@@ -45,7 +57,7 @@ def title(data: NetworkViewsStudy) -> str:
 def findings(data: NetworkViewsStudy) -> list[str]:
     """The findings, one a line: who loses, who falls behind local, who sees the queue, who sends nothing."""
     rows = by_slowdown(data)
-    lines = [_losers(data), _crossed(rows), _live(data), _silent(rows), _planned(rows)]
+    lines = [_losers(data), _crossed(rows), _live(data), _silent(rows)]
     return [line for line in lines if line]
 
 
@@ -102,8 +114,8 @@ def _live(data: NetworkViewsStudy) -> str:
             own = max(r.loaded.link - data.about.background, 0.0)
             told.append(
                 f"{r.scheduler} takes {format_time(idle)} on the idle link and {format_time(loaded)} on the "
-                f"loaded one ({r.slowdown.mean:.3g} times), where its own tensors take {share_text(own)} of "
-                f"the link instead of {share_text(r.idle.link)}"
+                f"loaded one ({times_text(r.slowdown.mean)}), where its own tensors take {share_text(own)} "
+                f"of the link instead of {share_text(r.idle.link)}"
             )
     if not told:
         return ""
@@ -122,14 +134,21 @@ def _silent(rows: Iterable[NetworkViewRow]) -> str:
     return text + (f" So the figures do not test the remarks on {listed(systems)}." if systems else "")
 
 
-def _planned(rows: Iterable[NetworkViewRow]) -> str:
-    names = [r.scheduler for r in rows if r.planned]
-    if not names:
+def planned_text(data: NetworkViewsStudy) -> str:
+    """What the schedulers know whose placement is solved before the run; empty if there are none."""
+    rows = [r for r in by_slowdown(data) if r.planned]
+    if not rows:
         return ""
-    return (
-        "Placements that are solved before the run, for the mean background of each link, are sampled by "
-        f"{listed(names)}. The other schedulers are not given the background."
+    blind, live = ([r.scheduler for r in rows if (r.view == LIVE) is sees] for sees in (False, True))
+    text = (
+        f"{listed([*blind, *live])} {verb(rows, 'draws', 'draw')} from a placement that was solved before "
+        "the run for the capacity of the link and the mean load of its background, without its queue. "
+        "No other scheduler is given the background."
     )
+    if blind:
+        text += f" During the run {listed(blind)} {verb(blind, 'looks', 'look')} at nothing of the link"
+        text += f"; {listed(live)} {verb(live, 'sees', 'see')} its live queue." if live else "."
+    return text
 
 
 def provenance(data: NetworkViewsStudy) -> str:
@@ -144,7 +163,8 @@ def provenance(data: NetworkViewsStudy) -> str:
 
 def network_views_text(data: NetworkViewsStudy) -> str:
     """What ``nona study network-views`` prints."""
-    lines = [f"{title(data)}.", "", *(f"- {line}" for line in findings(data))]
+    told = [*findings(data), planned_text(data)]
+    lines = [f"{title(data)}.", "", *(f"- {line}" for line in told if line)]
     for rows in (remark_rows(data), scheduler_rows(data)):
         lines += ["", table(rows, tuple(rows[0]))] if rows else []
     return "\n".join([*lines, "", scenario_text(data), provenance(data)])

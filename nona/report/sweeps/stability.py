@@ -116,7 +116,7 @@ def _span(report: SweepReport) -> str:
     return f"from {value_text(values[0], report.unit)} to {value_text(values[-1], report.unit)}"
 
 
-def verb(names: Sequence[str], one: str, many: str) -> str:
+def verb(names: Sequence[object], one: str, many: str) -> str:
     """The word that goes with the names: one or several.
 
     >>> verb(["a"], "holds", "hold"), verb(["a", "b"], "holds", "hold")

@@ -22,7 +22,7 @@ from nona.placement.sampled.reported import mean_of
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling.tables import build_tables
 from nona.simulation.statistics.paired import paired_difference
-from nona.study.placing.short_runs import short_means_s
+from nona.study.placing.short_runs import RUNS, short_means_s
 from nona.system import System
 
 ROUNDS = 4
@@ -31,10 +31,16 @@ SAME = 0.005  # relative: a difference that does not matter
 Floats = NDArray[np.float64]
 
 
-def decide(system: System, placement: Placement, check: Callable[[], None] = lambda: None) -> Placement:
+def decide(
+    system: System,
+    placement: Placement,
+    check: Callable[[], None] = lambda: None,
+    on_share: Callable[[float], None] = lambda share: None,
+) -> Placement:
     """The placement, or the rival that is faster when all of them are simulated.
 
-    Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here.
+    Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here. ``on_share`` is
+    called with the share of the runs that are made at most.
     """
     sampled = placement.sampled
     if sampled is None or sampled.objective != "mean-jct" or not sampled.rivals:
@@ -44,9 +50,10 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
     means: dict[int, Floats] = dict.fromkeys(range(len(field)), np.zeros(0))
     scheduler = get_scheduler("nona")
     tables = [build_tables(system, queries, shares=placement.class_shares) for queries in field]
+    runs = _Runs(ROUNDS * len(field) * RUNS, check, on_share)
     for turn in range(ROUNDS):
         means = {
-            n: np.append(m, short_means_s(system, scheduler, tables[n], turn, check))
+            n: np.append(m, short_means_s(system, scheduler, tables[n], turn, runs.next))
             for n, m in means.items()
         }
         means = _still_open(means)
@@ -54,6 +61,18 @@ def decide(system: System, placement: Placement, check: Callable[[], None] = lam
             break
     best = min(means, key=lambda n: float(means[n].mean()))
     return placement if best == 0 else _replaced(system, placement, rivals[best - 1])
+
+
+class _Runs:
+    """Counts runs that begin, of ``most``."""
+
+    def __init__(self, most: int, check: Callable[[], None], on_share: Callable[[float], None]) -> None:
+        self._most, self._check, self._on_share, self._done = most, check, on_share, 0
+
+    def next(self) -> None:
+        self._check()
+        self._on_share(self._done / self._most)
+        self._done += 1
 
 
 def _still_open(means: dict[int, Floats]) -> dict[int, Floats]:

@@ -27,6 +27,7 @@ from nona.simulation.statistics.summary import SchedulerSummary, summarize
 from nona.simulation.statistics.warmup import Warmup
 from nona.study.cache import StudyCache
 from nona.study.placing.place import place_system
+from nona.study.placing.progress import PlacingTold, untold
 from nona.study.placing.rehearsal import rehearsed
 from nona.study.preparation import Study
 from nona.study.simulating.bounded import (
@@ -73,6 +74,7 @@ def place(
     check: Callable[[], None] = lambda: None,
     on_better: Improved = lambda placement: None,
     quick: bool = False,
+    on_progress: PlacingTold = untold,
 ) -> Placement:
     """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place.place_system`.
 
@@ -81,7 +83,8 @@ def place(
     """
 
     def solved() -> Placement:
-        return place_system(study.system, study.scenario.objective, solver, check, on_better, quick)
+        objective = study.scenario.objective
+        return place_system(study.system, objective, solver, check, on_better, quick, on_progress)
 
     if cache is None or not study.key:
         return solved()

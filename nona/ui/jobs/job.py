@@ -27,6 +27,7 @@ class Job:
 
     It waits until the registry gives it a worker. Fields change only under ``lock``, by the registry, the
     reading thread, :meth:`cancel` and :meth:`supersede`. ``worker`` serves the job until ``released``.
+    ``step`` is when the present step of work in several steps began, of which ``fraction`` tells then.
     ``best`` is what a search would give if it ended now: the result of a job that is cancelled, marked by
     ``ended_early_s``. ``on_end`` is called once, when the job has ended.
     """
@@ -42,6 +43,7 @@ class Job:
     started: float | None = None
     seen: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    step: float | None = None
     status: Status = "waiting"
     fraction: float = 0.0
     text: str = "Starting"
@@ -88,10 +90,12 @@ class Job:
 
         Work says itself that nobody knows how long it takes (``open``): its share is a guess.
         """
+        before_s = 0.0 if self.step is None or self.started is None else self.step - self.started
+        elapsed_s = self.elapsed_s - before_s
         early = not 0.02 <= self.fraction < 1
-        if early or self.elapsed_s < 1.0 or self.best is not None or self.open_ended:
+        if early or elapsed_s < 1.0 or self.best is not None or self.open_ended:
             return None
-        return self.elapsed_s * (1 - self.fraction) / self.fraction
+        return elapsed_s * (1 - self.fraction) / self.fraction
 
     def begin(self, take: Callable[[], Worker]) -> bool:
         """Give it the worker that ``take`` returns; ``False``, without one, if it has ended meanwhile."""
@@ -128,6 +132,8 @@ class Job:
             return False
         with self.lock:
             if self.status == "running":
+                if message.get("step"):
+                    self.step = time.monotonic()
                 self.fraction = float(message.get("fraction", self.fraction))
                 self.text = str(message.get("text", self.text))
                 self.open_ended = bool(message.get("open", self.open_ended))

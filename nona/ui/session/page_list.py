@@ -22,7 +22,7 @@ PAGES = (
         "model_training",
         "Long jobs on GPUs of several types: JCT, fairness and cost by policy.",
     ),
-    ("validation", "Validation", "fact_check", "How accurate the results are, checked in five ways."),
+    ("validation", "Validation", "fact_check", "How accurate the results are, and the evidence."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 )
 

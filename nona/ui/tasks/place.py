@@ -16,10 +16,11 @@ from nona.study.outcome import placement_outcome
 from nona.study.placing.search_steps import SearchSteps
 from nona.study.provenance import now_text
 from nona.study.simulating.run import Comparison, compare, is_solved
-from nona.ui.jobs.desk import Desk, LookedAt
+from nona.ui.jobs.desk import Desk
+from nona.ui.jobs.placing import PlacingWatch
 from nona.ui.tasks.reading import study_of
 
-READ, FIRST, COMPARE = 0.1, 0.25, 0.9  # shares of the work that are done by then, about
+READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
 
 class _Search:
@@ -38,18 +39,8 @@ class _Search:
         """Take in a placement that is the best so far."""
         if not self.found.take(placement) or self.found.best is None:
             return
-        count = len(self.found.steps)
-        fraction = FIRST + (COMPARE - FIRST) * (1 - 0.7 ** (count - 1))  # nobody knows how many there will be
-        text = "Searching by sampled jobs" if self.solved else "Solving the formula"
-        live = SearchProgress(steps=self.found.steps).to_json()
-        self._desk.emit({"fraction": fraction, "text": text, "live": live})
+        self._desk.emit({"live": SearchProgress(steps=self.found.steps).to_json()})
         self._desk.emit({"best": self.outcome(self.found.best).to_json()})
-
-    @property
-    def solved(self) -> bool:
-        """Whether the formula is solved, so that there is a bound."""
-        best = self.found.best
-        return best is not None and best.lower_bound_s == best.lower_bound_s
 
     def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
         """Everything that is shown of a placement; local and spread are the same beside every step."""
@@ -67,11 +58,10 @@ class _Search:
 def place_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = study_of(spec, desk)
-    desk.emit({"fraction": READ, "text": "Solving the formula", "open": True})
     search, solver = _Search(prepared, desk), str(spec.get("solver", "parametric"))
     known = is_solved(prepared, solver, desk.cache)
-    looked_at = LookedAt(desk, "Searching by sampled jobs")
-    placement = study.place(prepared, solver, desk.cache, looked_at.check, search.better)
+    watch = PlacingWatch(desk, READ, COMPARE)
+    placement = study.place(prepared, solver, desk.cache, desk.check, search.better, on_progress=watch.take)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     if search.found.steps:
         search.found.finish(placement)

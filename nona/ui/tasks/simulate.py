@@ -18,7 +18,8 @@ from nona.study import Study
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
-from nona.ui.jobs.desk import Desk, LookedAt, processes
+from nona.ui.jobs.desk import Desk, processes
+from nona.ui.jobs.placing import PlacingWatch
 from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.tasks.reading import study_of
 
@@ -71,9 +72,9 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     prepared = study_of(spec, desk)
     watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None
     if study.needs_placement(prepared):
-        desk.emit({"fraction": 0.0, "text": "Solving the placement"})
-        looked_at = LookedAt(desk, "Solving the placement")
-        placement = study.place(prepared, cache=desk.cache, check=looked_at.check)
+        step = PlacingWatch(desk, before="Step 1 of 2, the placement: ")
+        placement = study.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
+        desk.emit({"step": True, "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
     result = study.simulate(
         prepared,
         engine=engine,

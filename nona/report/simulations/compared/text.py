@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 
 from nona.report.means import Show, mean_text
-from nona.report.simulations.finding.headline import REFERENCE
+from nona.report.simulations.finding.headline import REFERENCE, listed
 from nona.report.text import share_text
 from nona.results.document import Interval
 from nona.results.estimate import Estimate
 from nona.results.simulation.compared import Change, Changes, Measure
+from nona.results.simulation.report import Schedulers
 from nona.units import format_time
 
 
@@ -36,7 +37,39 @@ def baseline_headline(
         return f"{what}: no scheduler has a steady state." if changes else f"{what}: no scheduler in common."
     name = min(known, key=lambda n: (means[n], n != REFERENCE))
     row = changes[name]
-    return f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
+    told = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
+    return told if any(old != new for old, new in states.values()) else told + _nothing(changes)
+
+
+def _nothing(changes: Mapping[str, Changes]) -> str:
+    """Says so where nobody has gained or lost anything; empty otherwise, and without intervals."""
+    rows = [of for row in changes.values() for of in (row.jct_s, row.slo_hit_rate)]
+    known = all(row.jct_s.change.ci95 is not None for row in changes.values())
+    if not known or any(of.clear for of in rows):
+        return ""
+    return " So this change gains nothing here: no scheduler's mean JCT or SLO hits differ clearly."
+
+
+def effect_text(found: Schedulers, earlier: Schedulers) -> str:
+    """Who is faster and who slower than before, where the intervals of the means do not overlap.
+
+    Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
+    Empty where no scheduler has both means with intervals.
+    """
+    sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "no clear difference": []}
+    for name, now in found.items():
+        new = now.jct_s.ci95
+        old = earlier[name].jct_s.ci95 if name in earlier else None
+        if new is None or old is None:
+            continue
+        side = "clearly faster" if new[1] < old[0] else "no clear difference"
+        sides["clearly slower" if new[0] > old[1] else side].append(name)
+    if not any(sides.values()):
+        return ""
+    if not sides["clearly faster"] and not sides["clearly slower"]:
+        return "Against the scenario as it stands nothing is gained: no scheduler's mean JCT differs clearly."
+    told = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
+    return f"Against the scenario as it stands: {told}."
 
 
 def _jct(name: str, row: Change) -> str:

@@ -23,7 +23,7 @@ from nona.study.capacity.counts import PREDICTED
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
-from nona.ui.shell.job_panel import job_panel, stale_note
+from nona.ui.shell.job_panel import current_job, job_panel, stale_note
 from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
@@ -82,7 +82,9 @@ def capacity_section(state: AppState) -> None:
     )
     held = state.held(KIND, CapacityReport)
     if held is not None:
-        stale_note(state, KIND, fingerprint)
+        job = current_job(state, KIND)
+        if job is None or not job.unfinished:
+            stale_note(state, KIND, fingerprint)
         _answer(held)
     else:
         st.caption(

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.report.figures.compare import beside, dots_figure
+from nona.report.simulations.compared.text import effect_text
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.tables.columns import headings
 from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
@@ -49,6 +50,8 @@ def draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
         with st.container():
             alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
             chart(drawn.hits, hits_title(found), "what-if-hits", alt)
+    effect = effect_text(found, before.data.report.schedulers) if before is not None else ""
+    st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
     deciding = [name for name in drawn.rows if name in (*headings(DECIDING), "predicted", JCT_BEFORE)]
     table(drawn.rows, "what-if-table", alt, "what_if", deciding)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from nona.report.network_views.figure import network_views_figure
 from nona.report.network_views.rows import SOURCE, remark_rows, scheduler_rows
-from nona.report.network_views.text import findings, provenance, scenario_text, title
+from nona.report.network_views.text import findings, planned_text, provenance, scenario_text, title
 from nona.schedulers.network_remarks import VIEW_MEANINGS
 from nona.study.shipped import shipped_network_views
 from nona.ui.widgets.charts import picture
@@ -20,6 +20,13 @@ def network_views_section() -> None:
     """The shipped results: the remarks with their figures, the chart, the findings, every scheduler."""
     data = shipped_network_views()
     finding = title(data)
+    views_explained()
+    st.markdown(
+        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
+        "The table has each remark beside the view that the system's scheduler has in this app. Two figures "
+        "show what the queue out of sight costs: the mean JCT on an idle and on a loaded link, with the same "
+        "jobs."
+    )
     st.markdown(f"**{plain(finding)}.** {plain(scenario_text(data))}")
     remarks_table()
     picture(
@@ -35,13 +42,21 @@ def network_views_section() -> None:
     st.caption(plain(provenance(data)))
 
 
+def views_explained() -> None:
+    """What each network view means, and what schedulers know that draw from a solved placement."""
+    levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
+    st.markdown(
+        f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
+        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link."
+    )
+    st.caption(plain(planned_text(shipped_network_views())))
+
+
 def remarks_table() -> None:
-    """What the views mean, the slides' remarks with the two figures, and what the systems' sources say."""
+    """The slides' remarks with the two figures, and what the systems' sources say."""
     rows = pd.DataFrame(remark_rows(shipped_network_views()))
     if rows.empty:
         return
-    levels = "; ".join(f"{view.name} {meaning}" for view, meaning in VIEW_MEANINGS.items())
-    st.caption(f"The {term('network view')}: {plain(levels)}.")
     table(
         rows.drop(columns=SOURCE),
         "network-remarks",

@@ -118,13 +118,6 @@ def _paper(state: AppState) -> None:
 
 def _network_views(state: AppState) -> None:
     st.subheader("Network views: who sees the network?")
-    st.markdown(
-        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
-        "Here each remark stands beside the view that the system's scheduler has in this app. The engines "
-        "hide whatever lies above a scheduler's view: no decision of N0 to N3 depends on the link's queue. "
-        "Two figures show what that costs: the mean JCT on an idle and on a loaded link, with the "
-        "same jobs."
-    )
     network_views_section()
 
 

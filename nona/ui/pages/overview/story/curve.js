@@ -32,8 +32,7 @@ class Curve {
       entry.append(look.title);
     }
     html("span", "how", this.legend, "dots: simulated, with 95 % intervals; lines: formula");
-    if (data.points.some((p) => data.order.some((name) => p.runs[name].mean_ms > data.most_ms)))
-      html("span", "how", this.legend, `▲: simulated, above ${data.most_ms} ms`);
+    html("span", "how", this.legend, `▲: simulated, above ${data.most_ms} ms`);
     const w = Math.max(260, this.root.clientWidth || 600),
       h = 200,
       top = 24,
@@ -60,7 +59,10 @@ class Curve {
     }
     for (let u = 0; u <= 100; u += 20)
       svg("text", { class: "tick", x: x(u / 100), y: h - bottom + 16 }, g).textContent = `${u} %`;
-    svg("text", { class: "tick", x: (x(0) + x(1)) / 2, y: h - 4 }, g).textContent = "link taken by others";
+    svg("text", { class: "tick", x: (x(0) + x(1)) / 2, y: h - 4 }, g).textContent =
+      data.points.length < data.of
+        ? `link taken by others; ${data.points.length} of ${data.of} loads simulated`
+        : "link taken by others";
     svg("text", { class: "tick", x: 0, y: top - 10, style: "text-anchor:start" }, g).textContent =
       "mean JCT, ms";
     svg(

@@ -18,6 +18,7 @@ from nona.results.simulation.story import Story, StoryLoad
 from nona.study.network_story import STRATEGIES
 from nona.ui.jobs.registry import JobRegistry
 from nona.ui.session.workspace import jobs
+from nona.ui.tasks.story import LOADS
 from nona.ui.widgets.component import declare
 from nona.ui.widgets.fields import plain
 
@@ -43,12 +44,14 @@ class StrategyLook(Document):
 
 
 class StoryView(Document):
-    """What is sent to the browser; ``load`` is where the slider starts."""
+    """What is sent to the browser; ``load`` is where the slider starts, ``of`` how many
+    points there will be."""
 
     points: tuple[StoryLoad, ...] = ()
     limit: Figure = None
     order: tuple[str, ...] = ()
     looks: Mapping[str, StrategyLook] = Field(default_factory=dict)
+    of: int = 0
     load: float = 0.0
     longest_ms: float = 0.0
     most_ms: float = 0.0
@@ -136,6 +139,7 @@ def story_view(told: Story | None) -> StoryView:
     first = told.points[0].runs
     return StoryView(
         points=told.points,
+        of=max(len(LOADS), len(told.points)),
         limit=told.limit,
         order=STRATEGIES,
         looks={name: _look(name) for name in STRATEGIES},
