@@ -137,6 +137,13 @@ def test_a_change_that_gains_nothing_is_said_to() -> None:
     single = changes({"a": means([0.020])}, {"a": means([0.021])}, True)
     assert "gains nothing" not in baseline_headline("x", single, {}), "nobody knows"
     assert "gains nothing" not in baseline_headline("x", same, {"a": ("overloaded", "stable")})
+    old = {"a": means([0.005, 0.006]), "b": means([0.020, 0.022]), "c": means([0.020, 0.030])}
+    new = {"a": means([0.006, 0.007]), "b": means([0.010, 0.012]), "c": means([0.030, 0.020])}
+    assert baseline_headline("Servers 12 → 16", changes(old, new, True), {}).endswith(
+        ". b gains by it; a, the fastest, does not."
+    )
+    back = baseline_headline("Servers 16 → 12", changes(new, old, True), {})
+    assert "gain" not in back, "the fastest gains, as its own figures say"
 
 
 def test_the_effect_of_what_if_names_only_who_surely_differs() -> None:
@@ -155,7 +162,7 @@ def test_the_effect_of_what_if_names_only_who_surely_differs() -> None:
     assert "nothing is gained" in effect_text(now, before)
     mixed = {"local": with_mean(0.010, 0.012).schedulers["local"], "spread": now["spread"]}
     told = effect_text(mixed, before)
-    assert told.endswith("clearly faster: local; no clear difference: spread.")
+    assert told.endswith("clearly faster: local; not clear: spread.")
     assert "clearly slower: local" in effect_text(before, mixed)
     assert effect_text(now, {}) == ""
 

@@ -40,7 +40,7 @@ def decide(
     """The placement, or the rival that is faster when all of them are simulated.
 
     Only placements whose objective is the mean JCT, judged by sampled jobs, have rivals here. ``on_share`` is
-    called with the share of the runs that are made at most.
+    called after each run but the last with the share that is made of all that there may be.
     """
     sampled = placement.sampled
     if sampled is None or sampled.objective != "mean-jct" or not sampled.rivals:
@@ -71,7 +71,8 @@ class _Runs:
 
     def next(self) -> None:
         self._check()
-        self._on_share(self._done / self._most)
+        if self._done:
+            self._on_share(self._done / self._most)
         self._done += 1
 
 

@@ -38,16 +38,27 @@ def baseline_headline(
     name = min(known, key=lambda n: (means[n], n != REFERENCE))
     row = changes[name]
     told = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
-    return told if any(old != new for old, new in states.values()) else told + _nothing(changes)
+    return told if any(old != new for old, new in states.values()) else told + _gains(name, changes)
 
 
-def _nothing(changes: Mapping[str, Changes]) -> str:
-    """Says so where nobody has gained or lost anything; empty otherwise, and without intervals."""
-    rows = [of for row in changes.values() for of in (row.jct_s, row.slo_hit_rate)]
-    known = all(row.jct_s.change.ci95 is not None for row in changes.values())
-    if not known or any(of.clear for of in rows):
+def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
+    """Who gains where the fastest scheduler does not, or that nobody does; empty without intervals."""
+    if any(row.jct_s.change.ci95 is None for row in changes.values()):
+        return ""
+    gain = [n for n, row in changes.items() if _better(row)]
+    if gain and fastest not in gain:
+        gains = "gains" if len(gain) == 1 else "gain"
+        return f" {listed(gain)} {gains} by it; {fastest}, the fastest, does not."
+    if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
         return ""
     return " So this change gains nothing here: no scheduler's mean JCT or SLO hits differ clearly."
+
+
+def _better(row: Changes) -> bool:
+    """Whether jobs are clearly quicker, or clearly more of them keep their SLO."""
+    jct, hits = row.jct_s, row.slo_hit_rate
+    quicker = jct.clear and jct.change.mean is not None and jct.change.mean < 0
+    return quicker or (hits.clear and hits.change.mean is not None and hits.change.mean > 0)
 
 
 def effect_text(found: Schedulers, earlier: Schedulers) -> str:
@@ -56,20 +67,20 @@ def effect_text(found: Schedulers, earlier: Schedulers) -> str:
     Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
     Empty where no scheduler has both means with intervals.
     """
-    sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "no clear difference": []}
+    sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "not clear": []}
     for name, now in found.items():
         new = now.jct_s.ci95
         old = earlier[name].jct_s.ci95 if name in earlier else None
         if new is None or old is None:
             continue
-        side = "clearly faster" if new[1] < old[0] else "no clear difference"
+        side = "clearly faster" if new[1] < old[0] else "not clear"
         sides["clearly slower" if new[0] > old[1] else side].append(name)
     if not any(sides.values()):
         return ""
-    if not sides["clearly faster"] and not sides["clearly slower"]:
-        return "Against the scenario as it stands nothing is gained: no scheduler's mean JCT differs clearly."
     told = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
-    return f"Against the scenario as it stands: {told}."
+    if not sides["clearly faster"] and not sides["clearly slower"]:
+        told = "nothing is gained: no scheduler's mean JCT differs clearly"
+    return f"Compared with the scenario as it stands, {told}."
 
 
 def _jct(name: str, row: Change) -> str:
@@ -120,6 +131,16 @@ COLUMNS: tuple[tuple[Measure, str, Show, Show], ...] = (
     ("compute", "executors", partial(share_text, digits=1), points),
     ("network", "link", partial(share_text, digits=1), points),
 )
+
+
+def columns_of(measure: Measure) -> list[str]:
+    """The columns of :func:`baseline_rows` that one measure needs.
+
+    >>> columns_of("network")
+    ['scheduler', 'link, baseline', 'link, this run', 'link, change']
+    """
+    words = [word for known, word, *_ in COLUMNS if known == measure]
+    return ["scheduler", *(f"{word}, {of}" for word in words for of in ("baseline", "this run", "change"))]
 
 
 def baseline_rows(changes: Mapping[str, Changes]) -> list[dict[str, str]]:

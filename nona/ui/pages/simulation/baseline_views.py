@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.simulations.compared.baseline import changes, pairing
 from nona.report.simulations.compared.scenario_diff import change_text
-from nona.report.simulations.compared.text import baseline_headline, baseline_rows
+from nona.report.simulations.compared.text import baseline_headline, baseline_rows, columns_of
 from nona.report.simulations.figures.baseline import dumbbell_figure
 from nona.results.simulation.compared import Measure
 from nona.ui.session.runs import Kept
@@ -65,7 +65,8 @@ def _beside(old: Kept, new: Kept) -> None:
         alt=f"{measure} of each scheduler in the baseline and in this run, with 95 % intervals",
     )
     rows = pd.DataFrame(baseline_rows(found))
-    table(rows, "baseline-changes", "Baseline, this run and change of every scheduler", "against_baseline")
+    alt = "Baseline, this run and change of every scheduler"
+    table(rows, "baseline-changes", alt, "against_baseline", columns_of(MEASURES[measure]))
     single = min(len(m.jct_s) for m in (*old.data.means.values(), *new.data.means.values())) < 2
     few = " One replication gives no interval: run 2 or more." if single else ""
     st.caption(
