@@ -71,13 +71,13 @@ def test_titles_say_what_the_rows_hold() -> None:
     assert utilisation_title(found) == "The busiest resource is the link under c: 50 %"
     assert over_time_title(found) == "JCT keeps growing under c"
     assert percentile_rows(found, "all")[0]["p95"] == "20 ms"
-    assert differences_title("a", {"b": difference(0.1, 1.0, "slower")}).endswith(
-        "1 clearly slower, 0 not clearly different"
-    )
+    assert differences_title("a", {"b": difference(0.1, 1.0, "slower")}) == "Against a: 1 clearly slower"
+    alike = ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
+    assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
     assert jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
-    told = "Against local: 1 clearly faster, 0 clearly slower, 0 not clearly different"
-    assert differences_title("local", one) == told
+    assert differences_title("local", one) == "Against local: 1 clearly faster"
+    assert differences_title("local", {"b": one["b"]}) == "Against local: nobody has a mean to compare"
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)

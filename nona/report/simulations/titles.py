@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from nona.report.figures.compare import Dot, scaled
 from nona.report.means import mean_text
 from nona.report.simulations.finding.findings import shortest
+from nona.report.simulations.finding.headline import listed
 from nona.report.simulations.text import percentile_text
 from nona.report.text import share_text
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import PartName, Percentile, SchedulerResult, Schedulers
 from nona.units import format_time
 
+_EQUAL = 1e-9  # relative: times that differ by less are the same
 WORDS: Mapping[PartName, str] = {
     "compute": "compute",
     "transfer": "transfer",
@@ -106,10 +108,15 @@ def hits_title(schedulers: Schedulers) -> str:
 
 
 def differences_title(baseline: str, differences: Mapping[str, Difference]) -> str:
-    """How many schedulers are clearly faster and slower than the baseline."""
+    """How many schedulers are clearly faster and slower than the baseline; kinds without any are left out."""
     verdicts = [d.verdict for d in differences.values()]
-    told = ", ".join(f"{verdicts.count(v)} clearly {v}" for v in ("faster", "slower"))
-    return f"Against {baseline}: {told}, {verdicts.count('not told apart')} not clearly different"
+    words = {
+        "faster": "clearly faster",
+        "slower": "clearly slower",
+        "not told apart": "not clearly different",
+    }
+    told = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]
+    return f"Against {baseline}: {', '.join(told) or 'nobody has a mean to compare'}"
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:
@@ -123,9 +130,12 @@ def ecdf_title(schedulers: Schedulers, model: str) -> str:
     which = "jobs" if whole else f"{model} jobs"
     if not tails:
         return f"Completion times of {which}"
-    best = min(tails, key=lambda n: tails[n])
+    least = min(tails.values())
+    best = [n for n, value in tails.items() if value <= least * (1 + _EQUAL)]
+    have, whose = ("has", "its") if len(best) == 1 else ("have", "their")
     return (
-        f"{best} has the shortest tail: 95 % of its {which} are completed within {format_time(tails[best])}"
+        f"{listed(best)} {have} the shortest tail: 95 % of {whose} {which} are completed within "
+        f"{format_time(least)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -57,12 +58,12 @@ def chart_data(
 ) -> LiveCharts:
     """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
 
-    ``note`` stands below them, by default, while it runs, what each shows. The first :data:`MOST_DRAWN`
-    schedulers are drawn; the note names the others.
+    ``note`` stands below them, by default, while it runs, what each shows. At most :data:`MOST_DRAWN`
+    schedulers are drawn, those that a title names among them; the note names the others.
     """
-    drawn = live.schedulers[:MOST_DRAWN]
+    drawn = drawn_of(live.schedulers, titles)
     series = {name: line for name, line in live.series.items() if name in drawn}
-    notes = (note or (SO_FAR if running else ""), not_drawn(live.schedulers))
+    notes = (note or (SO_FAR if running else ""), not_drawn(live.schedulers, drawn))
     return LiveCharts(
         series=series,
         schedulers=drawn,
@@ -73,19 +74,30 @@ def chart_data(
         running=running,
         fraction=fraction,
         told=told,
-        titles=tuple(titles or live_titles(live.series, running)),
+        titles=tuple(titles or live_titles(series, running)),
         alts=tuple(live_alts(series)),
         note=" ".join(n for n in notes if n),
     )
 
 
-def not_drawn(schedulers: Sequence[str]) -> str:
+def drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
+    """The schedulers that are drawn, in their order: whom a title names, then the first of the others.
+
+    >>> drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
+    ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
+    """
+    words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
+    ranked = sorted(schedulers, key=lambda name: name not in words)
+    return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
+
+
+def not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     """Which schedulers the charts leave out, in a sentence; empty where all are drawn.
 
-    >>> not_drawn([*"abcdefghij"])
+    >>> not_drawn([*"abcdefghij"], [*"abcdefgh"])
     'At most 8 schedulers are drawn; i, j are in the tables only.'
     """
-    others = schedulers[MOST_DRAWN:]
+    others = [name for name in schedulers if name not in drawn]
     if not others:
         return ""
     verb = "is" if len(others) == 1 else "are"
