@@ -28,6 +28,7 @@ from nona.ui.pages.sweep.settings import (
     settings_of,
     shell_arguments,
     sweep_fingerprint,
+    work_text,
 )
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
@@ -52,6 +53,18 @@ def open_sweep(open_page: Open, **changes: Any) -> Any:
     small(state_of(at), **changes)
     at.session_state["simulation-view"] = "Sweep"
     return at.run()
+
+
+def test_the_work_of_a_sweep_is_known_before_it_runs(open_page: Open) -> None:
+    at = open_sweep(open_page)
+    state = state_of(at)
+    one = settings_of(state)
+    jobs = len(one.values) * 3 * one.replications * one.jobs
+    assert any(f"simulates {jobs:,} jobs" in c.value for c in at.caption)
+    change(state, second="cluster.servers[0].count", jobs=100_000)
+    both = grid_settings_of(state)
+    jobs = len(both.values) * len(both.sweep.values) * 3 * both.sweep.replications * 100_000
+    assert f"All pairs together are {jobs / 1e6:.3g} million jobs" in work_text(both)
 
 
 def field(at: Any, label: str) -> Any:

@@ -181,6 +181,19 @@ def shell_arguments(settings: SweepSettings) -> list[str]:
     return ["--key", settings.number.key, "--values", _written(settings.values), *named, *size, *target]
 
 
+def work_text(settings: SweepSettings | GridSettings) -> str:
+    """How many jobs a sweep simulates, and what that means for who waits."""
+    if isinstance(settings, GridSettings):
+        one, rows = settings.sweep, len(settings.values)
+    else:
+        one, rows = settings, 0
+    jobs = max(rows, 1) * len(one.values) * len(one.schedulers) * one.replications * one.jobs
+    shown = f"{jobs / 1e6:.3g} million" if jobs >= 1e6 else f"{jobs:,}"
+    if not rows:
+        return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
+    return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what has come."
+
+
 def grid_shell_arguments(settings: GridSettings) -> list[str]:
     """The same for two numbers."""
     second = ["--second", settings.second.key, "--second-values", _written(settings.values)]

@@ -35,6 +35,7 @@ from nona.ui.pages.sweep.settings import (
     settings_of,
     shell_arguments,
     sweep_fingerprint,
+    work_text,
 )
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
@@ -77,7 +78,7 @@ def sweep_panel(state: AppState) -> None:
             asked.fingerprint,
             done="This sweep has been run: its result is below." if done else "",
         )
-    _result(state, kind)
+    _result(state, kind, "" if asked is None else f" {asked.work}")
     if asked is not None:
         equivalent(state, "sweep", *asked.words, key=kind)
 
@@ -97,11 +98,12 @@ def _of_which(state: AppState) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What *Run sweep* asks for: the job's options, what its result depends on, the words for a shell."""
+    """What *Run sweep* asks for: the job's options, what its result depends on, shell words, the work."""
 
     options: dict[str, Any]
     fingerprint: str
     words: Sequence[str]
+    work: str
 
 
 def _asked(state: AppState, kind: str) -> Asked | None:
@@ -109,10 +111,11 @@ def _asked(state: AppState, kind: str) -> Asked | None:
         if kind == GRID:
             both = grid_settings_of(state)
             mark = grid_fingerprint(state.scenario, both)
-            return Asked({"grid": grid_request_of(both).to_json()}, mark, grid_shell_arguments(both))
+            request, words = grid_request_of(both), grid_shell_arguments(both)
+            return Asked({"grid": request.to_json()}, mark, words, work_text(both))
         one = settings_of(state)
         mark = sweep_fingerprint(state.scenario, one)
-        return Asked({"sweep": request_of(one).to_json()}, mark, shell_arguments(one))
+        return Asked({"sweep": request_of(one).to_json()}, mark, shell_arguments(one), work_text(one))
     except NonaError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return None
@@ -125,7 +128,7 @@ def live_sweep(live: Mapping[str, Any]) -> None:
     picture(sweep_figure(report), key="sweep-live", alt=alt)
 
 
-def _result(state: AppState, kind: str) -> None:
+def _result(state: AppState, kind: str, work: str) -> None:
     job, held = current_job(state, kind), state.held(kind, OUTCOMES[kind])
     if job is not None and job.unfinished:
         return
@@ -139,7 +142,7 @@ def _result(state: AppState, kind: str) -> None:
     elif held is not None:
         _show(state, held, state.results[kind].fingerprint)
     else:
-        st.caption("Nothing has been swept yet. The first curves appear after a few seconds.")
+        st.caption(f"Nothing has been swept yet.{work}")
 
 
 def _show(state: AppState, report: SweepOutcome | GridOutcome, fingerprint: str) -> None:
@@ -194,7 +197,9 @@ def _reading(state: AppState, report: SweepOutcome) -> None:
     )
     rows = pd.DataFrame(value_rows(report, value))
     where = value_text(value, report.unit)
-    table(rows, "sweep-at", f"Every scheduler at {where}", name="sweep_at_value")
+    alt, base = f"Every scheduler at {where}", report.reference
+    deciding = ("scheduler", "mean JCT", f"times {base}", "SLO hits", "stability", "formula")
+    table(rows, "sweep-at", alt, name="sweep_at_value", deciding=deciding)
 
 
 def _slider(state: AppState, report: SweepOutcome, values: list[float]) -> float:
