@@ -4,7 +4,7 @@ import streamlit as st
 
 from nona.report.glossary import TERMS, matching_terms
 from nona.report.guide import matching, sections
-from nona.ui.pages.validation.network_views import remarks_table, views_explained
+from nona.ui.pages.validation.network_views import remarks_explained, remarks_table
 from nona.ui.session.workspace import current
 from nona.ui.widgets import terms
 from nona.ui.widgets.fields import plain
@@ -47,5 +47,5 @@ for section in found:
         st.subheader(section.title, anchor=section.name)
         st.markdown(section.text)
         if section.name == "schedulers":
-            views_explained()
+            remarks_explained()
             remarks_table()

@@ -20,13 +20,12 @@ def network_views_section() -> None:
     """The shipped results: the remarks with their figures, the chart, the findings, every scheduler."""
     data = shipped_network_views()
     finding = title(data)
-    views_explained()
+    levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
     st.markdown(
-        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
-        "The table has each remark beside the view that the system's scheduler has in this app. Two figures "
-        "show what the queue out of sight costs: the mean JCT on an idle and on a loaded link, with the same "
-        "jobs."
+        f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
+        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link."
     )
+    remarks_explained()
     st.markdown(f"**{plain(finding)}.** {plain(scenario_text(data))}")
     remarks_table()
     picture(
@@ -42,14 +41,15 @@ def network_views_section() -> None:
     st.caption(plain(provenance(data)))
 
 
-def views_explained() -> None:
-    """What each network view means, and what schedulers know that draw from a solved placement."""
-    levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
-    st.markdown(
-        f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
-        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link."
-    )
+def remarks_explained() -> None:
+    """What schedulers know that draw from a solved placement, and whose remarks the table holds."""
     st.caption(plain(planned_text(shipped_network_views())))
+    st.markdown(
+        "The slides of the talk on Nona (CloudNet 2024) say of other systems what they know of the network. "
+        "The table has each remark beside the view that the system's scheduler has in this app. Two figures "
+        "show what the queue out of sight costs: the mean JCT on an idle and on a loaded link, with the same "
+        "jobs."
+    )
 
 
 def remarks_table() -> None:
