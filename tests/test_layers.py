@@ -25,7 +25,7 @@ LAYERS = (
     ),
     ("nona.allocation", "nona.results"),
     ("nona.graph", "nona.hardware"),
-    ("nona.cost", "nona.gpu_sharing"),
+    ("nona.cost", "nona.gpu_sharing", "nona.planning"),
     ("nona.contraction",),
     ("nona.scenario",),
     ("nona.decomposition",),

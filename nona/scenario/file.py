@@ -49,6 +49,7 @@ OWN_WORDS = frozenset(
         "interval",
         "configurations",
         "training",
+        "plan",
         "workload",
     ]
 )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.contraction.rules import DEFAULT_RULE, rule_choices
 from nona.scenario.cost import CostSpec
+from nona.scenario.plan import PlanSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (
@@ -25,11 +26,11 @@ from nona.scenario.values import (
     PositiveBytes,
     PositiveSeconds,
     Precision,
+    SchedulerEntry,
+    SchedulerSpec,
     Scv,
     Seconds,
     Warmup,
-    named_entry,
-    named_text,
     one_of,
 )
 from nona.scenario.workload import WorkloadRow
@@ -121,22 +122,13 @@ class SimulationSpec(Part):
     max_replications: Annotated[int, Field(ge=2, le=1000)] = 64
 
 
-class SchedulerSpec(Part):
-    """A scheduler by name, with its options; in a file also just the name."""
-
-    name: Name
-    options: dict[str, object] = Field(default_factory=dict)
-
-
-SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSerializer(named_text)]
-
-
 class Scenario(Part):
     """A whole study. Build it with :func:`nona.scenario.file.load_scenario` or by hand.
 
     ``objective`` is what the placement minimises: the mean JCT, or the probability of missing an SLO (some
     row must have one), both judged by sampled jobs; ``formula`` is the mean JCT by formula alone.
     (``sampled-jct`` in older files is today's ``mean-jct``.)
+    ``plan`` asks what to buy so that targets are kept.
     With ``serverless`` the workflows are also applications of batched, sized functions.
     ``models`` holds task graphs inside the scenario (node-link JSON by name), so that a scenario
     made in the browser travels as one file.
@@ -168,6 +160,7 @@ class Scenario(Part):
     )
     serverless: ServerlessSpec | None = None
     training: TrainingSpec | None = None
+    plan: PlanSpec | None = None
     models: dict[Name, dict[str, Any]] = Field(default_factory=dict, max_length=100)
 
     @_field_validator("objective", mode="before")

@@ -98,3 +98,13 @@ def named_entry(value: object) -> object:
 def named_text(value: Any) -> Any:
     """How :func:`named_entry` reads it: the name, with options where there are some."""
     return {value.name: value.options} if value.options else value.name
+
+
+class SchedulerSpec(Part):
+    """A scheduler by name, with its options; in a file also just the name."""
+
+    name: Name
+    options: dict[str, object] = Field(default_factory=dict)
+
+
+SchedulerEntry = Annotated[SchedulerSpec, BeforeValidator(named_entry), PlainSerializer(named_text)]

@@ -1,4 +1,4 @@
-"""Which files a scenario names: models, traces, tables of measured times and of throughputs."""
+"""Which files a scenario names: models, traces, tables of times and of throughputs, traffic by hour."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nona.sources.samples import sample_names
 from nona.training.workload.model_names import batch_of, with_batch
 from nona.training.workload.table import MODELLED, TABLES
 
-Kind = Literal["model", "trace", "measured", "throughputs"]
-KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "throughputs")
+Kind = Literal["model", "trace", "measured", "throughputs", "profile"]
+KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "throughputs", "profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ def named_files(scenario: Scenario) -> Iterator[NamedFile]:
         yield NamedFile("cost.measured", scenario.cost.measured, "measured")
     if scenario.training is not None:
         yield from _training_files(scenario, scenario.training)
+    if scenario.plan is not None and scenario.plan.profile:
+        yield NamedFile("plan.profile", scenario.plan.profile, "profile")
 
 
 def _training_files(scenario: Scenario, training: TrainingSpec) -> Iterator[NamedFile]:
@@ -86,7 +88,11 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
     if cost.measured:
         cost = cost.model_copy(update={"measured": renamed(cost.measured)})
     training = scenario.training and _training_renamed(scenario, scenario.training, renamed)
-    return scenario.model_copy(update={"workload": tuple(rows), "cost": cost, "training": training})
+    plan = scenario.plan
+    if plan is not None and plan.profile:
+        plan = plan.model_copy(update={"profile": renamed(plan.profile)})
+    update = {"workload": tuple(rows), "cost": cost, "training": training, "plan": plan}
+    return scenario.model_copy(update=update)
 
 
 def _training_renamed(

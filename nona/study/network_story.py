@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.report.simulations.network_story import StoryRun
-from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.simulation.records.run import MessageInterval, Records, TaskInterval
 from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare

@@ -11,7 +11,8 @@ from nona.placement.fixed.local_and_spread import local_placement, spread_placem
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.reported import by_response
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
-from nona.scenario.schema import Scenario, SchedulerSpec, SimulationSpec
+from nona.scenario.schema import Scenario, SimulationSpec
+from nona.scenario.values import SchedulerSpec
 from nona.simulation.statistics.paired import paired_difference
 from nona.sources.lookup import Sources
 from nona.sources.samples import (

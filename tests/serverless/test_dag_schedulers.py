@@ -7,7 +7,7 @@ import pytest
 
 from nona.errors import ScenarioError
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import SchedulerSpec
+from nona.scenario.values import SchedulerSpec
 from nona.serverless.model.arrivals import calls
 from nona.sources.samples import scenario_path
 from nona.study.preparation import prepare

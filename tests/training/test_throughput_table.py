@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nona.errors import ScenarioError
 from nona.hardware.catalogue import devices
+from nona.planning.prices import listed_prices, prices_of
 from nona.training.model.throughputs import AloneKey
-from nona.training.workload.prices import listed_prices, prices_of
 from nona.training.workload.rows import MOST_PROBLEMS
 from nona.training.workload.table import read_throughputs, shipped_throughputs
 

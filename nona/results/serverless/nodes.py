@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from nona.results.document import Document, Figure
 from nona.results.estimate import Estimate
-
-Verdict = Literal["keeps", "misses", "open"]
+from nona.results.verdict import Verdict
 
 
 class TriedNodes(Document):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nona.results.serverless.nodes import Verdict
+from nona.results.verdict import Verdict
 from nona.simulation.statistics.intervals import Interval
 
 BESIDE = 2

@@ -17,7 +17,8 @@ from nona.errors import ScenarioError
 from nona.placement.sampled.judge import Judge
 from nona.report.times_off import LEVEL
 from nona.results.capacity import CountRange, DeviceCapacity, ServerCount
-from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.capacity.counts import PREDICTED, least_utilization, predicted_count, simulated_count

@@ -13,7 +13,8 @@ from nona.report.sweeps.report import sweep_report
 from nona.results.studies.paper import Overload, PaperStudy
 from nona.results.sweep import SweepReport
 from nona.scenario.file import load_scenario
-from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from nona.errors import ScenarioError
 from nona.report.sweeps.values import MOST_VALUES
 from nona.results.sweep import TARGET
-from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import get_scheduler
 from nona.study.sweeps.numbers import Number
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nona.placement.result.placement import Placement
-from nona.scenario.schema import Scenario, SchedulerSpec
+from nona.scenario.schema import Scenario
+from nona.scenario.values import SchedulerSpec
 from nona.simulation.statistics.summary import SchedulerSummary
 from nona.sources.lookup import Sources
 from nona.study.preparation import Study, prepare

@@ -5,10 +5,10 @@ from __future__ import annotations
 from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.hardware.device import Device
+from nona.planning.prices import prices_of
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import TrainingSpec
 from nona.training.model.cluster import NodeGroup, TrainingCluster
-from nona.training.workload.prices import prices_of
 
 
 def training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:

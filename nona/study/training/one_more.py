@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nona.errors import SimulationError
+from nona.planning.prices import prices_of
 from nona.results.training.one_more import OneMoreReport, OneMoreRow
 from nona.results.training.report import PolicyOutcome
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.sources.lookup import Sources
 from nona.study.training.run import report_of, simulate_training_scenario
 from nona.training.engine.options import TrainingProgress
-from nona.training.workload.prices import prices_of
 
 _NO_SOURCES = Sources()
 Told = Callable[[float, str], None]

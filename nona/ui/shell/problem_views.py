@@ -16,7 +16,13 @@ from nona.ui.session.start import open_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
-KINDS = {"model": "model", "trace": "trace", "measured": "measured times", "throughputs": "throughputs"}
+KINDS = {
+    "model": "model",
+    "trace": "trace",
+    "measured": "measured times",
+    "throughputs": "throughputs",
+    "profile": "traffic by hour",
+}
 _ADDED = "missing-files"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.hardware.catalogue import devices
-from nona.training.workload.prices import Price, listed_prices
+from nona.planning.prices import Price, listed_prices
 from nona.ui.pages.cluster.group_edits import remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import choice, count, plain

@@ -1,0 +1,117 @@
+"""The least count that keeps a target: the one search behind plans, capacity and serverless nodes.
+
+A search is a generator: it yields the count that it wants judged next, is sent whether that count keeps,
+and returns the least count found. So one search can be driven alone (:func:`driven`), and several can be
+driven side by side, with their counts judged in parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+Search = Generator[int, bool, int | None]
+BESIDE = 2
+
+
+def _always(count: int) -> bool:
+    return True
+
+
+def least(
+    most: int,
+    start: int = 1,
+    *,
+    low: int = 0,
+    beside: int = 0,
+    helps: Callable[[int], bool] = _always,
+) -> Search:
+    """The least count in ``low`` + 1 … ``most`` that keeps a target; no count is asked for twice.
+
+    From ``start`` by steps of 1, 2, 4, … up or down, then by halves: few counts are tried where the answer
+    is near, and about 2·log₂ of the distance otherwise. ``low`` is known not to keep. ``helps`` says of a
+    count that does not keep whether larger ones are worth trying.
+
+    With ``beside`` = 0 what keeps is taken to be monotone in the count. Else a count is *settled* when it
+    keeps the target and the ``beside`` counts above it do so too (as far as they are at most ``most``): the
+    answer is settled, and none of the ``beside`` counts below it is. Nothing is said of counts further
+    below that were not looked at.
+
+    >>> driven(least(100, 11), lambda n: n >= 10), driven(least(9, 3), lambda n: False)
+    (10, None)
+    >>> driven(least(100, beside=2), lambda n: n in (6, 8) or n >= 10)
+    10
+    """
+    kept: dict[int, bool] = {}
+
+    def asked(count: int) -> Generator[int, bool, bool]:
+        if count not in kept:
+            kept[count] = yield count
+        return kept[count]
+
+    def settled(count: int) -> Generator[int, bool, bool]:
+        for n in range(count, min(count + beside, most) + 1):
+            if not (yield from asked(n)):
+                return False
+        return True
+
+    found = yield from _bracketed(asked, low, most, min(max(start, low + 1), most), helps)
+    while found is not None and not (yield from settled(found)):
+        found = found + 1 if found < most else None
+    while found is not None:
+        for below in range(max(low + 1, found - beside), found):
+            if (yield from settled(below)):
+                found = below
+                break
+        else:
+            break
+    return found
+
+
+def _bracketed(
+    asked: Callable[[int], Generator[int, bool, bool]],
+    low: int,
+    most: int,
+    start: int,
+    helps: Callable[[int], bool],
+) -> Search:
+    """A count that keeps while the one before it does not, or is ``low``."""
+    step, high = 1, start
+    if high <= low:
+        return None
+    if (yield from asked(high)):
+        below = max(high - step, low)
+        while below > low and (yield from asked(below)):
+            high, step = below, 2 * step
+            below = max(high - step, low)
+    else:
+        below = high
+        while True:
+            if below == most or not helps(below):
+                return None
+            high, step = min(below + step, most), 2 * step
+            if (yield from asked(high)):
+                break
+            below = high
+    while high - below > 1:
+        middle = (below + high) // 2
+        if (yield from asked(middle)):
+            high = middle
+        else:
+            below = middle
+    return high
+
+
+def driven(search: Search, keeps: Callable[[int], bool]) -> int | None:
+    """Run one search to its end; ``keeps`` judges each count that it asks for.
+
+    >>> asked = []
+    >>> driven(least(100, 11), lambda n: asked.append(n) or n >= 10), asked
+    (10, [11, 10, 8, 9])
+    """
+    try:
+        count = next(search)
+        while True:
+            count = search.send(keeps(count))
+    except StopIteration as end:
+        found: int | None = end.value
+        return found

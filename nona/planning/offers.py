@@ -1,0 +1,85 @@
+"""Offers and options: what can be bought, and how much of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from nona.errors import HardwareError
+from nona.hardware.geometry import board
+from nona.hardware.mig import maximal_layouts, parse_layout
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Servers that are alike: a GPU, how many a server has, their MIG layout, the price of a server per hour.
+
+    ``most`` of them can be had.
+    """
+
+    gpu: str
+    mig: str | None
+    price: float
+    most: int
+    gpus: int = 1
+    vcpus: int = 16
+
+    @property
+    def text(self) -> str:
+        """The executor type for people.
+
+        >>> Offer("l4", None, 0.8, 64).text, Offer("a30", "2g.12gb, 2g.12gb", 1.2, 64).text
+        ('l4', 'a30 (2g.12gb, 2g.12gb)')
+        """
+        return self.gpu if self.mig is None else f"{self.gpu} ({self.mig})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Option:
+    """Servers of each offer (0: none), and the numbers of a scheduler and of a link among those asked for."""
+
+    counts: tuple[int, ...]
+    scheduler: int = 0
+    link: int = 0
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The offers of which there are servers."""
+        return tuple(k for k, n in enumerate(self.counts) if n)
+
+    def cost(self, offers: Sequence[Offer], links: Sequence[float] = (0.0,)) -> float:
+        """Price per hour: Σ count · price of a server, and that of the link.
+
+        >>> Option((3, 1)).cost([Offer("l4", None, 0.8, 9), Offer("t4", None, 0.5, 9)])
+        2.9000000000000004
+        """
+        return sum(n * o.price for n, o in zip(self.counts, offers, strict=True)) + links[self.link]
+
+
+@cache
+def slicings(board_name: str, text: str) -> tuple[str, ...]:
+    """The MIG layouts that a text names: one, or with ``all`` every maximal legal one.
+
+    A slice may be written without its memory (``3g+2g+2g``): the standard profile of that size is meant.
+
+    >>> slicings("a100-40gb", "3g+2g+2g"), len(slicings("a100-40gb", "all"))
+    (('3g.20gb, 2g.10gb, 2g.10gb',), 14)
+
+    Raises
+    ------
+    HardwareError
+        For a layout that the board cannot hold.
+    """
+    if text.strip() == ALL:
+        return tuple(dict.fromkeys(layout.text for layout in maximal_layouts(board_name)))
+    standard: dict[str, str] = {}
+    for profile in board(board_name).profiles:
+        if profile.standard:
+            standard.setdefault(profile.name.split(".")[0], profile.name)
+    names = [part.strip() for part in text.replace(",", "+").split("+")]
+    if not all(names):
+        raise HardwareError(f"MIG layout {text!r}: a slice has no name; write for example 3g+2g+2g.")
+    return (parse_layout(", ".join(standard.get(n, n) for n in names), board_name).text,)

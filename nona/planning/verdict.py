@@ -1,0 +1,210 @@
+"""The sequential test: does an option keep all its targets, miss one, or is that still open?
+
+A target asks that a share p of jobs within a bound is at least p₀. Replications r = 1…n give N_r jobs, of
+which H_r are within the bound. Jobs of one run depend on each other (late jobs come in bursts), replications
+do not. So the counts are divided by the design effect φ, and limits for binomial counts follow::
+
+    φ  = max over levels of max(1, Σ_r (E_r − N_r q)² / (N_r q (1−q)) / (n−1)),    q = ΣE_r/ΣN_r
+    N* = N/φ · (z(1−α)/t(n−1, 1−α))²,    H* = N* · ΣH_r/ΣN_r
+    lower = Beta⁻¹(α; H*, N*−H*+1),      upper = Beta⁻¹(1−α; H*+1, N*−H*)
+
+E_r counts jobs beyond a level: the bound, or, where a smaller share of the jobs than f(1−p₀) is beyond it,
+the time that f(1−p₀) of all jobs exceed, for each f of :data:`LEVELS`. So φ is that of the hypothesis p = p₀
+also where hardly a job was late, and a few lucky replications without a late job do not pass for certainty;
+the largest counts, as a φ that is small by luck goes with a share that is high by luck. N* pays for having
+estimated φ from n replications.
+
+*keeps*: every target's lower limit is at least its p₀, each at α. Calling an option kept wrongly means that
+one target that it misses was found kept, so α holds for all targets together (intersection–union test).
+*misses*: some target's upper limit is below its p₀, each at α/m for m targets (Bonferroni). Looks: look l
+may spend α/(l(l+1)); these add up to α over any number of looks, so a verdict that is given as soon as it
+stands is wrong with probability at most α.
+
+Sources: Rao and Scott, A simple method for the analysis of clustered binary data, Biometrics 48, 1992 (φ);
+Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
+estimated from survey data, Survey Methodology 24, 1998 (N*, limits after Clopper and Pearson, 1934);
+Berger, Multiparameter hypothesis testing and acceptance sampling, Technometrics 24, 1982 (all targets);
+the union over looks as in Howard et al., Time-uniform, nonparametric, nonasymptotic confidence sequences,
+Annals of Statistics 49, 2021, section 3.2 (the limits at each look are approximate, by large samples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from nona.errors import SimulationError
+from nona.results.verdict import Verdict
+
+LEVELS = (1.0, 2.0, 4.0)
+FIRST = 4  # replications at the first look; each further look doubles them
+_MOST_DOUBLINGS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was seen of one target in independent replications, one entry for each.
+
+    ``late`` counts the jobs beyond each level at which φ is judged (see the module); without it, those that
+    are no hits.
+
+    Raises
+    ------
+    SimulationError
+        When the three are not of one length, or more jobs hit than arrived.
+    """
+
+    arrived: tuple[int, ...]
+    hits: tuple[int, ...]
+    late: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if {len(each) for each in (self.hits, *self.late)} != {len(self.arrived)}:
+            raise SimulationError(
+                "Counts: arrived, hits and late must be of one length; give one each a run."
+            )
+        if any(not 0 <= h <= n for n, h in zip(self.arrived, self.hits, strict=True)):
+            raise SimulationError("Counts: hits must lie between 0 and the jobs that arrived; correct them.")
+
+    @property
+    def share(self) -> float:
+        """ΣH/ΣN; ``nan`` without jobs."""
+        jobs = sum(self.arrived)
+        return sum(self.hits) / jobs if jobs else float("nan")
+
+    @property
+    def design_effect(self) -> float:
+        """φ: variance between replications over that of independent jobs, at least 1."""
+        n = np.array(self.arrived, dtype=float)
+        missed = n - np.array(self.hits, dtype=float)
+        levels = [np.array(late, dtype=float) for late in self.late] or [missed]
+        return max(1.0, *(_dispersion(n, late) for late in levels))
+
+
+def _dispersion(n: NDArray[np.float64], events: NDArray[np.float64]) -> float:
+    used = n > 0
+    n, events = n[used], events[used]
+    if len(n) < 2:
+        return 1.0
+    q = float(events.sum() / n.sum())
+    if not 0 < q < 1:
+        return 1.0
+    return float(((events - n * q) ** 2 / (n * q * (1 - q))).sum() / (len(n) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One-sided limits of a share, each at the error that was asked for."""
+
+    lower: float
+    upper: float
+
+
+def spent(alpha: float, look: int) -> float:
+    """α/(l(l+1)): what look l = 1, 2, … may spend of the error α.
+
+    >>> [round(spent(0.06, look), 3) for look in (1, 2, 3)]
+    [0.03, 0.01, 0.005]
+    >>> round(sum(spent(1.0, look) for look in range(1, 1000)), 3)
+    0.999
+    """
+    return alpha / (look * (look + 1))
+
+
+def limits(counts: Counts, alpha: float) -> Limits:
+    """Lower and upper limit of the share of hits, each wrong with probability ``alpha``.
+
+    One replication alone says nothing about the design effect: then the limits are 0 and 1.
+
+    >>> found = limits(Counts((1000,) * 4, (990, 991, 989, 990)), 0.025)
+    >>> round(found.lower, 4), round(found.upper, 4)
+    (0.9836, 0.9944)
+    """
+    n = sum(1 for jobs in counts.arrived if jobs)
+    if n < 2:
+        return Limits(0.0, 1.0)
+    shrink = (float(ndtri(1 - alpha)) / float(stdtrit(n - 1, 1 - alpha))) ** 2
+    return _beta_limits(counts.share, sum(counts.arrived) / counts.design_effect * shrink, alpha)
+
+
+def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
+    hits = share * jobs
+    lower = float(betaincinv(hits, jobs - hits + 1, alpha)) if hits > 0 else 0.0
+    upper = float(betaincinv(hits + 1, jobs - hits, 1 - alpha)) if hits < jobs else 1.0
+    return Limits(lower, upper)
+
+
+def verdict(counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int) -> Verdict:
+    """Whether all targets are kept, at look ``look`` = 1, 2, … of a test with error ``alpha``.
+
+    Parameters
+    ----------
+    counts, shares
+        Of each target: what was seen, and the share p₀ that it asks for.
+
+    >>> seen = Counts((1000,) * 4, (990, 991, 989, 990))
+    >>> verdict([seen], [0.95], 0.05, 1), verdict([seen, seen], [0.95, 0.999], 0.05, 1)
+    ('keeps', 'misses')
+    >>> verdict([seen], [0.99], 0.05, 1)
+    'open'
+    """
+    error = spent(alpha, look)
+    if any(
+        limits(seen, error / len(shares)).upper < share for seen, share in zip(counts, shares, strict=True)
+    ):
+        return "misses"
+    kept = all(limits(seen, error).lower >= share for seen, share in zip(counts, shares, strict=True))
+    return "keeps" if kept else "open"
+
+
+def replications_at(look: int, first: int = FIRST) -> int:
+    """Replications that look l = 1, 2, … has: first · 2^(l−1).
+
+    >>> [replications_at(look) for look in (1, 2, 3, 4)]
+    [4, 8, 16, 32]
+    """
+    return int(first * 2 ** (look - 1))
+
+
+def looks_within(most: int, first: int = FIRST) -> int:
+    """How many looks there are with at most ``most`` replications, at least one.
+
+    >>> looks_within(64), looks_within(5), looks_within(1)
+    (5, 1, 1)
+    """
+    return max(1, (max(most, first) // first).bit_length())
+
+
+def replications_needed(
+    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int
+) -> int | None:
+    """Replications after which an open verdict would stand if shares and φ stayed as they are.
+
+    ``None`` where it would not within 2^24 times as many: then a share is as good as equal to its target.
+    """
+    n = len(counts[0].arrived)
+    if n < 2:
+        return None
+    for more in range(1, _MOST_DOUBLINGS):
+        times, error = int(2**more), spent(alpha, look + more)
+        if _would_stand(counts, shares, error, n, times):
+            return n * times
+    return None
+
+
+def _would_stand(counts: Sequence[Counts], shares: Sequence[float], error: float, n: int, times: int) -> bool:
+    kept = True
+    for seen, share in zip(counts, shares, strict=True):
+        jobs = sum(seen.arrived) * times / seen.design_effect
+        for each, missing in ((error, False), (error / len(shares), True)):
+            shrink = (float(ndtri(1 - each)) / float(stdtrit(n * times - 1, 1 - each))) ** 2
+            found = _beta_limits(seen.share, jobs * shrink, each)
+            if missing and found.upper < share:
+                return True
+            if not missing:
+                kept &= found.lower >= share
+    return kept

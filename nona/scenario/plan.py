@@ -1,0 +1,118 @@
+"""The part of a scenario that asks what to buy: targets, offers, schedulers, links, prices, growth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic_core import PydanticCustomError
+
+from nona.errors import ScenarioError
+from nona.planning.money import growth_per_month, growth_text, per_hour
+from nona.scenario.values import (
+    Bandwidth,
+    Name,
+    Part,
+    PositiveSeconds,
+    SchedulerEntry,
+    SchedulerSpec,
+    quantity,
+)
+
+
+def _read(parse: Callable[[object], float]) -> BeforeValidator:
+    def read(value: object) -> float:
+        try:
+            return parse(value)
+        except ScenarioError as error:
+            raise PydanticCustomError("plan", "{why}", {"why": str(error).removesuffix(".")}) from None
+
+    return BeforeValidator(read)
+
+
+PerHour = Annotated[float, _read(per_hour)]
+Growth = Annotated[float, _read(growth_per_month), PlainSerializer(growth_text, return_type=str)]
+Part01 = Annotated[float, *quantity("fraction"), Field(gt=0, lt=1)]
+
+
+def offer_entry(value: object) -> object:
+    """An offer as a file may write it: ``GPU[:MIG][=PRICE]``, or its keys.
+
+    >>> offer_entry("a100-40gb:3g+2g+2g=1.29")
+    {'gpu': 'a100-40gb', 'mig': '3g+2g+2g', 'price': '1.29'}
+    >>> offer_entry("l4")
+    {'gpu': 'l4'}
+    """
+    if not isinstance(value, str):
+        return value
+    what, _, price = value.partition("=")
+    gpu, _, mig = what.partition(":")
+    found = {"gpu": gpu.strip(), "mig": mig.strip(), "price": price.strip()}
+    return {key: text for key, text in found.items() if text}
+
+
+class OfferSpec(Part):
+    """Servers on offer: a GPU, how each is sliced (``all``: every maximal layout), its price per hour.
+
+    ``gpus`` per server; ``most`` servers of them can be had.
+    """
+
+    gpu: Name
+    mig: Name | None = None
+    price: PerHour | None = None
+    gpus: Annotated[int, Field(ge=1, le=64)] = 1
+    vcpus: Annotated[int, Field(ge=1, le=4096)] = 16
+    most: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+
+class TargetSpec(Part):
+    """What is asked for one model: a share of hits of its SLO, percentiles below bounds; all must hold."""
+
+    hit: Part01 | None = None
+    p50: PositiveSeconds | None = None
+    p95: PositiveSeconds | None = None
+    p99: PositiveSeconds | None = None
+
+
+class LinkOfferSpec(Part):
+    """A link on offer: the capacity of the shared core, and its price per hour."""
+
+    capacity: Bandwidth
+    price: PerHour = 0.0
+
+
+class PricesSpec(Part):
+    """Prices per hour of a GPU by name, of a server beside its GPUs, and per GB moved over the link."""
+
+    currency: Name = "USD"
+    gpus: dict[Name, PerHour] = Field(default_factory=dict, max_length=100)
+    server: PerHour = 0.0
+    gb: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+
+
+class PlanSpec(Part):
+    """What to buy. ``hit`` is asked of every model with an SLO that ``targets`` does not name.
+
+    ``offers`` empty: what the cluster has now. ``mixed``: also some servers of one offer and some of
+    another. ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week.
+    ``confidence``: of each verdict. ``most``: servers of each offer. ``replications``: at most, of each
+    option.
+    """
+
+    hit: Part01 = 0.99
+    targets: dict[Name, TargetSpec] = Field(default_factory=dict, max_length=500)
+    offers: Annotated[
+        tuple[Annotated[OfferSpec, BeforeValidator(offer_entry)], ...], Field(max_length=50)
+    ] = ()
+    schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
+        SchedulerSpec(name=name) for name in ("least-loaded", "nona")
+    )
+    links: Annotated[tuple[LinkOfferSpec, ...], Field(max_length=10)] = ()
+    prices: PricesSpec = PricesSpec()
+    mixed: bool = True
+    growth: Growth = 0.0
+    profile: Name | None = None
+    confidence: Annotated[float, *quantity("fraction"), Field(ge=0.5, lt=1)] = 0.95
+    most: Annotated[int, Field(ge=1, le=100_000)] = 256
+    replications: Annotated[int, Field(ge=4, le=4096)] = 64

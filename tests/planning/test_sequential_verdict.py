@@ -1,0 +1,197 @@
+"""The sequential test keeps its word where the truth is known: M/M/1, M/M/c and M/D/1 at their very bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from nona.errors import SimulationError
+from nona.planning.verdict import (
+    LEVELS,
+    Counts,
+    limits,
+    looks_within,
+    replications_at,
+    replications_needed,
+    spent,
+    verdict,
+)
+from nona.results.verdict import Verdict
+from nona.simulation.theory.single import erlang_c
+
+Floats = NDArray[np.float64]
+TRIALS, ALPHA = 300, 0.05
+
+
+def single_line(rng: np.random.Generator, runs: int, jobs: int, load: float, constant: bool) -> Floats:
+    """(runs, jobs) Times in an M/M/1 or M/D/1 queue with mean service 1, by Lindley's recursion."""
+    service = np.ones((runs, jobs)) if constant else rng.exponential(1.0, (runs, jobs))
+    step = np.zeros((runs, jobs))
+    step[:, 1:] = service[:, :-1] - rng.exponential(1 / load, (runs, jobs))[:, 1:]
+    walk = step.cumsum(axis=1)
+    return walk - np.minimum.accumulate(np.minimum(walk, 0.0), axis=1) + service
+
+
+def many_servers(rng: np.random.Generator, runs: int, jobs: int, load: float, servers: int) -> Floats:
+    """(runs, jobs) Times in an M/M/c queue with mean service 1, by Kiefer and Wolfowitz' recursion."""
+    gaps = rng.exponential(1 / (load * servers), (runs, jobs))
+    service = rng.exponential(1.0, (runs, jobs))
+    work, times = np.zeros((runs, servers)), np.zeros((runs, jobs))
+    for n in range(jobs):
+        work = np.sort(np.maximum(work - gaps[:, n : n + 1], 0.0), axis=1)
+        times[:, n] = work[:, 0] + service[:, n]
+        work[:, 0] = times[:, n]
+    return times
+
+
+def md1_share(load: float, bound: float) -> float:
+    """P(T ≤ t) in M/D/1 with service 1: Σ_k (1−ρ) e^(−ρ(k−w)) (ρ(k−w))^k / k!, w = t − 1 (Erlang, 1909).
+
+    The terms alternate, so they are added exactly.
+    """
+    wait = bound - 1
+    terms = [
+        Fraction(math.exp(-load * (k - wait))) * Fraction(load * (k - wait)) ** k / math.factorial(k)
+        for k in range(math.floor(wait) + 1)
+    ]
+    return float((1 - load) * sum(terms))
+
+
+def mmc_share(load: float, servers: int, bound: float) -> float:
+    """P(T ≤ t) in M/M/c with mean service 1: a wait that is 0 or exponential, and a service."""
+    waits, speed = erlang_c(servers, load * servers), servers * (1 - load)
+    both = (math.exp(-speed * bound) - math.exp(-bound)) / (1 - speed)  # P(service ≤ t < service + wait)
+    return 1 - math.exp(-bound) - waits * both
+
+
+def bound_for(share_within: Callable[[float], float], share: float) -> float:
+    low, high = 1.0, 25.0  # above, the terms of M/D/1 cancel beyond what floats hold
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share_within(middle) < share else (low, middle)
+    return high
+
+
+def tried(run: Callable[[int], Floats], share: float, bound: float, looks: int = 4) -> Verdict:
+    """One sequential test of P(T ≤ bound) ≥ share."""
+    times = run(replications_at(1))
+    for look in range(1, looks + 1):
+        if look > 1:
+            times = np.vstack([times, run(replications_at(look) - len(times))])
+        counts = counted(times, share, bound)
+        found = verdict([counts], [share], ALPHA, look)
+        if found != "open":
+            return found
+    return "open"
+
+
+def counted(times: Floats, share: float, bound: float) -> Counts:
+    levels = [min(bound, float(np.quantile(times, max(0.0, 1 - f * (1 - share))))) for f in LEVELS]
+    return Counts(
+        (times.shape[1],) * len(times),
+        tuple((times <= bound).sum(axis=1).tolist()),
+        tuple(tuple((times > level).sum(axis=1).tolist()) for level in levels),
+    )
+
+
+SYSTEMS = {
+    "M/M/1 at 0.8": (lambda t: 1 - math.exp(-0.2 * t), 0.95, "mm1", 0.8),
+    "M/M/1 at 0.5": (lambda t: 1 - math.exp(-0.5 * t), 0.99, "mm1", 0.5),
+    "M/D/1 at 0.8": (lambda t: md1_share(0.8, t), 0.95, "md1", 0.8),
+    "M/M/4 at 0.85": (lambda t: mmc_share(0.85, 4, t), 0.95, "mmc", 0.85),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_verdicts_are_wrong_no_more_often_than_stated(name: str) -> None:
+    """At the bound itself *keeps* is as often wrong as it ever is: any worse system is kept more rarely."""
+    share_within, share, kind, load = SYSTEMS[name]
+    bound, rng = bound_for(share_within, share), np.random.default_rng(19)
+    jobs, warm = 600, 400
+
+    def run(runs: int) -> Floats:
+        if kind == "mmc":
+            return many_servers(rng, runs, jobs + warm, load, 4)[:, warm:]
+        return single_line(rng, runs, jobs + warm, load, kind == "md1")[:, warm:]
+
+    trials = TRIALS if kind != "mmc" else TRIALS // 3
+    found = [tried(run, share, bound, 4 if kind != "mmc" else 3) for _ in range(trials)]
+    allowed = binom.ppf(0.999, trials, ALPHA)
+    assert found.count("keeps") <= allowed
+    assert found.count("misses") <= allowed
+
+
+def test_theory_of_the_cases_agrees_with_known_values() -> None:
+    assert md1_share(0.5, 1.0) == pytest.approx(0.5)  # nobody waits with probability 1 − ρ
+    assert mmc_share(0.7, 1, 3.0) == pytest.approx(1 - math.exp(-0.9))
+    many = single_line(np.random.default_rng(3), 400, 3000, 0.8, True)[:, 1000:]
+    assert float((many <= 4.0).mean()) == pytest.approx(md1_share(0.8, 4.0), abs=0.01)
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [(0.94, "keeps"), (0.985, "misses")])
+def test_a_clear_case_is_decided(allowed: float, expected: Verdict) -> None:
+    rng = np.random.default_rng(5)
+    bound = -math.log(0.04) / 0.5  # 96 % within it
+    found = [
+        tried(lambda runs: single_line(rng, runs, 2500, 0.5, False)[:, 500:], allowed, bound)
+        for _ in range(20)
+    ]
+    assert found.count(expected) >= 19
+
+
+def test_bursts_of_late_jobs_widen_the_limits() -> None:
+    """As many late jobs, in one replication of four or evenly: the same share, another certainty."""
+    even = limits(Counts((1000,) * 4, (990,) * 4), 0.025)
+    burst = limits(Counts((1000,) * 4, (960, 1000, 1000, 1000)), 0.025)
+    assert burst.lower < even.lower
+    assert burst.upper > even.upper
+
+
+def test_no_late_job_is_no_certainty_where_late_jobs_come_in_bursts() -> None:
+    lucky = Counts((500,) * 4, (500,) * 4)
+    bursty = Counts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
+    assert verdict([lucky], [0.98], ALPHA, 1) == "keeps"
+    assert verdict([bursty], [0.98], ALPHA, 1) == "open"
+
+
+def test_all_targets_must_hold_and_one_missed_is_enough() -> None:
+    kept, missed = Counts((4000,) * 4, (3990,) * 4), Counts((4000,) * 4, (3000,) * 4)
+    assert verdict([kept, kept], [0.99, 0.99], ALPHA, 1) == "keeps"
+    assert verdict([kept, missed], [0.99, 0.99], ALPHA, 1) == "misses"
+    near = Counts((4000,) * 4, (3960,) * 4)
+    assert verdict([kept, near], [0.99, 0.99], ALPHA, 1) == "open"
+
+
+def test_what_is_spent_adds_up_to_what_is_allowed() -> None:
+    assert sum(spent(ALPHA, look) for look in range(1, 10_000)) <= ALPHA
+    assert [replications_at(look) for look in range(1, looks_within(64) + 1)] == [4, 8, 16, 32, 64]
+
+
+def test_one_replication_decides_nothing() -> None:
+    assert limits(Counts((10_000,), (10_000,)), 0.05).lower == 0.0
+    assert replications_needed([Counts((10,), (10,))], [0.9], ALPHA, 1) is None
+
+
+def test_what_an_open_verdict_would_take_is_enough() -> None:
+    seen = Counts((500,) * 4, (488, 492, 490, 494))
+    more = replications_needed([seen], [0.975], ALPHA, 1)
+    assert more is not None
+    assert more > 4
+    scaled = Counts(seen.arrived * (more // 4), seen.hits * (more // 4))
+    look = round(math.log2(more / 4)) + 1
+    assert verdict([scaled], [0.975], ALPHA, look) == "keeps"
+    exact = Counts((500,) * 4, (490, 490, 490, 490))
+    assert replications_needed([exact], [0.98], ALPHA, 1) is None
+
+
+def test_counts_are_checked() -> None:
+    with pytest.raises(SimulationError, match="of one length"):
+        Counts((1, 2), (1,))
+    with pytest.raises(SimulationError, match="between 0 and the jobs"):
+        Counts((1,), (2,))
