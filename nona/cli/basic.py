@@ -6,13 +6,11 @@ import sys
 from pathlib import Path
 
 from nona import study
-from nona.cli import capacity as capacity_command
 from nona.cli import serverless as serverless_command
 from nona.cli import sweep as sweep_command
 from nona.cli.opened import opened
 from nona.cli.options import (
     BundleOptions,
-    CapacityOptions,
     ContractOptions,
     MeasureOptions,
     ModelOptions,
@@ -22,6 +20,9 @@ from nona.cli.options import (
     SweepOptions,
 )
 from nona.cli.output import emit, warn_of_hardware, warn_of_schedulers
+from nona.cli.planning import capacity as capacity_command
+from nona.cli.planning import plan as plan_command
+from nona.cli.planning.options import CapacityOptions, PlanOptions
 from nona.cli.progress import ProgressLine
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
@@ -155,6 +156,11 @@ def capacity(arguments: CapacityOptions) -> None:
     if arguments.objective:
         scenario = study.with_value(scenario, "objective", arguments.objective)
     capacity_command.capacity(arguments, scenario, sources)
+
+
+def plan(arguments: PlanOptions) -> None:
+    """What to buy so that all targets are kept."""
+    plan_command.plan(arguments, *opened(arguments.scenario))
 
 
 def serverless(arguments: ServerlessOptions) -> None:

@@ -132,6 +132,7 @@ def _networks() -> Iterable[str]:
 SCENARIO = Name("scenario", _scenarios, unchecked, files=True)
 MODEL = Name("model", _models, unchecked, files=True)
 DEVICE = Name("device", _devices, unchecked)
+OFFER = Name("offer", _devices, unchecked)
 SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)

@@ -30,6 +30,7 @@ COMMANDS = (
     scenarios.simulate,
     planning.sweep,
     planning.capacity,
+    planning.plan,
     scenarios.serverless,
     training.training,
     learning.train_decima,

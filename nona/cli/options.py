@@ -140,21 +140,6 @@ class SweepOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapacityOptions(ListOptions):
-    """``nona capacity``; prices by device."""
-
-    scenario: str
-    hit: float
-    group: int
-    gpu: tuple[str, ...]
-    price: tuple[tuple[str, float], ...]
-    most: int
-    scheduler: tuple[str, ...]
-    objective: str | None
-    simulate: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class ServerlessOptions(ListOptions):
     """``nona serverless``."""
 

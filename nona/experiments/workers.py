@@ -34,6 +34,8 @@ def cores() -> int:
 class ProcessPool:
     """At most ``size`` worker processes of this machine, kept from one call of :meth:`run` to the next.
 
+    A work that is as the one before is not sent again: what it keeps in a worker stays there.
+
     They start when they are first needed. Use it in a ``with`` statement, or close it.
 
     Raises
@@ -121,7 +123,7 @@ class _Worker:
         """Send a run; before the first of a work, the work."""
         self.key = key
         with contextlib.suppress(OSError):  # a worker that has died is noticed when we listen
-            if payload is not self._payload:
+            if payload != self._payload:
                 self.connection.send(("work", payload))
                 self._payload = payload
             self.connection.send(("run", key))

@@ -17,7 +17,7 @@ ALL = "all"
 class Offer:
     """Servers that are alike: a GPU, how many a server has, their MIG layout, the price of a server per hour.
 
-    ``most`` of them can be had.
+    ``most`` of them can be had; ``mps`` clients share each GPU or slice.
     """
 
     gpu: str
@@ -26,6 +26,7 @@ class Offer:
     most: int
     gpus: int = 1
     vcpus: int = 16
+    mps: int | None = None
 
     @property
     def text(self) -> str:

@@ -63,6 +63,7 @@ class OfferSpec(Part):
     price: PerHour | None = None
     gpus: Annotated[int, Field(ge=1, le=64)] = 1
     vcpus: Annotated[int, Field(ge=1, le=4096)] = 16
+    mps: Annotated[int, Field(ge=1, le=48)] | None = None
     most: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
 

@@ -1,4 +1,4 @@
-"""Commands that try many values of a scenario: sweeps, and the servers that a workload needs."""
+"""Commands that try many values of a scenario: sweeps, the servers that a workload needs, what to buy."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import Usual, command, takes
-from nona.cli.known import DEVICE, OBJECTIVE, SCHEDULER
-from nona.cli.options import (
-    CapacityOptions,
-    SweepOptions,
-)
+from nona.cli.known import DEVICE, OBJECTIVE, OFFER, SCHEDULER
+from nona.cli.options import SweepOptions
 from nona.cli.parameters import Price, Share, Whole
+from nona.cli.planning.options import CapacityOptions, PlanOptions
 
 EXAMPLE = "background.network.utilization"
 
@@ -113,3 +111,39 @@ def capacity(options: CapacityOptions) -> None:
     from nona.cli import basic
 
     basic.capacity(options)
+
+
+@command("plan", "find what to buy: the cheapest servers and scheduler that keep all targets")
+@common.scenario
+@click.option(
+    "--offer",
+    type=OFFER,
+    multiple=True,
+    metavar="GPU[:MIG][=PRICE]",
+    help="servers on offer, with the price of a GPU, e.g. a100-40gb:3g+2g+2g=1.29, l4=900/month or "
+    "h100=30000/3years; MIG all: every maximal layout; repeat for several (default: those of the scenario)",
+)
+@click.option(
+    "--scheduler",
+    type=SCHEDULER,
+    multiple=True,
+    metavar="S",
+    help="scheduler to plan with (default least-loaded and nona); repeat for several",
+)
+@click.option("--growth", metavar="SHARE/TIME", help="growth of the traffic, e.g. 8%/month")
+@click.option("--profile", type=common.FILE, metavar="FILE", help="CSV with the traffic by hour of the week")
+@click.option("--confidence", type=Share(), metavar="SHARE", help="of each verdict (default 95%)")
+@click.option(
+    "--hit", type=Share(), metavar="SHARE", help="share of its SLO that each model must keep (default 99%)"
+)
+@click.option("--most", type=common.COUNT, help="largest number of servers of an offer (default 256)")
+@click.option("--replications", type=common.COUNT, help="most runs of an option (default 64)")
+@common.seed
+@common.workers
+@common.json
+@takes(PlanOptions)
+def plan(options: PlanOptions) -> None:
+    """What to buy so that all targets are kept."""
+    from nona.cli import basic
+
+    basic.plan(options)

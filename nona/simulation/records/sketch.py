@@ -82,6 +82,17 @@ class QuantileSketch:
         low = math.floor(h)
         return self._ordered(low) * (1 - (h - low)) + self._ordered(min(low + 1, n - 1)) * (h - low)
 
+    def above(self, value: float) -> int:
+        """How many values lie above ``value``, to :data:`RELATIVE_ERROR`: those in later buckets.
+
+        >>> QuantileSketch().added([1.0, 2.0, 4.0]).above(2.0)
+        1
+        """
+        if value <= 0:
+            return self.count - self.zeros if value == 0 else self.count
+        place = math.ceil(math.log(value) / _LOG_GAMMA) - self.low
+        return int(self.counts[max(place + 1, 0) :].sum())
+
     def _ordered(self, rank: int) -> float:
         """Estimate of the value with ``rank`` smaller or equal ones before it."""
         if rank < self.zeros:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nona.cli.options import CapacityOptions
 from nona.cli.output import emit, warn_of_hardware
+from nona.cli.planning.options import CapacityOptions
 from nona.cli.progress import ProgressLine
 from nona.errors import NonaError
 from nona.report.capacity.report import capacity_report, capacity_text

@@ -1,0 +1,1 @@
+"""Commands that size a cluster: ``nona capacity`` and ``nona plan``."""

@@ -1,0 +1,150 @@
+"""A plan in words and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nona.report.means import mean_text
+from nona.report.text import or_dash, table, time_text
+from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers
+
+MOST_ROWS = 40
+
+
+def plan_finding(report: PlanReport) -> str:
+    """The answer in a sentence or two."""
+    answer, best = report.answer, report.best
+    if answer is None or best is None:
+        return _nothing(report)
+    told = [f"{money(answer.cost_per_hour, report.currency)} an hour"]
+    told.append(f"{money(answer.cost_per_million, report.currency)} per million queries")
+    if answer.headroom is not None:
+        told.append(f"headroom {answer.headroom:.3g}×")
+    if answer.breaks_at is not None:
+        told.append(f"used up in month {answer.breaks_at} at {100 * report.growth:.4g} % a month")
+    begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
+    text = f"{begin} {servers_text(best.servers)} under {best.scheduler}: {', '.join(told)}."
+    return f"{text} {_cheaper(report)}"
+
+
+def _cheaper(report: PlanReport) -> str:
+    sure = f"{100 * report.confidence:.4g} %"
+    count = len(report.cheaper_open)
+    if not report.complete:
+        return "The search was not finished: cheaper options may keep the targets too."
+    if count:
+        verb = "is" if count == 1 else "are"
+        return f"Of the cheaper options {count} {verb} still open at {sure}; all others miss."
+    return f"Every cheaper option misses, at a confidence of {sure} each."
+
+
+def _nothing(report: PlanReport) -> str:
+    simulated = [o for o in report.options if o.replications]
+    count = len(report.cheaper_open)
+    if not report.complete:
+        return "No option that was simulated so far keeps all targets."
+    if count:
+        return f"No option keeps all targets; {count} of those simulated are open: allow more replications."
+    if not simulated and report.options:
+        return f"No option keeps all targets: {report.options[-1].reason}."
+    return "No option on offer keeps all targets."
+
+
+def servers_text(servers: Sequence[PlanServers]) -> str:
+    """Servers in words.
+
+    >>> servers_text([PlanServers(count=2, gpu="l4", mig=None), PlanServers(count=1, gpu="t4", mig=None)])
+    '2 × l4 + 1 × t4'
+    """
+    return " + ".join(f"{s.count:,} × {s.gpu}{f' ({s.mig})' if s.mig else ''}" for s in servers)
+
+
+def money(amount: float | None, currency: str) -> str:
+    """An amount with its currency, which is a label only.
+
+    >>> money(14.2, "USD"), money(None, "EUR")
+    ('14.2 USD', '–')
+    """
+    return or_dash(amount, lambda value: f"{value:,.4g} {currency}")
+
+
+def plan_rows(report: PlanReport) -> list[dict[str, str]]:
+    """A row for each option, the cheapest first."""
+    answer = -1 if report.answer is None else report.answer.option
+    return [
+        {
+            "": "→" if i == answer else "",
+            "servers": servers_text(o.servers),
+            "scheduler": o.scheduler,
+            "cost per hour": f"{o.cost_per_hour:,.4g}",
+            "verdict": o.verdict,
+            "by": o.by,
+            "hits of the worst model": _worst(o),
+            "p99 of the slowest": _slowest(o),
+            "headroom": or_dash(o.headroom, "{:.3g}×".format),
+            "runs": f"{o.replications}",
+            "why": o.reason or _outlook(o),
+        }
+        for i, o in enumerate(report.options)
+    ]
+
+
+def _outlook(option: PlanOption) -> str:
+    if option.predicted is None:
+        return "not simulated"
+    return f"not simulated; predicted to {'keep' if option.predicted >= 1 else 'miss'}"
+
+
+def _worst(option: PlanOption) -> str:
+    known = [m.hit_rate for m in option.models.values() if m.hit_rate.mean is not None]
+    if not known:
+        return "–"
+    return mean_text(min(known, key=lambda e: e.mean or 0.0), lambda share: f"{100 * share:.5g} %")
+
+
+def _slowest(option: PlanOption) -> str:
+    return _longest(list(option.models.values()))
+
+
+def _longest(models: Sequence[PlanModel]) -> str:
+    known = [m.p99_s for m in models if m.p99_s is not None]
+    return time_text(max(known)) if known else "–"
+
+
+def curve_rows(report: PlanReport) -> list[dict[str, str]]:
+    """A row for each factor on the traffic that the answer was tried with."""
+    return [
+        {
+            "traffic": f"{c.factor:.4g}×",
+            "verdict": c.verdict,
+            "p99 of the slowest": _longest(list(c.models.values())),
+            "cost per million": money(c.cost_per_million, report.currency),
+        }
+        for c in report.curve
+    ]
+
+
+def answer_text(answer: PlanAnswer, currency: str) -> str:
+    """Cost of an answer per hour and month (730 h)."""
+    hourly = money(answer.cost_per_hour, currency)
+    return f"{hourly} an hour, {money(730 * answer.cost_per_hour, currency)} a month"
+
+
+def plan_text(report: PlanReport) -> str:
+    """What ``nona plan`` prints."""
+    told = [plan_finding(report)]
+    if report.answer is not None:
+        told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
+    told.append(f"Targets: {'; '.join(report.targets)}.")
+    told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
+    rows = plan_rows(report)
+    shown = rows[:MOST_ROWS]
+    told += ["", table(shown, list(shown[0]))] if shown else []
+    if len(rows) > len(shown):
+        told.append(f"… and {len(rows) - len(shown)} dearer options; --json has all.")
+    if report.curve:
+        curve = curve_rows(report)
+        told += ["", table(curve, list(curve[0]))]
+    if report.prices:
+        told += ["", "Prices as of their date; check them before you buy:", *report.prices]
+    return "\n".join(told)

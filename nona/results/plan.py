@@ -1,0 +1,129 @@
+"""The result of a plan: the answer, every option with its verdict, and the evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from nona.results.document import Document, Figure
+from nona.results.estimate import Estimate
+from nona.results.verdict import Verdict
+
+By = Literal["simulation", "load", "idle", "memory", "no placement", "prediction"]
+"""What a verdict rests on; ``prediction``: on nothing yet."""
+
+
+class PlanServers(Document):
+    """``count`` servers that are alike; ``mig`` is the layout of each GPU."""
+
+    count: int
+    gpu: str
+    mig: str | None
+
+
+class PlanModel(Document):
+    """One model on one option: the share of its jobs within its SLO, and p99; unknown before simulation."""
+
+    hit_rate: Estimate
+    p99_s: Figure
+
+
+class PlanOption(Document):
+    """What could be bought, and whether it keeps all targets.
+
+    ``link`` in bytes/s. ``by``: what the verdict rests on, ``reason`` in words. ``predicted`` is the least
+    predicted share of hits over what its target asks for: above 1 all targets are predicted to hold.
+    ``headroom`` is the largest factor on the traffic that was seen to keep all targets. ``needed``:
+    replications that an open verdict would take if shares stayed as they are.
+    """
+
+    servers: tuple[PlanServers, ...]
+    scheduler: str
+    link: float
+    verdict: Verdict
+    cost_per_hour: float
+    models: Mapping[str, PlanModel]
+    headroom: Figure
+    replications: int
+    looks: int
+    by: By
+    reason: str
+    predicted: Figure
+    utilization: Figure = None
+    needed: int | None = None
+
+
+class PlanAnswer(Document):
+    """The cheapest option that keeps: its index, costs, headroom, and the month in which growth uses it up.
+
+    ``breaks_at`` counts months from now; ``None`` without growth.
+    """
+
+    option: int
+    cost_per_hour: float
+    cost_per_million: float
+    headroom: Figure
+    breaks_at: int | None
+
+
+class PlanChain(Document):
+    """The counts of one kind of server, with others fixed, under one scheduler and link: what was settled.
+
+    Counts below ``lowest`` are ruled out by bounds. ``missed`` is the largest count that misses or is open:
+    fewer servers of the kind are taken to miss too. ``kept`` is the least count that keeps. ``settled``:
+    nothing cheaper than the answer is left to look at.
+    """
+
+    gpu: str
+    mig: str | None
+    scheduler: str
+    link: float
+    others: tuple[PlanServers, ...]
+    lowest: int
+    missed: int | None
+    kept: int | None
+    settled: bool
+
+
+class PlanLoad(Document):
+    """The answer with ``factor`` times the traffic: verdict, least share of hits over target, worst p99."""
+
+    factor: float
+    verdict: Verdict
+    models: Mapping[str, PlanModel]
+    cost_per_million: float
+
+
+class PlanFailure(Document):
+    """The answer with servers missing: ``lost`` in words, and whether the rest keeps all targets."""
+
+    lost: str
+    servers: tuple[PlanServers, ...]
+    verdict: Verdict
+
+
+class PlanReport(Document):
+    """What ``nona plan --json`` prints.
+
+    ``targets`` in words. ``cheaper_open``: options that are cheaper than the answer and open.
+    ``complete``: the search came to its end. ``curve`` and ``failures`` are of the answer.
+    """
+
+    answer: PlanAnswer | None
+    options: tuple[PlanOption, ...]
+    confidence: float
+    seconds: float
+    currency: str
+    targets: tuple[str, ...]
+    growth: float
+    complete: bool
+    cheaper_open: tuple[int, ...]
+    evidence: tuple[PlanChain, ...]
+    curve: tuple[PlanLoad, ...] = ()
+    failures: tuple[PlanFailure, ...] = ()
+    prices: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> PlanOption | None:
+        """The option that the answer names."""
+        return None if self.answer is None else self.options[self.answer.option]

@@ -1,0 +1,62 @@
+"""A plan from beginning to end: the search, the headroom of its answer, what failures leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nona.experiments.workers import ProcessPool
+from nona.results.plan import PlanReport
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.study.planning.headroom import failures, headroom, loads_of
+from nona.study.planning.planner import Planner, RunPool
+from nona.study.planning.question import question_of
+from nona.study.planning.written import Further, report_of
+
+_NO_SOURCES = Sources()
+OnTable = Callable[[PlanReport, str], None]
+
+
+def plan(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    workers: int = 1,
+    pool: RunPool | None = None,
+    check: Callable[[], None] = lambda: None,
+    on_table: OnTable = lambda report, text: None,
+) -> PlanReport:
+    """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
+
+    Parameters
+    ----------
+    workers
+        Processes; answers do not depend on their speed. ``pool`` takes their place.
+    check
+        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    on_table
+        Called with all that is known so far and what happened last: at first the options by prediction, then
+        whenever a look at an option has ended. Who cancels keeps the last of these reports.
+
+    Raises
+    ------
+    NonaError
+        For a question that cannot be asked, in one line.
+    """
+    question = question_of(scenario, sources)
+    if pool is None and workers > 1:
+        with ProcessPool(workers) as processes:
+            return plan(scenario, sources, workers=workers, pool=processes, check=check, on_table=on_table)
+    planner = Planner(question, workers, pool, check)
+
+    def tell(text: str) -> None:
+        on_table(report_of(planner), text)
+
+    planner.on_known = tell
+    tell("by prediction")
+    planner.search()
+    if planner.best is None:
+        return report_of(planner)
+    factor = headroom(planner, planner.best)
+    further = Further(factor, loads_of(planner, planner.best), failures(planner, planner.best))
+    return report_of(planner, further)

@@ -1,0 +1,230 @@
+"""The search of a plan: chains side by side, their counts simulated in parallel until each verdict stands."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key, Pool
+from nona.planning.least import Search, least
+from nona.planning.offers import Option
+from nona.planning.verdict import FIRST, looks_within, replications_at
+from nona.study.cache import StudyCache
+from nona.study.planning.bounds import Bounds
+from nona.study.planning.chains import CLOSE, Chain, Chains
+from nona.study.planning.prediction import Prediction
+from nona.study.planning.question import MILLE, Question
+from nona.study.planning.runs import OptionRuns, Outcome, Trial
+from nona.study.planning.trials import Known, looked_at, ruled_out
+
+RunPool = Pool[None, Outcome]
+
+
+@dataclass(eq=False)
+class Lane:
+    """A chain whose search is under way, and the count that it wants judged."""
+
+    chain: Chain
+    search: Search
+    wanted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A chain whose search has ended: the least count that keeps, or ``None``."""
+
+    chain: Chain
+    found: int | None
+
+
+class Planner:
+    """Judges the options of a question; what is known so far can be read at any time.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    workers
+        Processes, and chains that are searched side by side; verdicts do not depend on it, the order of the
+        work does.
+    pool
+        Where the simulations run; by default in this process.
+    check
+        Called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    on_known
+        Called whenever more is known of an option.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        workers: int = 1,
+        pool: RunPool | None = None,
+        check: Callable[[], None] = lambda: None,
+        on_known: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.question, self.check, self.on_known = question, check, on_known
+        self.lanes, self.pool = max(1, workers), pool
+        self.begin = time.perf_counter()
+        self.bounds = Bounds(question, StudyCache())
+        self.prediction = Prediction(self.bounds)
+        self.chains = Chains(self.bounds, self.prediction)
+        self.pure = self.chains.pure()
+        self.work = OptionRuns(question)
+        self.known: dict[Trial, Known] = {}
+        self.settled: list[Settled] = []
+        self.best: Option | None = None
+        self.complete = False
+
+    @property
+    def least_cost(self) -> float:
+        """The cost of the cheapest option that keeps, so far."""
+        return math.inf if self.best is None else self.question.cost(self.best)
+
+    def search(self) -> None:
+        """Find the cheapest option that keeps, first of one offer, then of two."""
+        self._run(self.pure)
+        if self.question.spec.mixed and len(self.question.offers) > 1 and self.best is not None:
+            self._run(self.chains.mixed(self.least_cost))
+        self.complete = True
+        self.on_known("")
+
+    def of(self, option: Option) -> Known:
+        """What is known of an option with its traffic as it is."""
+        return self.known.get(Trial(option, MILLE), Known())
+
+    def _run(self, chains: Iterable[Chain]) -> None:
+        waiting = iter(chains)
+        lanes: list[Lane] = []
+        while True:
+            lanes += self._started(waiting, self.lanes - len(lanes))
+            if not lanes:
+                return
+            self.look([Trial(lane.chain.option(lane.wanted), MILLE) for lane in lanes])
+            lanes = [lane for lane in lanes if self._stepped(lane)]
+
+    def _started(self, waiting: Iterator[Chain], room: int) -> list[Lane]:
+        """Up to ``room`` more chains whose first count needs a simulation."""
+        found: list[Lane] = []
+        while len(found) < room:
+            chain = next(waiting, None)
+            if chain is None:
+                break
+            lane = self._lane(chain)
+            if lane is not None:
+                found.append(lane)
+        return found
+
+    def _lane(self, chain: Chain) -> Lane | None:
+        top = self.chains.below(chain, self.least_cost)
+        if chain.low >= chain.most:
+            self._rule_out(chain)
+            self.settled.append(Settled(chain, None))
+            return None
+        if chain.low:
+            self._rule_out(chain)
+        start = max(chain.low + 1, min(chain.guess, top))
+        lane = Lane(chain, least(chain.most, start, low=chain.low))
+        lane.wanted = next(lane.search)
+        return lane if self._needs_simulation(lane) else None
+
+    def _rule_out(self, chain: Chain) -> None:
+        """Keep the largest option of a chain that bounds rule out, as their evidence."""
+        option = chain.option(min(chain.low, chain.most))
+        found = self.bounds.excluded(option)
+        if found is not None and not chain.mixed:
+            self.known[Trial(option, MILLE)] = ruled_out(found)
+
+    def _stepped(self, lane: Lane) -> bool:
+        """Whether a lane still needs simulations."""
+        option = lane.chain.option(lane.wanted)
+        if self.of(option).verdict == "keeps" and self.question.cost(option) < self.least_cost * (1 - CLOSE):
+            self.best = option
+        return self._needs_simulation(lane)
+
+    def _needs_simulation(self, lane: Lane) -> bool:
+        """Whether the lane's next count must be simulated; counts that need not be are answered here.
+
+        What costs as much as the cheapest that keeps counts as kept: the search then ends below it.
+        """
+        while True:
+            option = lane.chain.option(lane.wanted)
+            known = self.of(option)
+            if self.question.cost(option) >= self.least_cost * (1 - CLOSE):
+                answer = True
+            elif self.decided(known):
+                answer = known.verdict == "keeps"
+            else:
+                return True
+            if not self._advanced(lane, answer):
+                return False
+
+    def _advanced(self, lane: Lane, answer: bool) -> bool:
+        """Send a count's answer to the lane's search; whether it wants another one."""
+        try:
+            lane.wanted = lane.search.send(answer)
+        except StopIteration as end:
+            self.settled.append(Settled(lane.chain, end.value))
+            return False
+        return True
+
+    def decided(self, known: Known, most: int | None = None) -> bool:
+        """Whether a verdict stands, or no more looks are allowed."""
+        return known.verdict != "open" or known.looks >= looks_within(most or self.question.spec.replications)
+
+    def look(self, trials: Iterable[Trial]) -> None:
+        """One more look at each of these trials, all in parallel."""
+        chosen = list(dict.fromkeys(trials))
+        keys: list[Key] = [
+            (self.work.numbering.number(trial), part)
+            for trial in chosen
+            for part in _parts(self.known.get(trial, Known()).looks + 1)
+        ]
+        done = run_work(self.work, keys, _Heard(self.check), 1, self.pool)
+        for trial in chosen:
+            own = self.work.numbering.number(trial)
+            outcomes = [done[key] for key in keys if key[0] == own]
+            self.known[trial] = looked_at(self.question, self.known.get(trial, Known()), outcomes)
+            self.on_known(self.text(trial))
+
+    def text(self, trial: Trial) -> str:
+        """A trial and its verdict, for progress."""
+        known = self.known[trial]
+        servers = " + ".join(
+            f"{n} × {self.question.offers[k].text}" for k, n in enumerate(trial.option.counts) if n
+        )
+        load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"
+        name = self.question.schedulers[trial.option.scheduler].name
+        return f"{servers}, {name}{load}: {known.verdict} after {len(known.seen)} runs"
+
+    def all_known(self) -> Iterator[tuple[Option, Known]]:
+        """The options of which something is known with the traffic as it is, the cheapest first."""
+        found = ((t.option, k) for t, k in self.known.items() if t.load == MILLE)
+        yield from sorted(found, key=lambda pair: (self.question.cost(pair[0]), pair[0]))
+
+
+def _parts(look: int) -> range:
+    """The quarters of four replications that a look adds.
+
+    >>> list(_parts(1)), list(_parts(2)), list(_parts(3))
+    ([0], [1], [2, 3])
+    """
+    before = 0 if look == 1 else replications_at(look - 1)
+    return range(before // FIRST, replications_at(look) // FIRST)
+
+
+@dataclass(eq=False)
+class _Heard:
+    """Calls ``check`` whenever a run reports."""
+
+    check: Callable[[], None]
+
+    def report(self, key: Key, progress: None) -> None:
+        """A run goes on."""
+        self.check()
+
+    def repeat(self, key: Key) -> None:
+        """A run's worker was lost; another one repeats it."""

@@ -1,0 +1,165 @@
+"""The question of a plan: targets, offers, schedulers and links, from a scenario and its part ``plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nona.errors import ScenarioError
+from nona.hardware.catalogue import find_device, user_devices
+from nona.planning.offers import Offer, Option, slicings
+from nona.planning.prices import listed_prices
+from nona.planning.targets import Target
+from nona.scenario.plan import OfferSpec, PlanSpec, TargetSpec
+from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.values import SchedulerSpec
+from nona.schedulers.registry import get_scheduler
+from nona.sources.lookup import Sources
+from nona.study.sweeps.numbers import LOAD, number_named
+
+MILLE = 1000  # a factor on the traffic is a whole number of thousandths
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link on offer: its capacity in bytes/s, and its price per hour."""
+
+    capacity: float
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """All that a plan depends on; ``targets`` all hold at once."""
+
+    scenario: Scenario
+    sources: Sources
+    spec: PlanSpec
+    targets: tuple[Target, ...]
+    offers: tuple[Offer, ...]
+    schedulers: tuple[SchedulerSpec, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def alpha(self) -> float:
+        """The error allowed to each verdict."""
+        return 1 - self.spec.confidence
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share that each target asks for."""
+        return tuple(t.share for t in self.targets)
+
+    def cost(self, option: Option) -> float:
+        """Price per hour of an option's servers and link."""
+        return option.cost(self.offers, [link.price for link in self.links])
+
+    def scenario_of(self, option: Option, load: int = MILLE) -> Scenario:
+        """The scenario on an option, with ``load`` thousandths of its traffic."""
+        groups = tuple(
+            ServerGroupSpec(count=n, gpu=o.gpu, gpus=o.gpus, vcpus=o.vcpus, mig=o.mig, mps=o.mps)
+            for n, o in zip(option.counts, self.offers, strict=True)
+            if n
+        )
+        now = self.scenario.cluster
+        network = now.network.model_copy(update={"capacity": self.links[option.link].capacity})
+        changed = self.scenario.model_copy(
+            update={
+                "cluster": now.model_copy(update={"servers": groups, "network": network}),
+                "schedulers": (self.schedulers[option.scheduler],),
+                "plan": None,
+            }
+        )
+        return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
+
+
+def question_of(scenario: Scenario, sources: Sources) -> Question:
+    """The question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
+
+    Without offers those of the cluster as it is are on offer; without links, its own.
+
+    Raises
+    ------
+    ScenarioError
+        For a target of a model that is not there, no target at all, or an offer without a price.
+    HardwareError, SimulationError
+        For an unknown device, layout or scheduler.
+    """
+    spec = scenario.plan or PlanSpec()
+    for scheduler in spec.schedulers:
+        get_scheduler(scheduler.name)
+    links = tuple(Link(link.capacity, link.price) for link in spec.links)
+    return Question(
+        scenario=scenario,
+        sources=sources,
+        spec=spec,
+        targets=_targets(scenario, spec),
+        offers=_offers(scenario, spec),
+        schedulers=tuple(spec.schedulers),
+        links=links or (Link(scenario.cluster.network.capacity, 0.0),),
+    )
+
+
+def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
+    unknown = [name for name in spec.targets if name not in scenario.labels]
+    if unknown:
+        raise ScenarioError(
+            [
+                f"plan.targets: {unknown[0]!r} is not a row of the workload ({', '.join(scenario.labels)}); "
+                "correct the name."
+            ]
+        )
+    found: list[Target] = []
+    for j, name in enumerate(scenario.labels):
+        asked = spec.targets.get(name, TargetSpec(hit=spec.hit))
+        slo_s = scenario.workload[j].slo
+        if asked.hit is not None and slo_s is not None:
+            found.append(Target.of_hits(j, asked.hit, slo_s))
+        elif name in spec.targets and asked.hit is not None:
+            raise ScenarioError([f"plan.targets.{name}: hit needs an SLO; give the row an slo, or p99."])
+        percentiles = ((50.0, asked.p50), (95.0, asked.p95), (99.0, asked.p99))
+        found += [Target.of_percentile(j, p, bound) for p, bound in percentiles if bound is not None]
+    if not found:
+        raise ScenarioError(
+            ["plan: no model has an SLO or a target, so that everything keeps them; give a row an slo."]
+        )
+    return tuple(found)
+
+
+def _offers(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
+    given = spec.offers or tuple(
+        OfferSpec(gpu=g.gpu, mig=g.mig, gpus=g.gpus, vcpus=g.vcpus, mps=g.mps)
+        for g in scenario.cluster.servers
+    )
+    offers = tuple(dict.fromkeys(o for each in given for o in _expanded(scenario, spec, each)))
+    twice = [o.text for i, o in enumerate(offers) if any(_alike(o, p) for p in offers[:i])]
+    if twice:
+        raise ScenarioError([f"plan.offers: {twice[0]} is on offer twice; keep one of them."])
+    return offers
+
+
+def _alike(a: Offer, b: Offer) -> bool:
+    return (a.gpu, a.mig, a.gpus, a.vcpus, a.mps) == (b.gpu, b.mig, b.gpus, b.vcpus, b.mps)
+
+
+def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[Offer]:
+    """One offer for each layout that it names."""
+    device = find_device(offer.gpu, user_devices(scenario.cluster.devices))
+    layouts: Sequence[str | None] = (None,)
+    if offer.mig is not None:
+        if device.mig is None:
+            raise ScenarioError(
+                [f"plan.offers: {offer.gpu!r} has no MIG; leave out ':{offer.mig}', or name another GPU."]
+            )
+        layouts = slicings(device.mig, offer.mig)
+    price = offer.price if offer.price is not None else spec.prices.gpus.get(offer.gpu)
+    if price is None:
+        listed = listed_prices().get(offer.gpu)
+        if listed is None:
+            raise ScenarioError(
+                [f"plan.offers: {offer.gpu!r} has no price; write it as {offer.gpu}=1.29 (per GPU and hour)."]
+            )
+        price = listed.usd_per_hour
+    whole = price * offer.gpus + spec.prices.server
+    for layout in layouts:
+        yield Offer(offer.gpu, layout, whole, offer.most or spec.most, offer.gpus, offer.vcpus, offer.mps)

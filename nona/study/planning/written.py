@@ -1,0 +1,167 @@
+"""The report of a plan, from what is known so far: it can be written at any time of the search."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nona.planning.money import breaks_after
+from nona.planning.offers import Option
+from nona.planning.prices import listed_prices
+from nona.results.document import number
+from nona.results.plan import (
+    PlanAnswer,
+    PlanChain,
+    PlanFailure,
+    PlanLoad,
+    PlanOption,
+    PlanReport,
+    PlanServers,
+)
+from nona.simulation.workload.arrivals import effective_rate
+from nona.study.planning.bounds import Bounds
+from nona.study.planning.chains import CLOSE, Chain
+from nona.study.planning.planner import Planner
+from nona.study.planning.question import Question
+from nona.study.planning.trials import Known, models_of, needed
+
+SECONDS, GB = 3600.0, 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What is known of the answer beside its verdict."""
+
+    headroom: float | None = None
+    curve: tuple[PlanLoad, ...] = ()
+    failures: tuple[PlanFailure, ...] = ()
+
+
+NOTHING = Further()
+
+
+def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
+    """All that is known, options in order of cost; those only predicted are there too."""
+    question = planner.question
+    known = dict(planner.all_known())
+    for chain in planner.pure:
+        if chain.low < chain.most:
+            known.setdefault(chain.option(chain.guess), Known())
+    rows = sorted(known.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
+    options = [
+        _option(planner, option, found, further.headroom if option == planner.best else None)
+        for option, found in rows
+    ]
+    answer = None
+    if planner.best is not None:
+        place = [option for option, _ in rows].index(planner.best)
+        answer = _answer(planner, planner.best, place, known[planner.best], further.headroom)
+    return PlanReport(
+        answer=answer,
+        options=tuple(options),
+        confidence=question.spec.confidence,
+        seconds=time.perf_counter() - planner.begin,
+        currency=question.spec.prices.currency,
+        targets=tuple(t.text(question.scenario.labels[t.model]) for t in question.targets),
+        growth=question.spec.growth,
+        complete=planner.complete,
+        cheaper_open=_cheaper_open(options, answer),
+        evidence=tuple(_chain(planner, s.chain, s.found) for s in planner.settled),
+        curve=further.curve,
+        failures=further.failures,
+        prices=_price_notes(question),
+    )
+
+
+def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> tuple[int, ...]:
+    if answer is None:
+        return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.replications)
+    least = answer.cost_per_hour * (1 - CLOSE)
+    return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
+
+
+def _option(planner: Planner, option: Option, known: Known, headroom: float | None) -> PlanOption:
+    question = planner.question
+    return PlanOption(
+        servers=servers_of(question, option),
+        scheduler=question.schedulers[option.scheduler].name,
+        link=question.links[option.link].capacity,
+        verdict=known.verdict,
+        cost_per_hour=question.cost(option),
+        models=models_of(question, known),
+        headroom=headroom,
+        replications=len(known.seen),
+        looks=known.looks,
+        by=known.by,
+        reason=known.reason,
+        predicted=number(planner.prediction.margin(option)),
+        utilization=known.utilization,
+        needed=needed(question, known),
+    )
+
+
+def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
+    """The servers of an option."""
+    return tuple(
+        PlanServers(count=n, gpu=o.gpu, mig=o.mig)
+        for n, o in zip(option.counts, question.offers, strict=True)
+        if n
+    )
+
+
+def _answer(planner: Planner, option: Option, place: int, known: Known, headroom: float | None) -> PlanAnswer:
+    question = planner.question
+    return PlanAnswer(
+        option=place,
+        cost_per_hour=question.cost(option),
+        cost_per_million=cost_per_million(question, option, known.moved, queries_per_s(planner.bounds)),
+        headroom=headroom,
+        breaks_at=None if headroom is None else breaks_after(headroom, question.spec.growth),
+    )
+
+
+def queries_per_s(bounds: Bounds) -> float:
+    """All queries that arrive in a second."""
+    return float(sum(effective_rate(q.arrivals, q.rate) for q in bounds.system.queries))
+
+
+def cost_per_million(question: Question, option: Option, moved: float, rate: float) -> float:
+    """Price of a million queries: (servers and link per hour + GB moved per hour · price) / queries per hour.
+
+    ``moved`` in bytes/s, ``rate`` in queries/s.
+    """
+    hourly = question.cost(option) + moved * SECONDS / GB * question.spec.prices.gb
+    return 1e6 * hourly / (rate * SECONDS) if rate > 0 else math.inf
+
+
+def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
+    question = planner.question
+    offer = question.offers[chain.offer]
+    judged = [(n, planner.of(chain.option(n))) for n in range(chain.low + 1, chain.most + 1)]
+    missed = [n for n, k in judged if k.looks and k.verdict != "keeps"]
+    kept = found if found is not None and planner.of(chain.option(found)).verdict == "keeps" else None
+    return PlanChain(
+        gpu=offer.gpu,
+        mig=offer.mig,
+        scheduler=question.schedulers[chain.base.scheduler].name,
+        link=question.links[chain.base.link].capacity,
+        others=servers_of(question, chain.base),
+        lowest=chain.low + 1,
+        missed=max((n for n in missed if kept is None or n < kept), default=None),
+        kept=kept,
+        settled=True,
+    )
+
+
+def _price_notes(question: Question) -> tuple[str, ...]:
+    """Where the prices of the offers come from, as far as they are the shipped ones."""
+    given = {o.gpu for o in question.spec.offers if o.price is not None} | set(question.spec.prices.gpus)
+    listed = listed_prices()
+    names = dict.fromkeys(o.gpu for o in question.offers if o.gpu not in given and o.gpu in listed)
+    return tuple(
+        f"{name}: {listed[name].usd_per_hour:g} USD/h as of {listed[name].date} "
+        f"({listed[name].source}; {'read there' if listed[name].checked == 'yes' else 'recollected'})"
+        for name in names
+    )

@@ -1,0 +1,285 @@
+"""What to buy, where the answer is known: M/M/c, M/D/1, and exhaustive enumeration with theory."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from nona.cli.main import main
+from nona.errors import NonaError, ScenarioError
+from nona.experiments.workers import ProcessPool
+from nona.planning.offers import Option
+from nona.report.plan.text import plan_finding, plan_text
+from nona.results.plan import PlanReport
+from nona.scenario.file import dump_scenario, scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.simulation.run import Cancelled
+from nona.simulation.theory.single import erlang_c
+from nona.sources.lookup import Sources
+from nona.study.planning.bounds import Bounds
+from nona.study.planning.plan import plan
+from nona.study.planning.question import question_of
+
+A, B = "a100-40gb", "l4"
+
+
+def scenario(
+    rate: float,
+    slo_ms: float,
+    plan_part: dict[str, Any],
+    times_ms: dict[str, float] | None = None,
+    scv: float = 1.0,
+    jobs: int = 3000,
+) -> Scenario:
+    """Jobs of one task."""
+    node = {"id": "a", "compute_ms": times_ms or {A: 10.0, B: 10.0}}
+    return scenario_from_mapping(
+        {
+            "version": 1,
+            "cluster": {"servers": [{"count": 2, "gpu": A}]},
+            "workload": [{"model": "one", "rate": rate, "slo": f"{slo_ms} ms", "service_scv": scv}],
+            "models": {"one": {"directed": True, "nodes": [node], "edges": []}},
+            "simulation": {"jobs": jobs},
+            "plan": plan_part,
+        }
+    )
+
+
+def mmc_within(rate: float, mean_s: float, servers: int, bound_s: float) -> float:
+    """P(T ≤ t) in M/M/c."""
+    if rate * mean_s >= servers:
+        return 0.0
+    waits, speed, mu = erlang_c(servers, rate * mean_s), servers / mean_s - rate, 1 / mean_s
+    if abs(speed - mu) < 1e-9 * mu:
+        speed *= 1 + 1e-6
+    both = mu * (math.exp(-speed * bound_s) - math.exp(-mu * bound_s)) / (mu - speed)
+    return 1 - math.exp(-mu * bound_s) - waits * both
+
+
+def least_mmc(rate: float, mean_s: float, bound_s: float, share: float) -> int:
+    return next(c for c in range(1, 1000) if mmc_within(rate, mean_s, c, bound_s) >= share)
+
+
+PART = {"hit": 0.9, "schedulers": ["opportunistic"], "offers": [f"{A}=2"], "most": 40}
+
+
+@pytest.fixture(scope="module")
+def report() -> PlanReport:
+    return plan(scenario(450.0, 30.0, {**PART, "growth": "5%/month"}))
+
+
+def test_the_answer_is_that_of_theory(report: PlanReport) -> None:
+    least = least_mmc(450.0, 0.01, 0.03, 0.9)
+    assert report.best is not None
+    assert [s.count for s in report.best.servers] == [least]
+    assert report.best.verdict == "keeps"
+    assert report.complete
+    assert not report.cheaper_open
+    assert report.answer is not None
+    assert report.answer.cost_per_hour == 2 * least
+    assert report.answer.cost_per_million == pytest.approx(1e6 * 2 * least / (450 * 3600))
+
+
+def test_intervals_cover_theory(report: PlanReport) -> None:
+    for option in report.options:
+        if option.replications >= 4 and option.by == "simulation":
+            estimate = option.models["one"].hit_rate
+            true = mmc_within(450.0, 0.01, option.servers[0].count, 0.03)
+            assert estimate.ci95 is not None
+            low, high = estimate.ci95
+            assert low - 0.01 <= true <= high + 0.01
+
+
+def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers(report: PlanReport) -> None:
+    (chain,) = report.evidence
+    assert report.best is not None
+    assert chain.kept == report.best.servers[0].count
+    assert chain.missed == chain.kept - 1 or chain.lowest == chain.kept
+    below = [o for o in report.options if o.servers[0].count == chain.lowest - 1]
+    assert all((o.verdict, o.by) == ("misses", "load") for o in below)
+
+
+def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
+    assert report.answer is not None
+    assert report.best is not None
+    headroom = report.answer.headroom
+    assert headroom is not None
+    servers = report.best.servers[0].count
+    edge = next(f / 1000 for f in range(1000, 9000) if mmc_within(0.45 * f, 0.01, servers, 0.03) < 0.9)
+    assert edge / 1.12 <= headroom <= edge * 1.02
+    assert report.answer.breaks_at == math.floor(math.log(headroom) / math.log(1.05)) + 1
+    kept = [c.factor for c in report.curve if c.verdict == "keeps"]
+    assert max(kept) == headroom
+    (lost,) = report.failures
+    assert (lost.lost, lost.verdict) == (f"one server of {A}", "misses")
+
+
+def test_the_words_say_what_to_buy(report: PlanReport) -> None:
+    assert report.best is not None
+    text = plan_finding(report)
+    assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic: ")
+    assert "Every cheaper option misses, at a confidence of 95 % each." in text
+    assert text in plan_text(report)
+    assert PlanReport.from_json(report.to_json()) == report
+
+
+def test_constant_times_on_drawn_servers_are_as_many_md1_queues() -> None:
+    """Each of c drawn servers is an M/D/1 queue: W ≤ t has a known share, here by Erlang's formula."""
+    rate, service, bound, share = 400.0, 0.01, 0.035, 0.95
+
+    def within(servers: int) -> float:
+        load = rate * service / servers
+        if load >= 1:
+            return 0.0
+        wait = bound / service - 1
+        terms = (
+            math.exp(-load * (k - wait)) * (load * (k - wait)) ** k / math.factorial(k)
+            for k in range(math.floor(wait) + 1)
+        )
+        return (1 - load) * sum(terms)
+
+    least = next(c for c in range(1, 99) if within(c) >= share)
+    part = {**PART, "hit": share, "schedulers": ["local"]}
+    found = plan(scenario(rate, 1000 * bound, part, scv=0.0)).best
+    assert found is not None
+    assert abs(found.servers[0].count - least) <= (1 if within(least) - share < 0.004 else 0)
+
+
+def test_the_cheapest_of_two_devices_is_found_by_enumeration() -> None:
+    rate, share, bound = 300.0, 0.9, 0.05
+    times = {A: 8.0, B: 20.0}
+    for price in (0.3, 0.9):
+        prices = {A: 1.0, B: price}
+        part = {**PART, "hit": share, "offers": [f"{g}={p}" for g, p in prices.items()], "mixed": False}
+        report = plan(scenario(rate, 1000 * bound, part, times))
+        costs = {g: p * least_mmc(rate, times[g] / 1000, bound, share) for g, p in prices.items()}
+        best = min(costs, key=lambda g: costs[g])
+        assert report.best is not None
+        assert report.best.servers[0].gpu == best
+        assert report.best.cost_per_hour == pytest.approx(costs[best])
+
+
+def test_a_mixed_cluster_is_found_where_it_is_cheapest() -> None:
+    """One job in flight fits on a slow device; a whole fast one more would cost ten times that."""
+    part = {**PART, "hit": 0.9, "offers": [f"{A}=10", f"{B}=1"], "most": 6}
+    report = plan(scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}))
+    assert report.best is not None
+    enumerated = [o for o in report.options if o.verdict == "keeps"]
+    assert report.best.cost_per_hour == min(o.cost_per_hour for o in enumerated)
+    assert len(report.best.servers) == 2
+    assert report.best.cost_per_hour < min(o.cost_per_hour for o in enumerated if len(o.servers) == 1)
+    assert any(chain.others for chain in report.evidence)
+
+
+def test_bounds_never_rule_out_what_keeps() -> None:
+    """The load bound is the exact stability limit of a single line, also with two classes of speed."""
+    part = {**PART, "offers": [f"{A}=1", f"{B}=1"]}
+    bounds = Bounds(question_of(scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}), Sources()))
+    assert bounds.load(Option((2, 0))) == pytest.approx(1.25)
+    assert bounds.load(Option((0, 6))) == pytest.approx(250 * 0.02 / 6)
+    assert bounds.load(Option((2, 1))) == pytest.approx(1.0)  # 100/s and 100/s and 50/s
+    assert bounds.excluded(Option((2, 1))) is not None
+    assert bounds.excluded(Option((2, 2))) is None
+
+
+def test_what_takes_longer_than_its_target_when_idle_is_out_of_reach() -> None:
+    report = plan(scenario(10.0, 5.0, PART, scv=0.0))
+    assert report.answer is None
+    assert {o.by for o in report.options} == {"idle"}
+    assert "even without queueing" in plan_finding(report)
+
+
+def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
+    loose = scenario(100.0, 1000.0, {**PART, "targets": {"one": {"p95": "35 ms"}}})
+    report = plan(loose)
+    assert report.best is not None
+    assert report.best.servers[0].count == least_mmc(100.0, 0.01, 0.035, 0.95)
+    assert report.targets == ("p95 of one at most 35 ms",)
+
+
+def test_processes_give_the_same_verdicts(report: PlanReport) -> None:
+    with ProcessPool(2) as pool:
+        other = plan(scenario(450.0, 30.0, {**PART, "growth": "5%/month"}), pool=pool, workers=2)
+    assert other.answer == report.answer
+    assert other.options == report.options
+
+
+def test_who_cancels_keeps_what_is_known() -> None:
+    tables: list[PlanReport] = []
+
+    def check() -> None:
+        if tables and any(o.replications for o in tables[-1].options):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        plan(scenario(450.0, 30.0, PART), check=check, on_table=lambda r, text: tables.append(r))
+    assert not tables[0].complete
+    assert all(o.replications == 0 for o in tables[0].options), "the first table is by prediction"
+    assert any(o.replications for o in tables[-1].options)
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ({"targets": {"two": {"hit": 0.9}}}, "'two' is not a row of the workload"),
+        ({"offers": [f"{A}:3g+9g=1"]}, "has no slice '9g'"),
+        ({"offers": [f"{B}:3g=1"]}, "has no MIG"),
+        ({"offers": [f"{A}=1", f"{A}=2"]}, "on offer twice"),
+        ({"offers": ["abacus=1"]}, "abacus"),
+        ({"schedulers": ["guess"]}, "guess"),
+    ],
+)
+def test_questions_that_cannot_be_asked_are_one_line(part: dict[str, Any], why: str) -> None:
+    with pytest.raises(NonaError, match=why) as error:
+        question_of(scenario(10.0, 50.0, {**PART, **part}), Sources())
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_without_an_slo_there_is_nothing_to_keep() -> None:
+    free = scenario(10.0, 50.0, PART).model_dump(mode="json")
+    free["workload"][0]["slo"] = None
+    with pytest.raises(ScenarioError, match="no model has an SLO or a target"):
+        question_of(scenario_from_mapping(free), Sources())
+
+
+def test_the_command_prints_the_contract(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(dump_scenario(scenario(120.0, 60.0, {**PART, "hit": 0.8}, jobs=1000)))
+    arguments = ["--offer", f"{A}=1.5", "--scheduler", "opportunistic", "--growth", "8%/month"]
+    assert main(["plan", str(path), *arguments, "--confidence", "90%", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["answer"].keys() >= {"option", "cost_per_hour", "cost_per_million", "headroom", "breaks_at"}
+    assert told["confidence"] == 0.9
+    assert told["seconds"] > 0
+    best = told["options"][told["answer"]["option"]]
+    assert best["verdict"] == "keeps"
+    assert best["servers"][0].keys() == {"count", "gpu", "mig"}
+    assert best["models"]["one"].keys() == {"hit_rate", "p99_s"}
+    assert best.keys() >= {"scheduler", "cost_per_hour", "headroom", "replications", "looks"}
+    assert told["answer"]["cost_per_hour"] == best["cost_per_hour"] == 1.5 * best["servers"][0]["count"]
+    assert main(["plan", str(path), *arguments]) == 0
+    assert capsys.readouterr().out.startswith("Buy ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--offer", "abacus"), "abacus"),
+        (("--offer", "l4=cheap"), "Price 'cheap'"),
+        (("--growth", "fast"), "Growth 'fast'"),
+        (("--confidence", "2"), "--confidence"),
+        (("--scheduler", "guess"), "guess"),
+        (("--profile", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_bad_options_are_one_line(
+    arguments: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "slides_example", *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert why in told.err
+    assert len(told.err.strip().splitlines()) == 1
