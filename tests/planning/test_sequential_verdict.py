@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from nona.errors import SimulationError
+from nona.planning.counted import counted
 from nona.planning.verdict import (
-    LEVELS,
     Counts,
     limits,
     looks_within,
@@ -84,20 +84,11 @@ def tried(run: Callable[[int], Floats], share: float, bound: float, looks: int =
     for look in range(1, looks + 1):
         if look > 1:
             times = np.vstack([times, run(replications_at(look) - len(times))])
-        counts = counted(times, share, bound)
+        counts = counted(list(times / bound), share)
         found = verdict([counts], [share], ALPHA, look)
         if found != "open":
             return found
     return "open"
-
-
-def counted(times: Floats, share: float, bound: float) -> Counts:
-    levels = [min(bound, float(np.quantile(times, max(0.0, 1 - f * (1 - share))))) for f in LEVELS]
-    return Counts(
-        (times.shape[1],) * len(times),
-        tuple((times <= bound).sum(axis=1).tolist()),
-        tuple(tuple((times > level).sum(axis=1).tolist()) for level in levels),
-    )
 
 
 SYSTEMS = {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nona.report.serverless.claims import CLAIMS, main_cells, movers
 from nona.report.serverless.pairs import difference, mean, ranking_text, swaps
@@ -16,7 +14,6 @@ from nona.serverless.engine.run import RunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.provenance import missing, provenance
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.capacity.fewest import BESIDE, fewest
 from nona.study.serverless.alternatives import ALTERNATIVES
 from nona.study.serverless.capacity import cluster_usd_hour
 from nona.study.serverless.preparation import prepare_serverless
@@ -171,31 +168,6 @@ def test_searches_are_timed_and_counted() -> None:
     configurations = len(prepare_serverless(setting(SETTINGS[0])).space)
     assert found.full_paths >= configurations**3
     assert found.steps.mean < configurations**3
-
-
-@given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40))
-def test_fewest_nodes_are_settled_and_none_just_below(kept: set[int], most: int, start: int) -> None:
-    looked: set[int] = set()
-
-    def keeps(nodes: int) -> bool:
-        looked.add(nodes)
-        return nodes in kept
-
-    def settled(nodes: int) -> bool:
-        return all(n in kept for n in range(nodes, min(nodes + BESIDE, most) + 1))
-
-    found = fewest(keeps, most, start)
-    assert all(1 <= n <= most for n in looked)
-    if found is None:
-        assert not looked & kept or most not in kept or not settled(most)
-    else:
-        assert settled(found)
-        assert not any(settled(n) for n in range(max(1, found - BESIDE), found))
-
-
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
-def test_fewest_nodes_of_a_monotone_target(least: int, most: int, start: int) -> None:
-    assert fewest(lambda n: n >= least, most, start) == (least if least <= most else None)
 
 
 def test_a_cluster_costs_what_all_its_nodes_cost() -> None:

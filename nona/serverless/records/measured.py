@@ -93,6 +93,14 @@ def hits(system: ServerlessSystem, records: ServerlessRecords) -> Bools:
     return found
 
 
+def slo_ratios(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
+    """Latency of each measured call over its SLO; ``nan`` where it was not complete."""
+    calls = records.calls
+    slo_s = np.array([app.slo_s for app in system.applications])[calls.application]
+    found: Floats = ((calls.completion_s - calls.arrival_s) / slo_s)[calls.measured]
+    return found
+
+
 def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures:
     """Everything about one run."""
     calls, of, sums = records.calls, records.batches, records.sums

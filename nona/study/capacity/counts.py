@@ -2,33 +2,39 @@
 
 ``nona``, ``local`` and ``spread`` draw their servers without looking at queues, and have a prediction: jobs
 walked among random waits (:func:`nona.placement.response.predict_response`). The others are simulated, with
-more and more replications until the interval of the share lies on one side of the target.
+more and more replications until the sequential test of :mod:`nona.planning.verdict` has a verdict on the mix.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nona.errors import PlacementError
 from nona.placement.capacity.stability import executor_utilization
 from nona.placement.fixed.local_and_spread import local_placement, spread_placement
 from nona.placement.result.placement import Placement
 from nona.placement.sampled.judge import Judge, rows
+from nona.planning.counted import counted
+from nona.planning.settle import settle
+from nona.planning.verdict import verdict
 from nona.report.means import rate_of
 from nona.results.capacity import ServerCount
+from nona.results.verdict import Verdict
+from nona.simulation.records.run import Records
 from nona.simulation.statistics.intervals import Interval
 from nona.study.cache import StudyCache
-from nona.study.capacity.fewest import judged
 from nona.study.preparation import Study
-from nona.study.simulating.early import answers
+from nona.study.simulating.early import Answer, answers
 from nona.study.simulating.run import place
 from nona.system import System
 
 SAMPLES = 4096
-FIRST, MOST_REPLICATIONS = 3, 8
+MOST_REPLICATIONS = 8
+ALPHA = 0.05  # of each verdict
 PREDICTED = ("nona", "local", "spread")
 Check = Callable[[], None]
 
@@ -61,21 +67,44 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
     ``error`` is a quarter of the width of the interval at 95 %. A cluster that is too small for any scheduler
     is not simulated: it has no steady state.
     """
-    servers, hits = study.system.servers, None
+    servers = study.system.servers
     if least_utilization(study.system) >= 1:
         return ServerCount(servers=servers, miss=None, error=0.0)
     (entry,) = study.scenario.schedulers
     most = max(MOST_REPLICATIONS, study.scenario.simulation.replications)
-    for answer in answers(study, cache=cache, check=check, replications=most):
-        summary = answer.summaries.get(entry.name)
-        if summary is None or summary.hit_rate is None or summary.state == "overloaded":
-            return ServerCount(servers=servers, miss=None, error=0.0)
-        hits = summary.hit_rate
-        if answer.replications < FIRST:
-            continue
-        if judged(hits, target_hit, summary.arrived, summary.state) != "open":
-            break
-    return _count(servers, hits)
+    stream = answers(study, cache=cache, check=check, replications=most)
+
+    def more(count: int) -> Answer:
+        for answer in stream:
+            if answer.replications >= count or _steady(answer, entry.name) is None:
+                return answer
+        raise AssertionError("answers() gives as many as it is asked for")
+
+    def judge(answer: Answer, look: int) -> Verdict:
+        if _steady(answer, entry.name) is None:
+            return "misses"
+        slo_s = [q.slo_s for q in study.system.queries]
+        counts = counted(mix_ratios(answer.records[entry.name], slo_s), target_hit)
+        return verdict([counts], [target_hit], ALPHA, look)
+
+    found = settle(more, judge, most)
+    return _count(servers, _steady(found.result, entry.name))
+
+
+def _steady(answer: Answer, scheduler: str) -> Interval | None:
+    """The share of kept SLOs, or ``None`` without a steady state."""
+    summary = answer.summaries.get(scheduler)
+    return None if summary is None or summary.state == "overloaded" else summary.hit_rate
+
+
+def mix_ratios(runs: Sequence[Records], slo_s: Sequence[float | None]) -> list[NDArray[np.float64]]:
+    """Of every run, the times of the jobs that have an SLO over it; ``nan`` for unfinished ones."""
+    limit = np.array([math.nan if s is None else s for s in slo_s])
+    found = []
+    for run in runs:
+        asked = ~np.isnan(limit[run.query])
+        found.append((run.completion_time_s / limit[run.query])[asked])
+    return found
 
 
 def _count(servers: int, hits: Interval | None) -> ServerCount:

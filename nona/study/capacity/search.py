@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from nona.errors import ScenarioError
 from nona.placement.sampled.judge import Judge
+from nona.planning.least import BESIDE, driven, least
 from nona.report.times_off import LEVEL
 from nona.results.capacity import CountRange, DeviceCapacity, ServerCount
 from nona.scenario.schema import Scenario
@@ -22,7 +23,6 @@ from nona.scenario.values import SchedulerSpec
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.capacity.counts import PREDICTED, least_utilization, predicted_count, simulated_count
-from nona.study.capacity.fewest import BESIDE, fewest, nearest
 from nona.study.capacity.times_off import End, can_be_off, with_times_off
 from nona.study.preparation import Study, prepare
 from nona.study.sweeps.numbers import with_value
@@ -140,16 +140,16 @@ class _Search:
         """The fewest servers, searched from ``start``."""
         if self.least_miss > self.asked.target_miss:
             return None
-        if self.end is not None:
-            return nearest(self.keeps, self.asked.most, start, self.helps)
-        return fewest(self.keeps, self.asked.most, start, 0 if self.predicts else BESIDE, self.helps)
+        beside = 0 if self.predicts or self.end is not None else BESIDE
+        return driven(least(self.asked.most, start, beside=beside, helps=self.helps), self.keeps)
 
     def keeps(self, servers: int) -> bool:
         return self.miss(servers) <= self.asked.target_miss
 
     def helps(self, servers: int) -> bool:
         """Whether more servers could lower the misses: not where little waits, and twice as many did not."""
-        half = self.tried.get(servers // 2)
+        fewer = max((n for n in self.tried if 2 * n <= servers), default=0)
+        half = self.tried.get(fewer)
         if half is None or half.miss is None or least_utilization(self.study(servers).system) > IDLE:
             return True
         return self.miss(servers) < LESS * half.miss

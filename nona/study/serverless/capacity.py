@@ -1,10 +1,9 @@
 """The nodes that keep the SLOs under a policy, by simulation with the same random numbers for all counts.
 
-A count *keeps* the target when the whole interval of its hit rate lies above it, *misses* it when the
-whole interval lies below; while the target is inside, replications are added up to a bound, and what is
-then still open does not keep it. From the scenario's own the count is doubled or halved, then halved
-towards the least. More nodes need not help, as they spread warm containers and inputs; so the counts next
-to the one found are looked at as well, see :func:`nona.study.capacity.fewest.fewest`.
+Whether a count *keeps* the target or *misses* it is said by the sequential test of
+:mod:`nona.planning.verdict`; replications are added up to a bound, and what is then still open does not keep
+it. More nodes need not help, as they spread warm containers and inputs; so the counts next to the one found
+are looked at as well, see :func:`nona.planning.least.least`.
 """
 
 from __future__ import annotations
@@ -13,19 +12,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.errors import ScenarioError
+from nona.planning.counted import counted
+from nona.planning.least import BESIDE, driven, least
+from nona.planning.settle import settle
+from nona.planning.verdict import verdict
 from nona.report.means import rate_of
 from nona.results.serverless.nodes import NodesFor, TriedNodes
+from nona.results.verdict import Verdict
 from nona.scenario.schema import Scenario
 from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.records.measured import slo_ratios
 from nona.serverless.records.metrics import ServerlessSummary
 from nona.sources.lookup import Sources
-from nona.study.capacity.fewest import fewest, judged
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import simulate_serverless_scenario
+from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario
 from nona.study.sweeps.numbers import with_value
 
 MOST = 256
 FIRST_REPLICATIONS, MOST_REPLICATIONS = 4, 16
+ALPHA = 0.05  # of each verdict
 _NO_SOURCES = Sources()
 
 
@@ -76,8 +81,9 @@ def nodes_for(
             on_tried(tried[nodes])
         return tried[nodes].verdict == "keeps"
 
-    least = fewest(keeps, chosen.most, scenario.cluster.servers[group].count)
-    found = None if least is None else tried[least]
+    search = least(chosen.most, scenario.cluster.servers[group].count, beside=BESIDE)
+    count = driven(search, keeps)
+    found = None if count is None else tried[count]
     return NodesFor(found=found, tried=tuple(tried[n] for n in sorted(tried)))
 
 
@@ -90,11 +96,11 @@ def _judged(
     nodes: int,
     workers: int,
 ) -> TriedNodes:
-    """Simulate one count with more and more replications until its interval leaves the target."""
-    replications = size.first
+    """Simulate one count with more and more replications until a verdict on the target stands."""
     system = prepare_serverless(scenario, sources)
-    while True:
-        result = simulate_serverless_scenario(
+
+    def simulate(replications: int) -> ServerlessResult:
+        return simulate_serverless_scenario(
             scenario,
             sources,
             system=system,
@@ -104,18 +110,23 @@ def _judged(
             workers=workers,
             oracle=False,
         )
-        summary = result.summaries[policy]
-        verdict = judged(summary.slo_hit_rate, target, summary.arrived, summary.state)
-        if verdict != "open" or replications >= size.replications:
-            return TriedNodes(
-                nodes=nodes,
-                slo_hit_rate=rate_of(summary.slo_hit_rate),
-                replications=summary.slo_hit_rate.n,
-                verdict=verdict,
-                usd_hour=cluster_usd_hour(system),
-                held_usd_hour=held_usd_hour(summary, system),
-            )
-        replications = min(2 * replications, size.replications)
+
+    def judge(result: ServerlessResult, look: int) -> Verdict:
+        if result.summaries[policy].state == "overloaded":
+            return "misses"
+        counts = counted([slo_ratios(system, r) for r in result.records[policy]], target)
+        return verdict([counts], [target], ALPHA, look)
+
+    found = settle(simulate, judge, size.replications, size.first)
+    summary = found.result.summaries[policy]
+    return TriedNodes(
+        nodes=nodes,
+        slo_hit_rate=rate_of(summary.slo_hit_rate),
+        replications=summary.slo_hit_rate.n,
+        verdict=found.verdict,
+        usd_hour=cluster_usd_hour(system),
+        held_usd_hour=held_usd_hour(summary, system),
+    )
 
 
 def cluster_usd_hour(system: ServerlessSystem) -> float:

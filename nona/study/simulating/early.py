@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nona.errors import PlacementError
 from nona.placement.result.placement import Placement
@@ -28,7 +28,7 @@ class Answer:
     """The results after ``replications`` replications of every scheduler.
 
     ``failed`` names the schedulers that cannot run, and why: they sample from a placement, and there
-    is none. ``placement`` is ``None`` then, and where no scheduler needs one.
+    is none. ``placement`` is ``None`` then, and where no scheduler needs one. ``records`` are the runs.
     """
 
     summaries: Mapping[str, SchedulerSummary]
@@ -36,6 +36,7 @@ class Answer:
     placement: Placement | None
     failed: Mapping[str, str]
     seconds: float
+    records: Mapping[str, tuple[Records, ...]] = field(default_factory=dict)
 
 
 def answers(
@@ -87,7 +88,7 @@ def answers(
             more = _run(study, chosen, replace(options, replication=done - 1), check)
             runs = {name: (*records, *more[name]) for name, records in runs.items()}
         found = _summaries(study, [s.name for s, _ in entries], runs)
-        yield Answer(found, done, placement, failed, time.perf_counter() - begin)
+        yield Answer(found, done, placement, failed, time.perf_counter() - begin, runs)
 
 
 def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:

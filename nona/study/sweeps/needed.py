@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
+from nona.planning.least import least
 from nona.report.sweeps.report import CurvePoint
 from nona.results.sweep import ServersNeeded
 from nona.study.sweeps.bench import Bench
@@ -36,15 +37,17 @@ def find_servers(bench: Bench, settings: SweepSettings) -> Iterator[float]:
             tried.settle(servers)
             return _holds(tried.points[name][servers], settings.target)
 
-        search = _fewest(keeps, now, most)
-        while True:
-            try:
-                next(search)
-            except StopIteration as end:
-                need = ServersNeeded(scheduler=name, value=load, now=now, servers=end.value, most=most)
-                bench.needed = (*bench.needed, need)
-                break
-            yield done / len(missed)
+        search, servers = least(most, now + 1, low=now), None
+        try:
+            wanted = next(search)
+            while True:
+                held = keeps(wanted)
+                yield done / len(missed)
+                wanted = search.send(held)
+        except StopIteration as end:
+            servers = end.value
+        need = ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
+        bench.needed = (*bench.needed, need)
 
 
 def _missed(bench: Bench, settings: SweepSettings) -> list[tuple[str, float]]:
@@ -57,29 +60,6 @@ def _missed(bench: Bench, settings: SweepSettings) -> list[tuple[str, float]]:
         if point is not None and _hits(point) is not None:
             found.append((name, misses[0]))
     return sorted(found, key=lambda pair: -pair[1])[:MOST_SCHEDULERS]
-
-
-def _fewest(keeps: Callable[[int], bool], now: int, most: int) -> Generator[None, None, int | None]:
-    """The least count above ``now`` that keeps the target, ``None`` if ``most`` does not; one step a count.
-
-    >>> set(_fewest(lambda n: n >= 13, 8, 32))  # it returns 13; what it yields are its steps
-    {None}
-    """
-    low, step = now, 1
-    while True:
-        high = min(now + step, most)
-        held = keeps(high)
-        yield
-        if held:
-            break
-        if high == most:
-            return None
-        low, step = high, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-        yield
-    return high
 
 
 def _hits(point: CurvePoint) -> float | None:

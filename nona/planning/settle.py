@@ -1,0 +1,49 @@
+"""More and more replications until a verdict stands: the sequential test of one system, run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from nona.planning.verdict import FIRST, replications_at
+from nona.results.verdict import Verdict
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled(Generic[R]):
+    """The verdict, the looks it took, and the result that it rests on."""
+
+    verdict: Verdict
+    looks: int
+    result: R
+
+
+def settle(
+    simulate: Callable[[int], R],
+    judge: Callable[[R, int], Verdict],
+    most: int,
+    first: int = FIRST,
+) -> Settled[R]:
+    """Simulate ``first`` replications, then 2, 4, … times as many, until a verdict stands or ``most`` are.
+
+    Parameters
+    ----------
+    simulate
+        The result of that many replications, those of the look before among them.
+    judge
+        The verdict at look 1, 2, … (:func:`nona.planning.verdict.verdict`).
+
+    >>> settle(lambda n: n, lambda n, look: "keeps" if n >= 8 else "open", 64)
+    Settled(verdict='keeps', looks=2, result=8)
+    """
+    look = 1
+    while True:
+        count = min(replications_at(look, first), most)
+        result = simulate(count)
+        found = judge(result, look)
+        if found != "open" or count >= most:
+            return Settled(found, look, result)
+        look += 1
