@@ -102,6 +102,24 @@ class PlanFailure(Document):
     verdict: Verdict
 
 
+class PlanWeek(Document):
+    """The week by hour: traffic, servers of the offer that varies, and the cost of both ways per week.
+
+    ``factors`` are on the scenario's traffic, ``peak`` the largest, for which the answer is sized.
+    ``constant_cost``: the answer all week; ``schedule_cost``: ``servers`` by hour, with ``startup_s`` paid
+    for each that starts.
+    """
+
+    factors: tuple[float, ...]
+    peak: float
+    gpu: str
+    mig: str | None
+    servers: tuple[int, ...]
+    startup_s: float
+    constant_cost: float
+    schedule_cost: float
+
+
 class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
@@ -122,6 +140,7 @@ class PlanReport(Document):
     curve: tuple[PlanLoad, ...] = ()
     failures: tuple[PlanFailure, ...] = ()
     prices: tuple[str, ...] = ()
+    week: PlanWeek | None = None
 
     @property
     def best(self) -> PlanOption | None:

@@ -17,6 +17,7 @@ from nona.scenario.values import (
     PositiveSeconds,
     SchedulerEntry,
     SchedulerSpec,
+    Seconds,
     quantity,
 )
 
@@ -96,7 +97,8 @@ class PlanSpec(Part):
     """What to buy. ``hit`` is asked of every model with an SLO that ``targets`` does not name.
 
     ``offers`` empty: what the cluster has now. ``mixed``: also some servers of one offer and some of
-    another. ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week.
+    another. ``growth``: of the traffic. ``profile``: a CSV file with the traffic by hour of the week;
+    ``startup``: how long a server takes to start.
     ``confidence``: of each verdict. ``most``: servers of each offer. ``replications``: at most, of each
     option.
     """
@@ -114,6 +116,7 @@ class PlanSpec(Part):
     mixed: bool = True
     growth: Growth = 0.0
     profile: Name | None = None
+    startup: Seconds = 300.0
     confidence: Annotated[float, *quantity("fraction"), Field(ge=0.5, lt=1)] = 0.95
     most: Annotated[int, Field(ge=1, le=100_000)] = 256
     replications: Annotated[int, Field(ge=4, le=4096)] = 64

@@ -30,6 +30,7 @@ def scenario() -> Scenario:
             "workload": rows,
             "cost": {"measured": "m.measured.csv"},
             "models": {"inside": INSIDE},
+            "plan": {"profile": "week.csv"},
         }
     )
 
@@ -41,8 +42,9 @@ def test_files_are_listed_with_their_places() -> None:
         ("workload[2].arrivals.trace", "t.csv", "trace"),
         ("workload[3].model", "two.dot", "model"),
         ("cost.measured", "m.measured.csv", "measured"),
+        ("plan.profile", "week.csv", "profile"),
     ]
-    assert file_names(scenario()) == ["own.onnx", "two.dot", "t.csv", "m.measured.csv"]
+    assert file_names(scenario()) == ["own.onnx", "two.dot", "t.csv", "m.measured.csv", "week.csv"]
     assert file_names(scenario(), "trace", "measured") == ["t.csv", "m.measured.csv"]
     assert [is_file(scenario(), m) for m in ("own.onnx", "inside", "resnet18")] == [True, False, False]
 
@@ -59,4 +61,4 @@ def test_every_missing_file_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as error:
         Sources(tmp_path).check(scenario())
     places = [problem.partition(":")[0] for problem in error.value.problems]
-    assert places == ["workload[0].model", "workload[3].model", "cost.measured"]
+    assert places == ["workload[0].model", "workload[3].model", "cost.measured", "plan.profile"]

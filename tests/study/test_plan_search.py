@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -219,6 +220,56 @@ def test_who_cancels_keeps_what_is_known() -> None:
     assert not tables[0].complete
     assert all(o.replications == 0 for o in tables[0].options), "the first table is by prediction"
     assert any(o.replications for o in tables[-1].options)
+
+
+def test_a_week_is_sized_for_its_peak_beside_a_schedule(tmp_path: Path) -> None:
+    """Half of each day has a quarter of the traffic: its servers are those of theory at that traffic."""
+    hours = "".join(f"{h},{2.0 if h >= 12 else 0.5}\n" for h in range(24))
+    (tmp_path / "week.csv").write_text(f"hour,factor\n{hours}")
+    asked = scenario(150.0, 30.0, {**PART, "profile": "week.csv", "startup": "30 min"})
+    report = plan(asked, Sources(tmp_path))
+    day, night = least_mmc(300.0, 0.01, 0.03, 0.9), least_mmc(75.0, 0.01, 0.03, 0.9)
+    assert report.best is not None
+    assert report.answer is not None
+    assert report.week is not None
+    assert report.best.servers[0].count == day
+    assert report.week.servers == ((night,) * 12 + (day,) * 12) * 7
+    hours_paid = 7 * (12 * day + 12 * night + 0.5 * (day - night))
+    assert report.week.schedule_cost == pytest.approx(2 * hours_paid)
+    assert report.week.constant_cost == 168 * 2 * day
+    assert report.answer.cost_per_million == pytest.approx(1e6 * 2 * day / (1.25 * 150 * 3600))
+    assert "Sized for the week's peak, 2 times" in plan_text(report)
+
+
+def test_a_trace_of_arrivals_is_a_profile(tmp_path: Path) -> None:
+    """Two hours of three with 360 arrivals, one with none, over two days."""
+    instants = [h * 3600 + 10.0 * k for h in range(49) if h % 3 for k in range(360)]
+    (tmp_path / "t.csv").write_text("\n".join(f"{t}" for t in instants))
+    asked = question_of(scenario(0.1, 500.0, {**PART, "profile": "t.csv"}), Sources(tmp_path))
+    assert asked.profile is not None
+    assert asked.profile.peak == pytest.approx(1.0)
+    assert asked.profile.mean == pytest.approx(2 / 3, abs=0.05)
+    assert asked.scenario.workload[0].rate == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("factor\n1\n", "it has 1 hours"),
+        ("hour,factor\n" + "0,1\n" * 24, "hour 0 is there twice"),
+        ("factor\n" + "-1\n" * 24, "must be a number from 0"),
+        ("factor\n" + "nan\n" * 24, "must be a number from 0"),
+        ("factor\n" + "a\n" * 24, "line 2: 'a' is not a number"),
+        ("factor\n" + "0\n" * 24, "no hour has any traffic"),
+        ("hour,factor\n" + "".join(f"{2 * h},1\n" for h in range(24)), "without a gap"),
+        ("1\n2\n3\n", "covers 0 whole hours"),
+    ],
+)
+def test_a_bad_profile_is_one_line(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(NonaError, match=why) as error:
+        question_of(scenario(10.0, 50.0, {**PART, "profile": "p.csv"}), Sources(tmp_path))
+    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

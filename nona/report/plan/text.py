@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nona.report.means import mean_text
 from nona.report.text import or_dash, table, time_text
-from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers
+from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers, PlanWeek
 
 MOST_ROWS = 40
 
@@ -130,6 +130,18 @@ def answer_text(answer: PlanAnswer, currency: str) -> str:
     return f"{hourly} an hour, {money(730 * answer.cost_per_hour, currency)} a month"
 
 
+def week_text(week: PlanWeek, currency: str) -> str:
+    """The week with constant servers beside a schedule."""
+    few, many = min(week.servers), max(week.servers)
+    saved = 1 - week.schedule_cost / week.constant_cost if week.constant_cost else 0.0
+    return (
+        f"Sized for the week's peak, {week.peak:.4g} times the traffic. All week long that costs "
+        f"{money(week.constant_cost, currency)} a week; with {few:,} to {many:,} servers of {week.gpu} by "
+        f"hour {money(week.schedule_cost, currency)} ({100 * saved:.3g} % less), starts of "
+        f"{week.startup_s:g} s included."
+    )
+
+
 def plan_text(report: PlanReport) -> str:
     """What ``nona plan`` prints."""
     told = [plan_finding(report)]
@@ -137,6 +149,8 @@ def plan_text(report: PlanReport) -> str:
         told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
     told.append(f"Targets: {'; '.join(report.targets)}.")
     told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
+    if report.week is not None:
+        told.append(week_text(report.week, report.currency))
     rows = plan_rows(report)
     shown = rows[:MOST_ROWS]
     told += ["", table(shown, list(shown[0]))] if shown else []

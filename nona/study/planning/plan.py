@@ -11,6 +11,7 @@ from nona.sources.lookup import Sources
 from nona.study.planning.headroom import failures, headroom, loads_of
 from nona.study.planning.planner import Planner, RunPool
 from nona.study.planning.question import question_of
+from nona.study.planning.week import week_of
 from nona.study.planning.written import Further, report_of
 
 _NO_SOURCES = Sources()
@@ -58,5 +59,6 @@ def plan(
     if planner.best is None:
         return report_of(planner)
     factor = headroom(planner, planner.best)
-    further = Further(factor, loads_of(planner, planner.best), failures(planner, planner.best))
-    return report_of(planner, further)
+    week = None if question.profile is None else week_of(planner, planner.best, question.profile)
+    lost = failures(planner, planner.best)
+    return report_of(planner, Further(factor, loads_of(planner, planner.best), lost, week))

@@ -9,11 +9,13 @@ from nona.errors import ScenarioError
 from nona.hardware.catalogue import find_device, user_devices
 from nona.planning.offers import Offer, Option, slicings
 from nona.planning.prices import listed_prices
+from nona.planning.profile import Profile, is_table, profile_of_trace, read_profile
 from nona.planning.targets import Target
 from nona.scenario.plan import OfferSpec, PlanSpec, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import SchedulerSpec
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.workload.traces import read_trace
 from nona.sources.lookup import Sources
 from nona.study.sweeps.numbers import LOAD, number_named
 
@@ -30,7 +32,10 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """All that a plan depends on; ``targets`` all hold at once."""
+    """All that a plan depends on; ``targets`` all hold at once.
+
+    ``scenario`` has the traffic of the profile's peak.
+    """
 
     scenario: Scenario
     sources: Sources
@@ -39,6 +44,12 @@ class Question:
     offers: tuple[Offer, ...]
     schedulers: tuple[SchedulerSpec, ...]
     links: tuple[Link, ...]
+    profile: Profile | None = None
+
+    @property
+    def mean_over_peak(self) -> float:
+        """Mean traffic of the week over that of its peak, for which ``scenario`` is sized."""
+        return 1.0 if self.profile is None else self.profile.mean / self.profile.peak
 
     @property
     def alpha(self) -> float:
@@ -89,15 +100,28 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
     for scheduler in spec.schedulers:
         get_scheduler(scheduler.name)
     links = tuple(Link(link.capacity, link.price) for link in spec.links)
+    profile = _profile(scenario, spec, sources)
+    at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
     return Question(
-        scenario=scenario,
+        scenario=at_peak,
         sources=sources,
         spec=spec,
         targets=_targets(scenario, spec),
         offers=_offers(scenario, spec),
         schedulers=tuple(spec.schedulers),
         links=links or (Link(scenario.cluster.network.capacity, 0.0),),
+        profile=profile,
     )
+
+
+def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:
+    """The traffic by hour that the plan names, relative to the rates of the rows."""
+    if spec.profile is None:
+        return None
+    data, rate = sources.read(spec.profile), sum(row.rate for row in scenario.workload)
+    if is_table(data):
+        return read_profile(data, spec.profile, rate)
+    return profile_of_trace(read_trace(data, spec.profile), rate, spec.profile)
 
 
 def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:

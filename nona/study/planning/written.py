@@ -19,6 +19,7 @@ from nona.results.plan import (
     PlanOption,
     PlanReport,
     PlanServers,
+    PlanWeek,
 )
 from nona.simulation.workload.arrivals import effective_rate
 from nona.study.planning.bounds import Bounds
@@ -37,6 +38,7 @@ class Further:
     headroom: float | None = None
     curve: tuple[PlanLoad, ...] = ()
     failures: tuple[PlanFailure, ...] = ()
+    week: PlanWeek | None = None
 
 
 NOTHING = Further()
@@ -72,6 +74,7 @@ def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
         curve=further.curve,
         failures=further.failures,
         prices=_price_notes(question),
+        week=further.week,
     )
 
 
@@ -123,8 +126,9 @@ def _answer(planner: Planner, option: Option, place: int, known: Known, headroom
 
 
 def queries_per_s(bounds: Bounds) -> float:
-    """All queries that arrive in a second."""
-    return float(sum(effective_rate(q.arrivals, q.rate) for q in bounds.system.queries))
+    """All queries that arrive in a second, on the mean over the week."""
+    peak = sum(effective_rate(q.arrivals, q.rate) for q in bounds.system.queries)
+    return float(peak * bounds.question.mean_over_peak)
 
 
 def cost_per_million(question: Question, option: Option, moved: float, rate: float) -> float:
