@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from nona.planning.verdict import FIRST, replications_at
+from nona.planning.verdict import FIRST, looks_within, replications_at
 from nona.results.verdict import Verdict
 
 R = TypeVar("R")
@@ -23,7 +23,7 @@ class Settled(Generic[R]):
 
 def settle(
     simulate: Callable[[int], R],
-    judge: Callable[[R, int], Verdict],
+    judge: Callable[[R, int, int], Verdict],
     most: int,
     first: int = FIRST,
 ) -> Settled[R]:
@@ -34,16 +34,15 @@ def settle(
     simulate
         The result of that many replications, those of the look before among them.
     judge
-        The verdict at look 1, 2, … (:func:`nona.planning.verdict.verdict`).
+        The verdict at look l of L (:func:`nona.planning.verdict.verdict`).
 
-    >>> settle(lambda n: n, lambda n, look: "keeps" if n >= 8 else "open", 64)
+    >>> settle(lambda n: n, lambda n, look, looks: "keeps" if n >= 8 else "open", 64)
     Settled(verdict='keeps', looks=2, result=8)
     """
-    look = 1
+    look, looks = 1, looks_within(most, first)
     while True:
-        count = min(replications_at(look, first), most)
-        result = simulate(count)
-        found = judge(result, look)
-        if found != "open" or count >= most:
+        result = simulate(min(replications_at(look, first), most))
+        found = judge(result, look, looks)
+        if found != "open" or look == looks:
             return Settled(found, look, result)
         look += 1

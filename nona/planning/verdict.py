@@ -16,16 +16,18 @@ estimated φ from n replications.
 
 *keeps*: every target's lower limit is at least its p₀, each at α. Calling an option kept wrongly means that
 one target that it misses was found kept, so α holds for all targets together (intersection–union test).
-*misses*: some target's upper limit is below its p₀, each at α/m for m targets (Bonferroni). Looks: look l
-may spend α/(l(l+1)); these add up to α over any number of looks, so a verdict that is given as soon as it
-stands is wrong with probability at most α.
+*misses*: some target's upper limit is below its p₀, each at α/m for m targets (Bonferroni). Looks: each
+look doubles the replications, and of L looks that are planned, look l may spend α(√t_l − √t_(l−1)), with
+t_l = 2^(l−L) and t_0 = 0. These add up to α, so a verdict that is given as soon as it stands is wrong with
+probability at most α.
 
 Sources: Rao and Scott, A simple method for the analysis of clustered binary data, Biometrics 48, 1992 (φ);
 Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
 estimated from survey data, Survey Methodology 24, 1998 (N*, limits after Clopper and Pearson, 1934);
 Berger, Multiparameter hypothesis testing and acceptance sampling, Technometrics 24, 1982 (all targets);
-the union over looks as in Howard et al., Time-uniform, nonparametric, nonasymptotic confidence sequences,
-Annals of Statistics 49, 2021, section 3.2 (the limits at each look are approximate, by large samples).
+Kim and DeMets, Design and analysis of group sequential tests based on the type I error spending rate
+function, Biometrika 74, 1987 (spending by a power of t; here looks are added up without their correlation,
+which errs on the safe side). The limits at each look are approximate, by large samples.
 """
 
 from __future__ import annotations
@@ -104,15 +106,14 @@ class Limits:
     upper: float
 
 
-def spent(alpha: float, look: int) -> float:
-    """α/(l(l+1)): what look l = 1, 2, … may spend of the error α.
+def spent(alpha: float, look: int, looks: int) -> float:
+    """What look l = 1 … L may spend of the error α: α(√2^(l−L) − √2^(l−1−L)), the first without the minus.
 
-    >>> [round(spent(0.06, look), 3) for look in (1, 2, 3)]
-    [0.03, 0.01, 0.005]
-    >>> round(sum(spent(1.0, look) for look in range(1, 1000)), 3)
-    0.999
+    >>> [round(spent(0.05, look, 3), 4) for look in (1, 2, 3)]
+    [0.025, 0.0104, 0.0146]
     """
-    return alpha / (look * (look + 1))
+    before = 0.0 if look == 1 else 2 ** ((look - 1 - looks) / 2)
+    return float(alpha * (2 ** ((look - looks) / 2) - before))
 
 
 def limits(counts: Counts, alpha: float) -> Limits:
@@ -138,8 +139,10 @@ def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
     return Limits(lower, upper)
 
 
-def verdict(counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int) -> Verdict:
-    """Whether all targets are kept, at look ``look`` = 1, 2, … of a test with error ``alpha``.
+def verdict(
+    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int, looks: int
+) -> Verdict:
+    """Whether all targets are kept, at look ``look`` of ``looks`` that are planned, with error ``alpha``.
 
     Parameters
     ----------
@@ -147,12 +150,12 @@ def verdict(counts: Sequence[Counts], shares: Sequence[float], alpha: float, loo
         Of each target: what was seen, and the share p₀ that it asks for.
 
     >>> seen = Counts((1000,) * 4, (990, 991, 989, 990))
-    >>> verdict([seen], [0.95], 0.05, 1), verdict([seen, seen], [0.95, 0.999], 0.05, 1)
+    >>> verdict([seen], [0.95], 0.05, 1, 5), verdict([seen, seen], [0.95, 0.999], 0.05, 1, 5)
     ('keeps', 'misses')
-    >>> verdict([seen], [0.99], 0.05, 1)
+    >>> verdict([seen], [0.99], 0.05, 1, 5)
     'open'
     """
-    error = spent(alpha, look)
+    error = spent(alpha, look, looks)
     if any(
         limits(seen, error / len(shares)).upper < share for seen, share in zip(counts, shares, strict=True)
     ):
@@ -179,19 +182,19 @@ def looks_within(most: int, first: int = FIRST) -> int:
     return max(1, (max(most, first) // first).bit_length())
 
 
-def replications_needed(
-    counts: Sequence[Counts], shares: Sequence[float], alpha: float, look: int
-) -> int | None:
+def replications_needed(counts: Sequence[Counts], shares: Sequence[float], alpha: float) -> int | None:
     """Replications after which an open verdict would stand if shares and φ stayed as they are.
 
-    ``None`` where it would not within 2^24 times as many: then a share is as good as equal to its target.
+    It is the last look of a test that is planned with so many. ``None`` where it would not stand with 2^23
+    times as many: then a share is as good as equal to its target.
     """
     n = len(counts[0].arrived)
     if n < 2:
         return None
     for more in range(1, _MOST_DOUBLINGS):
-        times, error = int(2**more), spent(alpha, look + more)
-        if _would_stand(counts, shares, error, n, times):
+        times = int(2**more)
+        looks = looks_within(n * times)
+        if _would_stand(counts, shares, spent(alpha, looks, looks), n, times):
             return n * times
     return None
 

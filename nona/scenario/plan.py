@@ -119,4 +119,4 @@ class PlanSpec(Part):
     startup: Seconds = 300.0
     confidence: Annotated[float, *quantity("fraction"), Field(ge=0.5, lt=1)] = 0.95
     most: Annotated[int, Field(ge=1, le=100_000)] = 256
-    replications: Annotated[int, Field(ge=4, le=4096)] = 64
+    replications: Annotated[int, Field(ge=4, le=4096)] = 256

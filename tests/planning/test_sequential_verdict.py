@@ -85,7 +85,7 @@ def tried(run: Callable[[int], Floats], share: float, bound: float, looks: int =
         if look > 1:
             times = np.vstack([times, run(replications_at(look) - len(times))])
         counts = counted(list(times / bound), share)
-        found = verdict([counts], [share], ALPHA, look)
+        found = verdict([counts], [share], ALPHA, look, looks)
         if found != "open":
             return found
     return "open"
@@ -147,38 +147,41 @@ def test_bursts_of_late_jobs_widen_the_limits() -> None:
 def test_no_late_job_is_no_certainty_where_late_jobs_come_in_bursts() -> None:
     lucky = Counts((500,) * 4, (500,) * 4)
     bursty = Counts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
-    assert verdict([lucky], [0.98], ALPHA, 1) == "keeps"
-    assert verdict([bursty], [0.98], ALPHA, 1) == "open"
+    assert verdict([lucky], [0.98], ALPHA, 1, 5) == "keeps"
+    assert verdict([bursty], [0.98], ALPHA, 1, 5) == "open"
 
 
 def test_all_targets_must_hold_and_one_missed_is_enough() -> None:
     kept, missed = Counts((4000,) * 4, (3990,) * 4), Counts((4000,) * 4, (3000,) * 4)
-    assert verdict([kept, kept], [0.99, 0.99], ALPHA, 1) == "keeps"
-    assert verdict([kept, missed], [0.99, 0.99], ALPHA, 1) == "misses"
+    assert verdict([kept, kept], [0.99, 0.99], ALPHA, 1, 5) == "keeps"
+    assert verdict([kept, missed], [0.99, 0.99], ALPHA, 1, 5) == "misses"
     near = Counts((4000,) * 4, (3960,) * 4)
-    assert verdict([kept, near], [0.99, 0.99], ALPHA, 1) == "open"
+    assert verdict([kept, near], [0.99, 0.99], ALPHA, 1, 5) == "open"
 
 
 def test_what_is_spent_adds_up_to_what_is_allowed() -> None:
-    assert sum(spent(ALPHA, look) for look in range(1, 10_000)) <= ALPHA
+    for looks in (1, 2, 5, 9):
+        each = [spent(ALPHA, look, looks) for look in range(1, looks + 1)]
+        assert sum(each) == pytest.approx(ALPHA)
+        assert min(each) > 0
     assert [replications_at(look) for look in range(1, looks_within(64) + 1)] == [4, 8, 16, 32, 64]
 
 
 def test_one_replication_decides_nothing() -> None:
     assert limits(Counts((10_000,), (10_000,)), 0.05).lower == 0.0
-    assert replications_needed([Counts((10,), (10,))], [0.9], ALPHA, 1) is None
+    assert replications_needed([Counts((10,), (10,))], [0.9], ALPHA) is None
 
 
 def test_what_an_open_verdict_would_take_is_enough() -> None:
     seen = Counts((500,) * 4, (488, 492, 490, 494))
-    more = replications_needed([seen], [0.975], ALPHA, 1)
+    more = replications_needed([seen], [0.975], ALPHA)
     assert more is not None
     assert more > 4
     scaled = Counts(seen.arrived * (more // 4), seen.hits * (more // 4))
-    look = round(math.log2(more / 4)) + 1
-    assert verdict([scaled], [0.975], ALPHA, look) == "keeps"
+    looks = looks_within(more)
+    assert verdict([scaled], [0.975], ALPHA, looks, looks) == "keeps"
     exact = Counts((500,) * 4, (490, 490, 490, 490))
-    assert replications_needed([exact], [0.98], ALPHA, 1) is None
+    assert replications_needed([exact], [0.98], ALPHA) is None
 
 
 def test_counts_are_checked() -> None:

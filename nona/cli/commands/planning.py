@@ -137,7 +137,7 @@ def capacity(options: CapacityOptions) -> None:
     "--hit", type=Share(), metavar="SHARE", help="share of its SLO that each model must keep (default 99%)"
 )
 @click.option("--most", type=common.COUNT, help="largest number of servers of an offer (default 256)")
-@click.option("--replications", type=common.COUNT, help="most runs of an option (default 64)")
+@click.option("--replications", type=common.COUNT, help="most runs of an option (default 256)")
 @common.seed
 @common.workers
 @common.json

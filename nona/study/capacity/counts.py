@@ -80,12 +80,12 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
                 return answer
         raise AssertionError("answers() gives as many as it is asked for")
 
-    def judge(answer: Answer, look: int) -> Verdict:
+    def judge(answer: Answer, look: int, looks: int) -> Verdict:
         if _steady(answer, entry.name) is None:
             return "misses"
         slo_s = [q.slo_s for q in study.system.queries]
         counts = counted(mix_ratios(answer.records[entry.name], slo_s), target_hit)
-        return verdict([counts], [target_hit], ALPHA, look)
+        return verdict([counts], [target_hit], ALPHA, look, looks)
 
     found = settle(more, judge, most)
     return _count(servers, _steady(found.result, entry.name))

@@ -172,8 +172,9 @@ class Planner:
         return True
 
     def decided(self, known: Known, most: int | None = None) -> bool:
-        """Whether a verdict stands, or no more looks are allowed."""
-        return known.verdict != "open" or known.looks >= looks_within(most or self.question.spec.replications)
+        """Whether a verdict stands, or no more looks are allowed or of use."""
+        looks = looks_within(most or self.question.spec.replications)
+        return known.verdict != "open" or known.hopeless or known.looks >= looks
 
     def look(self, trials: Iterable[Trial]) -> None:
         """One more look at each of these trials, all in parallel."""

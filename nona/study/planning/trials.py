@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona.planning.targets import Target
-from nona.planning.verdict import LEVELS, Counts, limits, replications_needed, verdict
+from nona.planning.verdict import LEVELS, Counts, limits, looks_within, replications_needed, verdict
 from nona.results.document import number
 from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.plan import By, PlanModel
@@ -20,6 +20,7 @@ from nona.study.planning.question import Question
 from nona.study.planning.runs import Impossible, Outcome, Seen
 
 SHOWN = 0.025  # each end of a shown interval at 95 %
+EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most replications allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class Known:
     verdict: Verdict = "open"
     by: By = "prediction"
     reason: str = ""
+    hopeless: bool = False
+    """Open, and so close to a target that many more replications than are allowed would be needed."""
 
     @property
     def utilization(self) -> float | None:
@@ -63,8 +66,13 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
     counts = counts_of(question.targets, seen)
-    found = verdict(counts, question.shares, question.alpha, after.looks)
-    return replace(after, verdict=found, reason=_reason(question, counts, found))
+    looks = looks_within(question.spec.replications)
+    found = verdict(counts, question.shares, question.alpha, after.looks, looks)
+    hopeless = False
+    if found == "open" and after.looks >= EARLIEST:
+        more = replications_needed(counts, question.shares, question.alpha)
+        hopeless = more is None or more > FAR * question.spec.replications
+    return replace(after, verdict=found, reason=_reason(question, counts, found), hopeless=hopeless)
 
 
 def counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
@@ -111,7 +119,7 @@ def needed(question: Question, known: Known) -> int | None:
     if known.verdict != "open" or len(known.seen) < 2:
         return None
     counts = counts_of(question.targets, known.seen)
-    return replications_needed(counts, question.shares, question.alpha, known.looks)
+    return replications_needed(counts, question.shares, question.alpha)
 
 
 def models_of(question: Question, known: Known) -> dict[str, PlanModel]:

@@ -111,11 +111,11 @@ def _judged(
             oracle=False,
         )
 
-    def judge(result: ServerlessResult, look: int) -> Verdict:
+    def judge(result: ServerlessResult, look: int, looks: int) -> Verdict:
         if result.summaries[policy].state == "overloaded":
             return "misses"
         counts = counted([slo_ratios(system, r) for r in result.records[policy]], target)
-        return verdict([counts], [target], ALPHA, look)
+        return verdict([counts], [target], ALPHA, look, looks)
 
     found = settle(simulate, judge, size.replications, size.first)
     summary = found.result.summaries[policy]
