@@ -5,7 +5,7 @@ They are looked for in what the file holds, so that they are listed together wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -16,6 +16,7 @@ from nona.errors import NonaError
 from nona.hardware.catalogue import devices, user_devices
 from nona.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.hardware.device import Device
+from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
@@ -34,7 +35,8 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
     """
     known = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
     training = unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
-    return [*_cluster(_mapping(data.get("cluster"))), *_samples(data), *_named(data), *training]
+    cluster = _mapping(data.get("cluster"))
+    return [*_cluster(cluster), *_samples(data), *_named(data), *_offers(data, known), *training]
 
 
 def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
@@ -87,6 +89,14 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _offers(data: Mapping[str, Any], known: Collection[str]) -> Iterator[str]:
+    """Offers of a plan that name no device."""
+    for i, offer in enumerate(_entries(_mapping(data.get("plan")).get("offers"))):
+        gpu = _mapping(offer_entry(offer)).get("gpu")
+        if isinstance(gpu, str) and gpu not in known:
+            yield f"plan.offers[{i}]: {gpu[:60]!r} is not a known device; {instead(gpu, known)}."
+
+
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:
     for model in _models(data):
         if PurePath(model.name).suffix == "":
@@ -101,6 +111,7 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
     for place, entries, find in (
         ("serverless.policies", policies, get_policy),
         ("schedulers", data.get("schedulers"), get_scheduler),
+        ("plan.schedulers", _mapping(data.get("plan")).get("schedulers"), get_scheduler),
     ):
         for i, entry in enumerate(_entries(entries)):
             name = _mapping(named_entry(entry)).get("name")
@@ -129,5 +140,8 @@ def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
     measured = _mapping(data.get("cost")).get("measured")
     if isinstance(measured, str):
         yield _Named("cost.measured", measured)
+    profile = _mapping(data.get("plan")).get("profile")
+    if isinstance(profile, str):
+        yield _Named("plan.profile", profile)
     for place, name in training_files(_mapping(data.get("training")), _mapping(data.get("models"))):
         yield _Named(place, name)

@@ -21,6 +21,7 @@ workload:
 cost: {measured: table.csv}
 serverless: {policies: [esgg]}
 schedulers: [nonna, local]
+plan: {offers: ["l4=1", "a1000=2"], schedulers: [guess], profile: week.csv, growth: fast}
 """
 PLACES = [
     "cluster.servers[0].count",
@@ -34,6 +35,10 @@ PLACES = [
     "cost.measured",
     "schedulers[0]",
     "serverless.policies[0]",
+    "plan.growth",
+    "plan.schedulers[0]",
+    "plan.offers[1]",
+    "plan.profile",
 ]
 
 

@@ -175,6 +175,27 @@ def test_a_mixed_cluster_is_found_where_it_is_cheapest() -> None:
     assert any(chain.others for chain in report.evidence)
 
 
+def test_two_offers_help_where_neither_has_enough_servers() -> None:
+    part = {**PART, "offers": [{"gpu": g, "price": 1, "most": 3} for g in (A, B)]}
+    report = plan(scenario(400.0, 60.0, part))
+    assert report.best is not None
+    assert {s.gpu for s in report.best.servers} == {A, B}
+    assert sum(s.count for s in report.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
+
+
+def test_an_open_count_is_no_evidence_against_fewer_servers() -> None:
+    """With few runs counts stay open: below them the search goes on to one that misses."""
+    few = {**PART, "replications": 4, "hit": 0.9}
+    report = plan(scenario(450.0, 30.0, few, jobs=500))
+    counts = {o.servers[0].count: o for o in report.options if o.by in ("simulation", "load")}
+    opened = [n for n, o in counts.items() if o.verdict == "open"]
+    assert opened
+    assert counts[min(opened) - 1].verdict == "misses"
+    assert report.cheaper_open
+    text = plan_finding(report)
+    assert "still open at 95 %" in text or "are open" in text
+
+
 def test_bounds_never_rule_out_what_keeps() -> None:
     """The load bound is the exact stability limit of a single line, also with two classes of speed."""
     part = {**PART, "offers": [f"{A}=1", f"{B}=1"]}

@@ -8,7 +8,7 @@ one: more of the faster are taken to do no harm, which more of the slower might.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nona.planning.offers import Option
@@ -81,7 +81,7 @@ class Chains:
                 for s in range(len(question.schedulers)):
                     for link in range(len(question.links)):
                         none = Option((0,) * len(question.offers), s, link)
-                        for count in range(1, question.offers[slow].most + 1):
+                        for count in _steps(question.offers[slow].most, most_cost):
                             base = with_count(none, slow, count)
                             if question.cost(base) + question.offers[fast].price >= most_cost:
                                 break
@@ -125,3 +125,14 @@ class Chains:
         bounds = self.bounds
         seconds = bounds.rates @ bounds.work / bounds.rates.sum()
         return [float((1 / seconds)[bounds.executors[k] > 0].max()) for k in range(len(self.question.offers))]
+
+
+def _steps(most: int, most_cost: float) -> Sequence[int]:
+    """Counts of the offer that stays: all, or while nothing is known to keep, halves of the largest.
+
+    >>> list(_steps(4, 9.0)), list(_steps(20, math.inf))
+    ([1, 2, 3, 4], [1, 2, 5, 10, 20])
+    """
+    if math.isfinite(most_cost):
+        return range(1, most + 1)
+    return sorted({max(1, most >> shift) for shift in range(most.bit_length())})

@@ -87,8 +87,11 @@ class Planner:
     def search(self) -> None:
         """Find the cheapest option that keeps, first of one offer, then of two."""
         self._run(self.pure)
-        if self.question.spec.mixed and len(self.question.offers) > 1 and self.best is not None:
-            self._run(self.chains.mixed(self.least_cost))
+        if self.question.spec.mixed and len(self.question.offers) > 1:
+            if self.best is None:  # perhaps there are too few servers of each offer alone
+                self._run(self.chains.mixed(math.inf))
+            if self.best is not None:
+                self._run(self.chains.mixed(self.least_cost))
         self.complete = True
         self.on_known("")
 
@@ -127,9 +130,19 @@ class Planner:
         if chain.low:
             self._rule_out(chain)
         start = max(chain.low + 1, min(chain.guess, top))
-        lane = Lane(chain, least(chain.most, start, low=chain.low))
+        lane = Lane(chain, self._confirmed(chain, least(chain.most, start, low=chain.low)))
         lane.wanted = next(lane.search)
         return lane if self._needs_simulation(lane) else None
+
+    def _confirmed(self, chain: Chain, search: Search) -> Search:
+        """A search, and then the counts below what it found until one misses: open ones prove nothing."""
+        found = yield from search
+        for count in range((chain.most + 1 if found is None else found) - 1, chain.low, -1):
+            if self.of(chain.option(count)).verdict == "open":
+                yield count
+            if self.of(chain.option(count)).verdict == "misses":
+                break
+        return found
 
     def _rule_out(self, chain: Chain) -> None:
         """Keep the largest option of a chain that bounds rule out, as their evidence."""
