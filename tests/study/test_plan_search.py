@@ -22,6 +22,7 @@ from nona.simulation.theory.single import erlang_c
 from nona.sources.lookup import Sources
 from nona.study.planning.bounds import Bounds
 from nona.study.planning.plan import plan
+from nona.study.planning.planner import Planner
 from nona.study.planning.question import question_of
 
 A, B = "a100-40gb", "l4"
@@ -222,11 +223,32 @@ def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
     assert report.targets == ("p95 of one at most 35 ms",)
 
 
-def test_processes_give_the_same_verdicts(report: PlanReport) -> None:
+def test_what_is_found_does_not_depend_on_the_processes() -> None:
+    part = {**PART, "offers": [f"{A}=1", f"{B}=0.4"], "schedulers": ["opportunistic", "local"]}
+    asked = scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}, jobs=1000)
+    alone = plan(asked)
     with ProcessPool(2) as pool:
-        other = plan(scenario(450.0, 30.0, {**PART, "growth": "5%/month"}), pool=pool, workers=2)
-    assert other.answer == report.answer
-    assert other.options == report.options
+        together = plan(asked, pool=pool)
+    same = {"seconds": 0.0}
+    assert together.model_copy(update=same) == alone.model_copy(update=same)
+
+
+def test_who_interrupts_the_command_sees_what_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(dump_scenario(scenario(120.0, 60.0, PART, jobs=500)))
+
+    def look(self: Planner, trials: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Planner, "look", look)
+    assert main(["plan", str(path), "--json"]) == 0
+    told = capsys.readouterr()
+    assert "warning: interrupted" in told.err
+    found = json.loads(told.out)
+    assert (found["answer"], found["complete"]) == (None, False)
+    assert all(o["replications"] == 0 for o in found["options"])
 
 
 def test_who_cancels_keeps_what_is_known() -> None:

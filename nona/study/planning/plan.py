@@ -32,7 +32,7 @@ def plan(
     Parameters
     ----------
     workers
-        Processes; answers do not depend on their speed. ``pool`` takes their place.
+        Processes; what is found does not depend on it. ``pool`` takes their place.
     check
         Called now and then; what it raises (``Cancelled``) ends the work and comes out.
     on_table
@@ -47,8 +47,8 @@ def plan(
     question = question_of(scenario, sources)
     if pool is None and workers > 1:
         with ProcessPool(workers) as processes:
-            return plan(scenario, sources, workers=workers, pool=processes, check=check, on_table=on_table)
-    planner = Planner(question, workers, pool, check)
+            return plan(scenario, sources, pool=processes, check=check, on_table=on_table)
+    planner = Planner(question, pool, check)
 
     def tell(text: str) -> None:
         on_table(report_of(planner), text)

@@ -21,6 +21,7 @@ from nona.study.planning.runs import OptionRuns, Outcome, Trial
 from nona.study.planning.trials import Known, looked_at, ruled_out
 
 RunPool = Pool[None, Outcome]
+LANES = 4  # chains that are searched side by side, whatever the number of processes
 
 
 @dataclass(eq=False)
@@ -47,11 +48,8 @@ class Planner:
     ----------
     question
         What is asked.
-    workers
-        Processes, and chains that are searched side by side; verdicts do not depend on it, the order of the
-        work does.
     pool
-        Where the simulations run; by default in this process.
+        Where the simulations run; by default in this process. Nothing but the time depends on it.
     check
         Called now and then; what it raises (``Cancelled``) ends the work and comes out.
     on_known
@@ -61,13 +59,12 @@ class Planner:
     def __init__(
         self,
         question: Question,
-        workers: int = 1,
         pool: RunPool | None = None,
         check: Callable[[], None] = lambda: None,
         on_known: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.question, self.check, self.on_known = question, check, on_known
-        self.lanes, self.pool = max(1, workers), pool
+        self.pool = pool
         self.begin = time.perf_counter()
         self.bounds = Bounds(question, StudyCache())
         self.prediction = Prediction(self.bounds)
@@ -103,7 +100,7 @@ class Planner:
         waiting = iter(chains)
         lanes: list[Lane] = []
         while True:
-            lanes += self._started(waiting, self.lanes - len(lanes))
+            lanes += self._started(waiting, LANES - len(lanes))
             if not lanes:
                 return
             self.look([Trial(lane.chain.option(lane.wanted), MILLE) for lane in lanes])
