@@ -34,7 +34,8 @@ class PlanOption(Document):
     ``link`` in bytes/s. ``by``: what the verdict rests on, ``reason`` in words. ``predicted`` is the least
     predicted share of hits over what its target asks for: above 1 all targets are predicted to hold.
     ``headroom`` is the largest factor on the traffic that was seen to keep all targets. ``needed``:
-    replications that an open verdict would take if shares stayed as they are.
+    replications that an open verdict would take if shares stayed as they are. Energy is that of the GPUs,
+    known where their watts, idle and busy, are.
     """
 
     servers: tuple[PlanServers, ...]
@@ -50,6 +51,8 @@ class PlanOption(Document):
     reason: str
     predicted: Figure
     utilization: Figure = None
+    energy_kwh_per_million: Figure = None
+    co2_kg_per_million: Figure = None
     needed: int | None = None
 
 

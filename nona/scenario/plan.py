@@ -84,13 +84,25 @@ class LinkOfferSpec(Part):
     price: PerHour = 0.0
 
 
+class WattsSpec(Part):
+    """What a GPU draws in watts, idle and busy."""
+
+    idle: Annotated[float, Field(ge=0, le=1e6)]
+    busy: Annotated[float, Field(ge=0, le=1e6)]
+
+
 class PricesSpec(Part):
-    """Prices per hour of a GPU by name, of a server beside its GPUs, and per GB moved over the link."""
+    """Prices per hour of a GPU by name, of a server beside its GPUs, and per GB moved over the link.
+
+    ``watts`` by GPU, where the shipped list has none or another; ``co2_kg_per_kwh`` of the electricity.
+    """
 
     currency: Name = "USD"
     gpus: dict[Name, PerHour] = Field(default_factory=dict, max_length=100)
     server: PerHour = 0.0
     gb: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    watts: dict[Name, WattsSpec] = Field(default_factory=dict, max_length=100)
+    co2_kg_per_kwh: Annotated[float, Field(ge=0, le=100)] | None = None
 
 
 class PlanSpec(Part):

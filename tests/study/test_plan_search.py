@@ -223,6 +223,18 @@ def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
     assert report.targets == ("p95 of one at most 35 ms",)
 
 
+def test_energy_lies_between_idle_and_busy_by_utilisation() -> None:
+    """λE[S] = 1.2 GPUs are busy on average; the others draw what they draw idle."""
+    prices = {"watts": {A: {"idle": 50, "busy": 400}}, "co2_kg_per_kwh": 0.5}
+    report = plan(scenario(120.0, 60.0, {**PART, "prices": prices}, jobs=4000))
+    best = report.best
+    assert best is not None
+    power = 50 * best.servers[0].count + 350 * 1.2
+    assert best.energy_kwh_per_million == pytest.approx(power / 1000 * 1e6 / (120 * 3600), rel=0.03)
+    assert best.co2_kg_per_million == pytest.approx(0.5 * best.energy_kwh_per_million)
+    assert "kWh per million queries" in plan_text(report)
+
+
 def test_what_is_found_does_not_depend_on_the_processes() -> None:
     part = {**PART, "offers": [f"{A}=1", f"{B}=0.4"], "schedulers": ["opportunistic", "local"]}
     asked = scenario(250.0, 60.0, part, {A: 10.0, B: 20.0}, jobs=1000)

@@ -142,11 +142,19 @@ def week_text(week: PlanWeek, currency: str) -> str:
     )
 
 
+def _energy_text(option: PlanOption) -> str:
+    carbon = option.co2_kg_per_million
+    also = "" if carbon is None else f", {carbon:.3g} kg of CO₂"
+    return f"Energy of the GPUs: {option.energy_kwh_per_million:.3g} kWh per million queries{also}."
+
+
 def plan_text(report: PlanReport) -> str:
     """What ``nona plan`` prints."""
     told = [plan_finding(report)]
     if report.answer is not None:
         told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
+    if report.best is not None and report.best.energy_kwh_per_million is not None:
+        told.append(_energy_text(report.best))
     told.append(f"Targets: {'; '.join(report.targets)}.")
     told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
     if report.week is not None:

@@ -24,6 +24,7 @@ from nona.results.plan import (
 from nona.simulation.workload.arrivals import effective_rate
 from nona.study.planning.bounds import Bounds
 from nona.study.planning.chains import CLOSE, Chain
+from nona.study.planning.energy import kwh_per_million, watts
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import Question
 from nona.study.planning.trials import Known, models_of, needed
@@ -87,6 +88,8 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
 
 def _option(planner: Planner, option: Option, known: Known, headroom: float | None) -> PlanOption:
     question = planner.question
+    energy = kwh_per_million(watts(question, option, known.utilization), queries_per_s(planner.bounds))
+    carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption(
         servers=servers_of(question, option),
         scheduler=question.schedulers[option.scheduler].name,
@@ -101,6 +104,8 @@ def _option(planner: Planner, option: Option, known: Known, headroom: float | No
         reason=known.reason,
         predicted=number(planner.prediction.margin(option)),
         utilization=known.utilization,
+        energy_kwh_per_million=energy,
+        co2_kg_per_million=None if energy is None or carbon is None else energy * carbon,
         needed=needed(question, known),
     )
 
