@@ -9,6 +9,7 @@ from nona.report.text import or_dash, table, time_text
 from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers, PlanWeek
 
 MOST_ROWS = 40
+BOUNDS = ("load", "idle", "memory")
 
 
 def plan_finding(report: PlanReport) -> str:
@@ -160,10 +161,13 @@ def plan_text(report: PlanReport) -> str:
     if report.week is not None:
         told.append(week_text(report.week, report.currency))
     rows = plan_rows(report)
-    shown = rows[:MOST_ROWS]
+    looked = [row for row in rows if row["by"] not in BOUNDS]
+    shown = (looked or rows)[:MOST_ROWS]
     told += ["", table(shown, list(shown[0]))] if shown else []
     if len(rows) > len(shown):
-        told.append(f"… and {len(rows) - len(shown)} dearer options; --json has all.")
+        ruled = len(rows) - len(looked) if looked else 0
+        dearer = len(rows) - ruled - len(shown)
+        told.append(f"Not shown: {ruled} ruled out by bounds, {dearer} dearer; --json has all.")
     if report.curve:
         curve = curve_rows(report)
         told += ["", table(curve, list(curve[0]))]
