@@ -75,10 +75,10 @@ def simulated_count(study: Study, target_hit: float, cache: StudyCache, check: C
     stream = answers(study, cache=cache, check=check, replications=most)
 
     def more(count: int) -> Answer:
-        for answer in stream:
-            if answer.replications >= count or _steady(answer, entry.name) is None:
-                return answer
-        raise AssertionError("answers() gives as many as it is asked for")
+        answer = next(stream)
+        while answer.replications < count and _steady(answer, entry.name) is not None:
+            answer = next(stream)
+        return answer
 
     def judge(answer: Answer, look: int, looks: int) -> Verdict:
         if _steady(answer, entry.name) is None:
