@@ -37,6 +37,10 @@ class ReportError(NonaError):
     """A results file cannot be written."""
 
 
+class StoreError(NonaError):
+    """The data base of saved items cannot be used, or an item cannot be saved, found or read."""
+
+
 class JobError(NonaError):
     """A background job cannot start, or it ended without a result."""
 

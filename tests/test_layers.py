@@ -39,6 +39,7 @@ LAYERS = (
     ("nona.report",),
     ("nona.sources",),
     ("nona.study", "nona.serving"),
+    ("nona.store",),
     ("nona.ui", "nona.cli"),
     ("nona.__main__",),
 )

@@ -14,6 +14,7 @@ from nona.report.html.simulation import RESULTS as HTML
 from nona.report.simulations.compared.baseline import replication_means
 from nona.report.simulations.live.series import LiveSeries
 from nona.report.simulations.network_story import story_load
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.summary_table import summary_table
 from nona.report.simulations.sureness import sureness_rows
 from nona.report.simulations.tables.columns import COLUMNS
@@ -30,7 +31,6 @@ from nona.simulation.run import Progress
 from nona.sources.samples import scenario_path
 from nona.study.network_story import network_story
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
-from nona.ui.jobs.simulated import SimulatedRun
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ KINDS: Registry[TaskKind] = Registry(
             "simulation",
             SIMULATION_PARTS,
             "nona.ui.tasks.simulate:simulate_scenario",
-            "nona.ui.jobs.simulated:SimulatedRun",
+            "nona.report.simulations.simulated:SimulatedRun",
         ),
         TaskKind(
             "sweep",

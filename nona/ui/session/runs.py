@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nona.report.simulations.compared.scenario_diff import change_text
-from nona.ui.jobs.simulated import SimulatedRun
+from nona.report.simulations.simulated import SimulatedRun
 
 MOST = 8
 

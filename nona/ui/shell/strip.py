@@ -9,12 +9,12 @@ import streamlit as st
 
 from nona.report.serverless.words import hit_rate, ranked
 from nona.report.simulations.finding.findings import shortest
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.text import percent_text
 from nona.report.training.words import by_mean_jct, hours_text, jobs_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.schema import Scenario
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 

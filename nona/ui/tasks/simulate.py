@@ -10,6 +10,7 @@ from typing import Any
 from nona import study
 from nona.report.simulations.compared.baseline import replication_means
 from nona.report.simulations.live.series import LiveSeries
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.sureness import idle_bound_s
 from nona.results.simulation.live import LiveRun
 from nona.simulation.engines import AUTO, engine_named
@@ -20,7 +21,6 @@ from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
 from nona.ui.jobs.desk import Desk, processes
 from nona.ui.jobs.placing import PlacingWatch
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.tasks.reading import study_of
 
 REPORT_EVERY_S = 0.12
@@ -67,7 +67,7 @@ class _Watch:
 def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     """Solve the placement if a scheduler needs one, run all of them, leave its files.
 
-    The result is that of a :class:`~nona.ui.jobs.simulated.SimulatedRun`.
+    The result is that of a :class:`~nona.report.simulations.simulated.SimulatedRun`.
     """
     prepared = study_of(spec, desk)
     watch, engine, placement = _Watch(prepared, desk), engine_named(AUTO), None

@@ -8,6 +8,7 @@ import streamlit as st
 
 from nona.report.placements.certificate_text import gap_text, mean_of
 from nona.report.placements.compared import hits_text, is_slo
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.text import time_text
 from nona.report.training.words import by_mean_jct
 from nona.results.placement.outcome import SolvedPlacement
@@ -15,7 +16,6 @@ from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_description, scenario_path
 from nona.study.network_story import LINK_LOAD
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.overview.story.story import chosen_load
 from nona.ui.session.kept import choose
 from nona.ui.session.shipped import open_scenario

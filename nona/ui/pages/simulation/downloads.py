@@ -10,11 +10,11 @@ from pathlib import Path
 import streamlit as st
 
 from nona.report.html.report import placement_html, simulation_html
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.summary_table import summary_table
 from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.placement.outcome import SolvedPlacement
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.session.uploads import safe_name

@@ -17,6 +17,7 @@ from nona.report.simulations.figures.simulation import (
     jct_over_time_figure,
     utilisation_figure,
 )
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.titles import (
     ecdf_title,
     executors_title,
@@ -27,7 +28,6 @@ from nona.report.simulations.titles import (
     percentile_rows,
     utilisation_title,
 )
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.cluster.link_views import busiest_links_panel
 from nona.ui.pages.cluster.load_views import cluster_result
 from nona.ui.pages.simulation.downloads import run_downloads

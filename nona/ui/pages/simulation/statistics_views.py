@@ -9,6 +9,7 @@ from nona.report.figures.compare import dots_figure
 from nona.report.simulations.figures.sureness import forest_figure
 from nona.report.simulations.figures.warmup import warmup_figure
 from nona.report.simulations.finding.headline import REFERENCE
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.sureness import sureness_headline, sureness_rows
 from nona.report.simulations.sureness_text import MEANING, provenance_lines, sureness_table
 from nona.report.simulations.text import difference_row
@@ -16,7 +17,6 @@ from nona.report.simulations.titles import difference_dots, differences_title
 from nona.report.times_off import off_lines
 from nona.results.simulation.differences import Differences
 from nona.results.simulation.series import WarmupSeries
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import chart
 from nona.ui.widgets.fields import plain

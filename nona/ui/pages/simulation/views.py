@@ -11,6 +11,7 @@ import streamlit as st
 from nona.report.inputs.figures import provenance_text
 from nona.report.simulations.finding.remedies import advice
 from nona.report.simulations.report import python_decisions
+from nona.report.simulations.simulated import SimulatedRun
 from nona.report.simulations.tables.cells import Style, text_rows
 from nona.report.simulations.tables.columns import RESULTS, columns
 from nona.report.simulations.tables.rows import result_rows
@@ -22,7 +23,6 @@ from nona.report.simulations.text import (
 from nona.report.text import share_text
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import Resources, Schedulers, SimulationReport
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.pages.simulation.engine_views import engine_text
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nona.errors import NonaError
+from nona.report.simulations.simulated import SimulatedRun
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.ui.jobs.kinds import KINDS
-from nona.ui.jobs.simulated import SimulatedRun
 from nona.ui.session.disk.files import MOST_WORKSPACE_BYTES
 from nona.ui.session.disk.saved import (
     BROKEN,

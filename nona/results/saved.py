@@ -1,0 +1,98 @@
+"""Saved items: what a list says of each, and several of them side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nona.results.document import Document
+from nona.results.estimate import Estimate
+
+MOST_NAME, MOST_NOTE = 120, 4000  # characters
+_Word = Annotated[str, Field(max_length=200)]
+_Words = Annotated[tuple[_Word, ...], Field(max_length=1000)]
+
+
+class SavedFacts(Document):
+    """What a result says of itself: what searches look at, and what a list shows.
+
+    ``fingerprint`` is that of its scenario, ``version`` that of the program, ``made`` its date as text,
+    ``finding`` its answer in one sentence.
+    """
+
+    fingerprint: _Word
+    version: _Word
+    made: _Word
+    scenario: _Word
+    schedulers: _Words
+    models: _Words
+    finding: Annotated[str, Field(max_length=1000)]
+
+
+class SavedItem(Document):
+    """An item without its contents.
+
+    Attributes
+    ----------
+    id
+        Sixteen hexadecimal digits.
+    kind
+        What it is, see :data:`nona.store.kinds.SAVED_KINDS`.
+    saved_at
+        When it was saved, ISO 8601 in UTC.
+    imported
+        Whether it came from a file: its figures are those that the file states.
+    mine
+        Whether whoever asked may change it.
+    size_bytes
+        What scenario and result take in the data base.
+    """
+
+    id: str
+    kind: str
+    name: Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
+    note: Annotated[str, Field(max_length=MOST_NOTE)]
+    saved_at: str
+    imported: bool
+    mine: bool
+    size_bytes: int
+    facts: SavedFacts
+
+
+class SavedList(Document):
+    """Items, the latest first; ``unreadable`` counts those whose entry is damaged."""
+
+    items: tuple[SavedItem, ...] = ()
+    unreadable: int = 0
+
+
+Unit = Literal["s", "share"]
+
+
+class SavedAnswer(Document):
+    """One measure of one subject, in every compared item.
+
+    ``values`` has it in each item; ``changes`` from the first item to each, with the interval of the change;
+    ``clear`` says of each whether that interval excludes 0.
+    """
+
+    subject: str
+    measure: str
+    unit: Unit
+    values: tuple[Estimate, ...]
+    changes: tuple[Estimate, ...]
+    clear: tuple[bool, ...]
+
+
+class SavedComparison(Document):
+    """Items of one kind side by side; the first is what the others are compared with.
+
+    ``scenario`` has for each item what differs from the first one's scenario, in words; ``notes`` how each
+    answer was compared with the first one's.
+    """
+
+    items: tuple[SavedItem, ...]
+    scenario: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    answers: tuple[SavedAnswer, ...]

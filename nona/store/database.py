@@ -1,0 +1,152 @@
+"""The data base's file: opened for one operation at a time, by any number of threads and processes.
+
+The write-ahead log lets others read while one writes; with ``synchronous=FULL`` what was committed stands on
+disk, so that neither the end of the process nor of the machine takes it back. Every trouble is one line.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from nona.errors import StoreError
+from nona.store.schema import MIGRATIONS, Migrations, migrate
+
+FILE = "saved.sqlite3"
+WAIT_S = 20.0  # for another process that writes
+_WAIT_STEP_S = 0.02
+_SMALLEST = 512  # bytes of a page
+_REMEDY = "free space there, or name another folder with --store"
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The file below a folder.
+
+    Parameters
+    ----------
+    folder
+        Where it lies; folder and file are made when something is saved, for their owner alone.
+    migrations
+        The steps of its schema.
+    most_pages
+        The most pages of 4,096 bytes that the file may have; 0: as SQLite allows.
+    """
+
+    folder: Path
+    migrations: Migrations = MIGRATIONS
+    most_pages: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / FILE
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A connection to read with; ``None`` where nothing was ever saved. Raises :class:`StoreError`."""
+        with self._troubles():
+            if not os.path.lexists(self.path):
+                yield None
+                return
+            with closing(self._open()) as connection:
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, committed at the end of the block unless it raises. Raises :class:`StoreError`."""
+        with self._troubles():
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with closing(self._open()) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def _open(self) -> sqlite3.Connection:
+        # Looked at from outside only: who closes a file gives up the locks of the whole process on it.
+        found = self.path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError("it is no file; move it away, or name another folder with --store")
+        if 0 < found.st_size < _SMALLEST:  # SQLite would take it for an empty one and write over it
+            raise StoreError("it is damaged, or is no data base; put a copy in its place, or move it away")
+        connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            if self.most_pages:
+                connection.execute(f"PRAGMA max_page_count = {self.most_pages:d}")
+            migrate(connection, self.migrations)  # refuses the file of another program before anything is set
+            _use_log(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _troubles(self) -> Iterator[None]:
+        """Whatever fails, as a :class:`StoreError` of one line that names the file."""
+        what = f"Saved items, {self.path}"
+        try:
+            yield
+        except StoreError as error:
+            text = str(error)
+            raise (error if text.endswith(".") else StoreError(f"{what}: {text}.")) from None
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of text in a damaged file
+            raise StoreError(f"{what}: {_trouble(error)}.") from error
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise StoreError(f"{what}: it cannot be used ({reason}); {_REMEDY}.") from error
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; of several that do so at once all but one are refused for a moment."""
+    end = time.monotonic() + WAIT_S
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_WAIT_STEP_S)
+
+
+def _trouble(error: Exception) -> str:
+    """What is wrong, and the remedy."""
+    code, reason = _code(error), " ".join(str(error).split())
+    if code in _BUSY:
+        return f"another server has been writing for {WAIT_S:g} s ({reason}); try again"
+    if code in _UNWRITABLE:
+        return f"it cannot be read and written ({reason}); {_REMEDY}"
+    return (
+        f"it is damaged, or is no data base ({reason}); put a copy in its place, or move it away to start "
+        "with an empty one"
+    )
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary error code; 255 where Python itself raised the error."""
+    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF

@@ -1,0 +1,80 @@
+"""Simulations as saved items: what is said of one, and several beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nona.report.means import mean_of
+from nona.report.simulations.compared.baseline import changes, pairing
+from nona.report.simulations.compared.text import COLUMNS
+from nona.report.simulations.finding.headline import headline
+from nona.report.simulations.simulated import SimulatedRun
+from nona.results.estimate import UNKNOWN, Estimate
+from nona.results.saved import SavedAnswer, SavedFacts, Unit
+from nona.results.simulation.compared import Change, Measure, ReplicationMeans
+from nona.simulation.statistics.intervals import mean_interval
+from nona.store.kinds import Answers
+
+_UNITS: dict[Measure, Unit] = {
+    "jct_s": "s",
+    "slo_hit_rate": "share",
+    "compute": "share",
+    "network": "share",
+}
+
+
+def facts(run: SimulatedRun) -> SavedFacts:
+    """Scenario, schedulers, models and finding of a run."""
+    found = run.report.schedulers
+    return SavedFacts(
+        fingerprint=run.about.hash,
+        version=run.about.version,
+        made=run.about.made,
+        scenario=run.about.name,
+        schedulers=tuple(found),
+        models=run.scenario.labels,
+        finding=headline(found, run.differences, run.off).text,
+    )
+
+
+def answers(runs: Sequence[SimulatedRun]) -> Answers:
+    """Every measure of every scheduler in each run, with the change from the first.
+
+    Runs of the same jobs are paired by replication, others compared by Welch's interval: see
+    :mod:`nona.report.simulations.compared.baseline`.
+    """
+    first = runs[0]
+    pairs = [pairing(first.scenario, run.scenario, (_warmup(first), _warmup(run))) for run in runs]
+    against = [changes(first.means, run.means, pair.paired) for run, pair in zip(runs, pairs, strict=True)]
+    names = list(dict.fromkeys(name for run in runs for name in run.means))
+    rows = []
+    for measure, word, _, _ in COLUMNS:
+        for name in names:
+            every = [found[name].of(measure) if name in found else None for found in against]
+            values = tuple(
+                _value(run.means.get(name), measure, change) for run, change in zip(runs, every, strict=True)
+            )
+            rows.append(
+                SavedAnswer(
+                    subject=name,
+                    measure=word,
+                    unit=_UNITS[measure],
+                    values=values,
+                    changes=tuple(UNKNOWN if change is None else change.change for change in every),
+                    clear=tuple(change is not None and change.clear for change in every),
+                )
+            )
+    return Answers(tuple(rows), ("", *(pair.text for pair in pairs[1:])))
+
+
+def _value(means: ReplicationMeans | None, measure: Measure, change: Change | None) -> Estimate:
+    """The mean in one run; that of the comparison where the first run has the scheduler too."""
+    if change is not None:
+        return change.new
+    values = () if means is None else means.of(measure)
+    known = [v for v in values if v is not None]
+    return UNKNOWN if not known or len(known) < len(values) else mean_of(mean_interval(known, 0.95))
+
+
+def _warmup(run: SimulatedRun) -> int | None:
+    return None if run.report.warmup is None else run.report.warmup.jobs

@@ -1,0 +1,245 @@
+"""The operations on saved items: save, list, search, rename, note, duplicate, delete and restore."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from nona.errors import StoreError
+from nona.results.saved import SavedFacts, SavedItem, SavedList
+from nona.store.contents import Contents, clean_name, clean_note, packed, unpacked
+from nona.store.database import Database
+
+MOST_ITEMS = 1000  # of one owner
+MOST_BYTES = 2**30  # of one owner, deleted items among them
+UNDO_S = 86400.0  # how long a deleted item can be restored
+_LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """What is to be saved: name and note, the contents, what the result says of itself."""
+
+    name: str
+    note: str
+    contents: Contents
+    facts: SavedFacts
+    imported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What one owner sees of a data base.
+
+    Parameters
+    ----------
+    database
+        Where the items are.
+    owner
+        Whose items are saved and changed.
+    everyone
+        Whether the items of others are seen too; they can be duplicated, not changed.
+    master
+        Whether they can also be changed, as by who has the file.
+    now
+        The time.
+    """
+
+    database: Database
+    owner: str
+    everyone: bool = False
+    master: bool = False
+    now: Callable[[], datetime] = _now
+
+    def save(self, *items: NewItem) -> tuple[SavedItem, ...]:
+        """Keep results with their scenarios: all of them, or none.
+
+        Raises
+        ------
+        StoreError
+            When one is too large, there are too many, or the data base cannot be written.
+        """
+        rows = [self._row(item) for item in items]
+        with self.database.writing() as connection:
+            self._purge(connection)
+            self._check_room(connection, len(rows), sum(row["size_bytes"] for row in rows))
+            for row in rows:
+                columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+                connection.execute(f"INSERT INTO items ({columns}) VALUES ({values})", row)
+            return tuple(self._found(connection, row["id"]) for row in rows)
+
+    def _row(self, item: NewItem) -> dict[str, Any]:
+        result = packed(item.contents.result)
+        return {
+            "id": secrets.token_hex(8),
+            "owner": self.owner,
+            "kind": item.contents.kind,
+            "name": clean_name(item.name),
+            "note": clean_note(item.note),
+            "saved_at": self._time(),
+            "imported": item.imported,
+            "size_bytes": len(item.contents.bundle) + len(result),
+            "facts": item.facts.model_dump_json(),
+            "scenario": item.contents.bundle,
+            "result": result,
+        }
+
+    def listing(self, search: str = "", kind: str = "") -> SavedList:
+        """The items, the latest first, with every word of ``search`` in name, note, schedulers or models."""
+        with self.database.reading() as connection:
+            if connection is None:
+                return SavedList()
+            rows = connection.execute(
+                f"SELECT {_LISTED} FROM items WHERE {self._visible} ORDER BY saved_at DESC, rowid DESC",
+                self._owners,
+            ).fetchall()
+        read = [self._item(row) for row in rows]
+        items = [item for item in read if item is not None and _holds(item, search)]
+        return SavedList(
+            items=tuple(item for item in items if kind in ("", item.kind)), unreadable=read.count(None)
+        )
+
+    def find(self, item_id: str) -> SavedItem:
+        """An item; :class:`StoreError` if there is none."""
+        with self.database.reading() as connection:
+            return self._found(connection, item_id)
+
+    def contents(self, item_id: str) -> Contents:
+        """The scenario and the result of an item."""
+        with self.database.reading() as connection:
+            item = self._found(connection, item_id)
+            row = (
+                connection
+                and connection.execute(
+                    "SELECT scenario, result FROM items WHERE id = ?", (item_id,)
+                ).fetchone()
+            )
+        try:
+            bundle, result = row or (b"", b"")
+            return Contents(item.kind, bytes(bundle), unpacked(result))
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"Saved item {item.name!r}: its result is damaged ({error}); delete the item."
+            ) from None
+
+    def rename(self, item_id: str, name: str) -> SavedItem:
+        """Give an item another name."""
+        return self._set(item_id, "name", clean_name(name))
+
+    def annotate(self, item_id: str, note: str) -> SavedItem:
+        """Give an item another note."""
+        return self._set(item_id, "note", clean_note(note))
+
+    def duplicate(self, item_id: str, name: str = "") -> SavedItem:
+        """A copy that belongs to this owner, at first called as the item, with ``(copy)``."""
+        item, contents = self.find(item_id), self.contents(item_id)
+        copied = name or f"{item.name[:100]} (copy)"
+        return self.save(NewItem(copied, item.note, contents, item.facts, item.imported))[0]
+
+    def delete(self, item_id: str) -> SavedItem:
+        """Delete an item; :meth:`restore` brings it back for a day."""
+        with self.database.writing() as connection:
+            item = self._mine(connection, item_id)
+            connection.execute("UPDATE items SET deleted_at = ? WHERE id = ?", (self._time(), item_id))
+            self._purge(connection)
+        return item
+
+    def restore(self, item_id: str) -> SavedItem:
+        """Take back that an item was deleted."""
+        with self.database.writing() as connection:
+            self._purge(connection)
+            whose = "1 OR owner = ?" if self.master else "owner = ?"
+            done = connection.execute(
+                f"UPDATE items SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL AND ({whose})",
+                (item_id, self.owner),
+            )
+            if not done.rowcount:
+                raise StoreError(
+                    f"Saved item {item_id[:40]!r}: it was not deleted within a day; look for it in the list."
+                )
+            return self._found(connection, item_id)
+
+    @property
+    def _visible(self) -> str:
+        return "deleted_at IS NULL AND (? OR owner = ?)"
+
+    @property
+    def _owners(self) -> tuple[bool, str]:
+        return self.everyone or self.master, self.owner
+
+    def _time(self) -> str:
+        return self.now().isoformat(timespec="microseconds")
+
+    def _set(self, item_id: str, column: str, text: str) -> SavedItem:
+        with self.database.writing() as connection:
+            self._mine(connection, item_id)
+            connection.execute(f"UPDATE items SET {column} = ? WHERE id = ?", (text, item_id))
+            return self._found(connection, item_id)
+
+    def _found(self, connection: sqlite3.Connection | None, item_id: str) -> SavedItem:
+        row = (
+            connection
+            and connection.execute(
+                f"SELECT {_LISTED} FROM items WHERE id = ? AND {self._visible}", (item_id, *self._owners)
+            ).fetchone()
+        )
+        item = self._item(row) if row else None
+        if item is None:
+            raise StoreError(f"Saved item {item_id[:40]!r}: there is none; look for it in the list.")
+        return item
+
+    def _mine(self, connection: sqlite3.Connection, item_id: str) -> SavedItem:
+        item = self._found(connection, item_id)
+        if not item.mine:
+            raise StoreError(f"Saved item {item.name!r}: somebody else saved it; change a duplicate of it.")
+        return item
+
+    def _item(self, row: tuple[object, ...]) -> SavedItem | None:
+        """A row as an item; ``None`` where it is damaged."""
+        item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts = row
+        try:
+            return SavedItem.model_validate(
+                {
+                    "id": item_id,
+                    "kind": kind,
+                    "name": name,
+                    "note": note,
+                    "saved_at": saved_at,
+                    "imported": bool(imported),
+                    "mine": self.master or owner == self.owner,
+                    "size_bytes": size_bytes,
+                    "facts": SavedFacts.model_validate_json(str(facts)),
+                }
+            )
+        except (ValueError, TypeError):
+            return None
+
+    def _purge(self, connection: sqlite3.Connection) -> None:
+        """Remove what was deleted more than a day ago."""
+        end = (self.now() - timedelta(seconds=UNDO_S)).isoformat(timespec="microseconds")
+        connection.execute("DELETE FROM items WHERE deleted_at < ?", (end,))
+
+    def _check_room(self, connection: sqlite3.Connection, more: int, size: int) -> None:
+        many, total = connection.execute(
+            "SELECT COUNT(*) - COUNT(deleted_at), TOTAL(size_bytes) FROM items WHERE owner = ?", (self.owner,)
+        ).fetchone()
+        if many + more > MOST_ITEMS or total + size > MOST_BYTES:
+            raise StoreError(
+                f"Saved items: {many:,} with {total:,.0f} bytes are kept, at most {MOST_ITEMS:,} with "
+                f"{MOST_BYTES:,}; export some and delete them."
+            )
+
+
+def _holds(item: SavedItem, search: str) -> bool:
+    facts = item.facts
+    words = (item.name, item.note, facts.scenario, *facts.schedulers, *facts.models)
+    text = "\n".join(words).casefold()
+    return all(word in text for word in search.casefold().split())

@@ -1,0 +1,58 @@
+"""Simulations to save, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from nona import study
+from nona.report.simulations.compared.baseline import replication_means
+from nona.report.simulations.simulated import SimulatedRun
+from nona.results.simulation.live import LiveRun
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.bundle import pack_bundle
+from nona.sources.lookup import Sources
+from nona.store.contents import Contents
+from nona.store.kinds import SIMULATION
+from nona.store.store import NewItem
+from nona.study.outcome import simulation_outcome
+
+SCENARIO: Mapping[str, Any] = {
+    "version": 1,
+    "name": "Two servers",
+    "cluster": {"servers": [{"count": 2, "gpu": "a100-40gb"}]},
+    "workload": [{"model": "slides_example", "rate": "20/s", "slo": "40 ms"}],
+    "simulation": {"jobs": 60, "replications": 3},
+    "schedulers": ["local", "spread"],
+}
+BOTH = ("local", "spread")
+
+
+@cache
+def simulated(
+    servers: int = 2, seed: int = 1, schedulers: tuple[str, ...] = ("local", "spread")
+) -> SimulatedRun:
+    """A small run on so many servers."""
+    data = {
+        **SCENARIO,
+        "seed": seed,
+        "cluster": {"servers": [{"count": servers, "gpu": "a100-40gb"}]},
+        "schedulers": list(schedulers),
+    }
+    prepared = study.prepare(scenario_from_mapping(data))
+    result = study.simulate(prepared, engine="simpy")
+    return SimulatedRun(
+        **dict(simulation_outcome(prepared, result, "now")),
+        live=LiveRun(schedulers=schedulers),
+        means=replication_means(result.records, [q.slo_s for q in prepared.system.queries]),
+        idle_s=0.014,
+        scenario=prepared.scenario,
+    )
+
+
+def new_item(name: str, run: SimulatedRun, sources: Sources | None = None) -> NewItem:
+    """A run as it is saved."""
+    bundle = pack_bundle(run.scenario, sources or Sources())
+    contents = Contents.of(SIMULATION, bundle, run)
+    return NewItem(name, "", contents, contents.facts())

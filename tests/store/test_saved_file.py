@@ -1,0 +1,246 @@
+"""The file of saved items: many writers, kills, damage, strangers, a full disk, older and newer versions."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import pytest
+from probes import probe
+
+from nona.errors import StoreError
+from nona.results.saved import SavedItem
+from nona.store.database import FILE, Database
+from nona.store.schema import APPLICATION_ID, MIGRATIONS
+from nona.store.store import Store
+
+HERE = Path(__file__).parent
+WRITER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from probes import probe
+from nona.store.database import Database
+from nona.store.store import Store
+store = Store(Database(Path(sys.argv[1])), sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[3])):
+    (item,) = store.save(probe(str(number), text=b"%d" % number * 20_000))
+    print(item.id, flush=True)
+"""
+
+
+def writer(folder: Path, owner: str, many: int) -> subprocess.Popen[str]:
+    code = WRITER.format(here=str(HERE))
+    return subprocess.Popen(  # closed by whoever asked for it
+        [sys.executable, "-c", code, str(folder), owner, str(many)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=HERE.parents[1],
+    )
+
+
+def begin(process: subprocess.Popen[str]) -> IO[str]:
+    """Let a writer that is ready go; its output."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.close()
+    return process.stdout
+
+
+def is_ready(process: subprocess.Popen[str]) -> bool:
+    assert process.stdout is not None
+    return process.stdout.readline() == "ready\n"
+
+
+def is_sound(folder: Path) -> bool:
+    connection = sqlite3.connect(folder / FILE)
+    found = connection.execute("PRAGMA integrity_check").fetchall()
+    connection.close()
+    return found == [("ok",)]
+
+
+def test_several_servers_write_at_once_from_the_first_moment(tmp_path: Path) -> None:
+    folder = tmp_path / "fresh"
+    with ExitStack() as running:
+        processes = [running.enter_context(writer(folder, owner, 15)) for owner in ("ada", "bob", "eve")]
+        assert all(map(is_ready, processes))
+        outputs = [begin(process) for process in processes]
+        told = [output.read().split() for output in outputs]
+        assert [process.wait() for process in processes] == [0, 0, 0]
+    for owner, ids in zip(("ada", "bob", "eve"), told, strict=True):
+        found = Store(Database(folder), owner).listing().items
+        assert [item.id for item in found] == ids[::-1]
+        assert len(ids) == 15
+    assert is_sound(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path: Path) -> None:
+    chance, told = random.Random(4), []
+    for _ in range(4):
+        with writer(tmp_path, "ada", 10_000) as process:
+            assert is_ready(process)
+            output = begin(process)
+            told += [output.readline().strip() for _ in range(chance.randint(1, 12))]
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            told += output.read().split()  # said before the end
+        store = Store(Database(tmp_path), "ada")
+        found = store.listing()
+        assert found.unreadable == 0
+        assert set(told) <= {item.id for item in found.items}
+        for item in found.items:  # whole or not at all
+            assert store.contents(item.id).result == item.name.encode() * 20_000
+        assert is_sound(tmp_path)
+
+
+def filled(folder: Path) -> bytes:
+    """A data base with a few items in one file, as it is after the last connection has closed."""
+    store = Store(Database(folder), "ada")
+    for number in range(6):
+        store.save(probe(f"item {number}", "note", os.urandom(3000)))
+    return (folder / FILE).read_bytes()
+
+
+def use(store: Store) -> None:
+    """Every operation; each may refuse, in one line."""
+    refused: list[str] = []
+
+    def attempt(call: Callable[[], object]) -> object:
+        try:
+            return call()
+        except StoreError as error:
+            refused.append(str(error))
+            return None
+
+    attempt(store.listing)
+    found = store.listing().items if not refused else ()
+    for item in found:
+        for call in (store.find, store.contents, store.duplicate, store.delete, store.restore):
+            attempt(lambda call=call, item=item: call(item.id))  # type: ignore[misc]
+        attempt(lambda item=item: store.rename(item.id, "x"))  # type: ignore[misc]
+    attempt(lambda: store.save(probe("new")))
+    assert not [line for line in refused if "\n" in line or not line.endswith(".") or len(line) > 700]
+
+
+def test_whatever_happens_to_the_file_is_one_line(tmp_path: Path) -> None:
+    whole, chance = filled(tmp_path / "whole"), random.Random(7)
+    for trial in range(60):
+        data = bytearray(whole)
+        if trial % 3 == 0:
+            data = data[: chance.randrange(len(data))]
+        for _ in range(chance.choice([0, 1, 30, 2000]) if trial % 3 else 0):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        (folder / FILE).write_bytes(data)
+        use(Store(Database(folder), "ada"))
+
+
+@pytest.mark.parametrize("data", [b"{}" * 900, b"SQLite format 3\0" + bytes(4080), bytes(5000), b"x"])
+def test_a_file_that_is_no_data_base_is_refused_and_stays(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / FILE).write_bytes(data)
+    store = Store(Database(tmp_path), "ada")
+    for call in (store.listing, lambda: store.save(probe("a"))):
+        with pytest.raises(StoreError, match=r"it is damaged, or is no data base.*put a copy"):
+            call()
+    assert (tmp_path / FILE).read_bytes() == data
+
+
+def test_the_data_base_of_another_program_is_refused_and_stays(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as other:
+        other.execute("CREATE TABLE items (id TEXT)")
+    other.close()
+    before = (tmp_path / FILE).read_bytes()
+    for call in (
+        Store(Database(tmp_path), "a").listing,
+        lambda: Store(Database(tmp_path), "a").save(probe("a")),
+    ):
+        with pytest.raises(StoreError, match=r"another program wrote it; name another folder"):
+            call()
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(StoreError, match="it is no file"):
+        Store(Database(tmp_path), "a").listing()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="it cannot be used"):
+        Store(Database(tmp_path / "file"), "a").save(probe("a"))
+
+
+def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path: Path) -> None:
+    store = Store(Database(tmp_path, most_pages=40), "ada")
+    kept: list[SavedItem] = []
+
+    def fill() -> None:
+        while len(kept) < 100:
+            kept.extend(store.save(probe("a", text=os.urandom(20_000))))
+
+    with pytest.raises(StoreError, match=r"cannot be read and written \(.*full\); free space there"):
+        fill()
+    assert kept
+    assert {item.id for item in store.listing().items} == {item.id for item in kept}
+
+
+def test_no_space_for_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        Store(Database(tmp_path), "ada").save(probe("a"))
+
+
+LATER = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT NOT NULL DEFAULT 'none'",))
+
+
+def test_an_older_schema_migrates_with_its_items(tmp_path: Path) -> None:
+    filled(tmp_path)
+    before = Store(Database(tmp_path), "ada").listing()
+    later = Store(Database(tmp_path, LATER), "ada")
+    assert later.listing() == before
+    with later.database.writing() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(LATER),)
+        assert connection.execute("SELECT DISTINCT mark FROM items").fetchall() == [("none",)]
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    filled(tmp_path)
+    before = Store(Database(tmp_path), "ada").listing()
+    broken = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT", "ALTER TABLE absent ADD COLUMN x"))
+    with pytest.raises(StoreError, match="no such table"):
+        Store(Database(tmp_path, broken), "ada").listing()
+    assert Store(Database(tmp_path), "ada").listing() == before
+
+
+def test_a_file_of_a_later_version_is_refused_and_stays(tmp_path: Path) -> None:
+    Store(Database(tmp_path, LATER), "ada").save(probe("a"))
+    with pytest.raises(StoreError, match=r"its version is 2, and this program knows 1; install"):
+        Store(Database(tmp_path), "ada").save(probe("b"))
+    assert [i.name for i in Store(Database(tmp_path, LATER), "ada").listing().items] == ["a"]
+
+
+def test_the_first_schema_never_changes(tmp_path: Path) -> None:
+    """What released versions wrote must stay readable: a change is a further entry."""
+    filled(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        columns = [row[1] for row in file.execute("PRAGMA table_info(items)")]
+        assert file.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    file.close()
+    names = "id owner kind name note saved_at imported deleted_at size_bytes facts scenario result"
+    assert " ".join(columns) == names

@@ -1,0 +1,269 @@
+"""Saved items as one file, hostile ones included, and several side by side."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from probes import probe
+from saved_runs import new_item, simulated
+
+from nona.errors import StoreError
+from nona.report.simulations.simulated import SimulatedRun
+from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.sources.lookup import Sources
+from nona.store.comparing import compare
+from nona.store.contents import Contents
+from nona.store.database import Database
+from nona.store.kinds import SAVED_KINDS, SavedKind
+from nona.store.store import Store
+from nona.store.transfer import LISTED, MOST_ITEMS, export_items, import_items
+
+GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 3.0}], "edges": []}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(Database(tmp_path / "mine"), "ada")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Store:
+    return Store(Database(tmp_path / "other"), "bob")
+
+
+def exported(store: Store) -> bytes:
+    two, three = store.save(new_item("two", simulated(2)), new_item("three", simulated(3)))
+    store.annotate(two.id, "a note\nof two lines")
+    return export_items(store, [two.id, three.id])
+
+
+def changed(data: bytes, change: Mapping[str, Any]) -> bytes:
+    """A file of saved items with other members; ``None`` leaves one out."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members: dict[str, Any] = {name: archive.read(name) for name in archive.namelist()} | change
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return out.getvalue()
+
+
+def listed(data: bytes, **entry: object) -> bytes:
+    """The list of the file with its first entry changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        found = json.loads(archive.read(LISTED))
+    found["items"][0] |= entry
+    return json.dumps(found).encode()
+
+
+def test_what_was_exported_is_imported_equal(store: Store, other: Store) -> None:
+    data = exported(store)
+    items = import_items(other, data)
+    assert [(i.name, i.note, i.imported) for i in items] == [
+        ("two", "a note\nof two lines", True),
+        ("three", "", True),
+    ]
+    for mine, theirs in zip(store.listing().items[::-1], items, strict=True):
+        assert theirs.facts == mine.facts
+        assert other.contents(theirs.id) == store.contents(mine.id)
+    assert other.contents(items[1].id).scenario() == simulated(3).scenario
+
+
+def test_the_files_of_a_scenario_travel_with_it(store: Store, other: Store) -> None:
+    text = json.dumps(GRAPH).encode()
+    item = new_item("own", _with_file(), Sources(held={"own.json": text}))
+    (saved,) = store.save(item)
+    (found,) = import_items(other, export_items(store, [saved.id]))
+    opened = other.contents(found.id).opened()
+    assert opened.sources.read("own.json") == text
+
+
+def _with_file() -> SimulatedRun:
+    """A run whose scenario names a file of its own."""
+    run = simulated()
+    data = scenario_to_mapping(run.scenario)
+    data["workload"] = [{"model": "own.json", "rate": "20/s", "slo": "40 ms"}]
+    return run.model_copy(update={"scenario": scenario_from_mapping(data)})
+
+
+HOSTILE: Mapping[str, tuple[Mapping[str, object], str]] = {
+    "no list": ({LISTED: None}, "holds no saved.json"),
+    "a list that is no JSON": ({LISTED: b"[" * 200_000}, "its list is wrong"),
+    "a result that is missing": ({"1.json": None}, "item 1: its file '1.json' is not there"),
+    "a result that is no JSON": (
+        {"1.json": b"[" * 200_000},
+        "item 1: Result of the simulation: this",
+    ),
+    "a result of another kind": ({"1.json": b'{"mean": 1}'}, "item 1: Result of the simulation"),
+    "a list as result": ({"1.json": b"[]"}, "it is no object"),
+    "a pickle": ({"1.json": b"\x80\x04cos\nsystem\n(S'true'\ntR."}, "item 1: Result of the simulation"),
+    "a scenario that is no bundle": ({"2.nona.zip": b"version: 1"}, "item 2: its scenario is no bundle"),
+    "a damaged scenario": ({"2.nona.zip": b"PK\x03\x04" + bytes(99)}, "item 2: Bundle: it was cut short"),
+    "a folder": ({"a/b": b""}, "is not the name of a plain file"),
+    "a bomb": ({"1.json": bytes(60_000_000)}, "unpacks to more than 200 times its size"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_file_is_one_line_and_saves_nothing(store: Store, other: Store, what: str) -> None:
+    change, why = HOSTILE[what]
+    with pytest.raises(StoreError, match=why) as refused:
+        import_items(other, changed(exported(store), change))
+    assert "\n" not in str(refused.value)
+    assert other.listing().items == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ({"kind": "stranger"}, "Kind of saved item 'stranger' is not known"),
+        ({"name": ""}, "item 1: Name: it is empty"),
+        ({"name": "x" * 500}, "its list is wrong at items.0.name"),
+        ({"result": LISTED}, "its file 'saved.json' is not there"),
+        ({"scenario": "../../etc/passwd"}, "is not there"),
+        ({"owner": "ada"}, "its list is wrong at items.0.owner"),
+    ],
+)
+def test_a_list_that_asks_for_too_much_is_refused(
+    store: Store, other: Store, entry: Mapping[str, object], why: str
+) -> None:
+    data = exported(store)
+    with pytest.raises(StoreError, match=why):
+        import_items(other, changed(data, {LISTED: listed(data, **entry)}))
+    assert other.listing().items == ()
+
+
+def test_what_a_list_says_of_a_result_is_made_from_the_result(store: Store, other: Store) -> None:
+    """A result whose parts contradict each other is refused, not shown."""
+    data = simulated().to_json()
+    data["report"]["schedulers"]["local"]["jct_s"]["mean"] = None
+    data["report"]["schedulers"]["local"]["overloaded"] = True
+    lying = json.dumps(data).encode()
+    with pytest.raises(StoreError, match="Result of the simulation"):
+        import_items(other, changed(exported(store), {"1.json": lying}))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from([LISTED, "1.json", "1.nona.zip"]),
+    flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=20),
+    kept=st.floats(0.5, 1),
+)
+def test_any_damage_is_refused_or_harmless(name: str, flips: list[tuple[float, int]], kept: float) -> None:
+    with TemporaryDirectory() as folder:
+        store = Store(Database(Path(folder)), "ada", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        data = exported(store)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            member = bytearray(archive.read(name))
+        for where, byte in flips:
+            member[int(where * len(member))] = byte
+        hurt = changed(data, {name: bytes(member)})
+        try:
+            import_items(store, hurt[: int(kept * len(hurt))] if kept < 0.9 else hurt)
+        except StoreError as error:
+            refused = str(error)
+        else:
+            refused = ""
+        assert "\n" not in refused
+        found = store.listing()
+        assert (len(found.items), found.unreadable) == (2 if refused else 4, 0)
+        for item in found.items:
+            assert item.facts == store.contents(item.id).facts()
+
+
+def test_an_export_has_limits(store: Store) -> None:
+    for ids in ([], [str(n) for n in range(MOST_ITEMS + 1)]):
+        with pytest.raises(StoreError, match=f"choose 1 to {MOST_ITEMS}"):
+            export_items(store, ids)
+
+
+def test_a_run_beside_itself_differs_in_nothing(store: Store) -> None:
+    first, second = store.save(new_item("a", simulated()), new_item("b", simulated()))
+    found = compare(store, [first.id, second.id])
+    assert found.scenario == ((), ())
+    assert {row.subject for row in found.answers} == {"local", "spread"}
+    for row in found.answers:
+        assert row.values[0] == row.values[1]
+        assert row.changes[1].mean == pytest.approx(0.0, abs=1e-15)
+        assert row.clear == (False, False)
+
+
+def test_several_runs_are_compared_with_the_first(store: Store) -> None:
+    runs = [simulated(2), simulated(3), simulated(2, seed=2), simulated(2, schedulers=("spread",))]
+    ids = [item.id for item in store.save(*(new_item(str(n), run) for n, run in enumerate(runs)))]
+    found = compare(store, ids)
+    assert found.scenario == (
+        (),
+        ("servers 2 → 3",),
+        ("seed 1 → 2",),
+        ("scheduler − local",),
+    )
+    assert found.notes[0] == ""
+    assert found.notes[1].startswith("Paired")
+    assert "another seed" in found.notes[2]
+    for row in found.answers:
+        for run, value, change in zip(runs, row.values, row.changes, strict=True):
+            if row.subject not in run.means:
+                assert (value.mean, change.mean) == (None, None)
+                continue
+            if row.measure == "mean JCT":
+                assert value.mean == pytest.approx(run.report.schedulers[row.subject].jct_s.mean)
+            assert change.mean == pytest.approx((value.mean or 0.0) - (row.values[0].mean or 0.0), abs=1e-12)
+            assert change.ci95 is not None
+            assert change.ci95[0] <= change.mean <= change.ci95[1]
+
+
+def test_another_file_of_the_same_name_is_a_difference(store: Store) -> None:
+    texts = [json.dumps(GRAPH).encode(), json.dumps(GRAPH | {"name": "x"}).encode()]
+    items = [new_item("a", _with_file(), Sources(held={"own.json": text})) for text in texts]
+    ids = [item.id for item in store.save(*items)]
+    assert compare(store, ids).scenario == ((), ("file own.json changed",))
+
+
+def test_only_two_to_four_items_of_one_kind_are_compared(store: Store) -> None:
+    (run,) = store.save(new_item("a", simulated()))
+    (odd,) = store.save(probe("b"))
+    for ids in ([run.id], [run.id, run.id], list("abcde")):
+        with pytest.raises(StoreError, match="choose 2 to 4"):
+            compare(store, ids)
+    with pytest.raises(StoreError, match="simulation and probe are different kinds"):
+        compare(store, [run.id, odd.id])
+
+
+def test_another_kind_is_a_registration(store: Store, other: Store) -> None:
+    """What a plan will be: a kind with a result of its own."""
+    kind = SavedKind(
+        "verdict",
+        "verdict",
+        "nona.results.estimate:OffRange",
+        "test_saved_transfer:verdict_facts",
+        "nona.store.simulations:answers",
+    )
+    result = b'{"low_s": 1.0, "high_s": null}'
+    item = probe("verdict")
+    bundle = new_item("x", simulated()).contents.bundle
+    with SAVED_KINDS.registered(kind):
+        contents = Contents("verdict", bundle, result)
+        (saved,) = store.save(type(item)("a", "", contents, contents.facts()))
+        (found,) = import_items(other, export_items(store, [saved.id]))
+        assert (found.kind, found.facts.finding) == ("verdict", "low 1.0")
+    assert [i.kind for i in other.listing().items] == ["verdict"]  # listed also where the kind is not known
+    with pytest.raises(StoreError, match="is not known"):
+        other.contents(found.id).answer()
+
+
+def verdict_facts(result: Any) -> Any:
+    from probes import FACTS
+
+    return FACTS.model_copy(update={"finding": f"low {result.low_s}"})
