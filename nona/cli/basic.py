@@ -24,6 +24,7 @@ from nona.cli.planning import capacity as capacity_command
 from nona.cli.planning import plan as plan_command
 from nona.cli.planning.options import CapacityOptions, PlanOptions
 from nona.cli.progress import ProgressLine
+from nona.cli.saved.items import save_run
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.hardware.executor import executor_class
@@ -43,6 +44,7 @@ from nona.report.simulations.text import compared_text
 from nona.report.text import contraction_text, inspection_text, time_text
 from nona.results.model import FullContraction
 from nona.results.placement.report import FullPlacementReport
+from nona.results.simulation.live import LiveRun
 from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.simulation.statistics.warmup import run_name
@@ -52,6 +54,7 @@ from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
+from nona.study.simulating.whole import simulated_run
 
 
 def inspect(arguments: ModelOptions) -> None:
@@ -141,8 +144,14 @@ def simulate(arguments: SimulateOptions) -> None:
         write_records(arguments.records, result.records, scenario.labels)
     if arguments.trace:
         write_trace(arguments.trace, prepared, result.records)
+    if not (arguments.html or arguments.save):
+        return
+    outcome = simulation_outcome(prepared, result, now_text())
     if arguments.html:
-        write_text(arguments.html, simulation_html(simulation_outcome(prepared, result, now_text())))
+        write_text(arguments.html, simulation_html(outcome))
+    if arguments.save:
+        run = simulated_run(prepared, result, outcome, LiveRun(schedulers=tuple(report.schedulers)))
+        save_run(arguments.store, arguments.save, run, sources)
 
 
 def sweep(arguments: SweepOptions) -> None:

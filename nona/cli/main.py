@@ -16,7 +16,7 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from nona import __version__
-from nona.cli.commands import learning, lists, models, planning, scenarios, studies, training
+from nona.cli.commands import learning, lists, models, planning, saved, scenarios, studies, training
 from nona.cli.commands.group import SETTINGS, Commands
 from nona.cli.terminal import GONE, is_output_error, leave_output, show_any_text
 from nona.errors import NonaError, ScenarioError
@@ -33,6 +33,7 @@ COMMANDS = (
     planning.plan,
     scenarios.serverless,
     training.training,
+    saved.saved,
     learning.train_decima,
     studies.study,
     lists.schedulers,

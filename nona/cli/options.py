@@ -27,6 +27,8 @@ class AppOptions:
     user_header: str
     proxy: tuple[str, ...]
     no_persist: bool
+    store: Path | None
+    shared_store: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,8 @@ class SimulateOptions(ListOptions):
     records: Path | None
     html: Path | None
     trace: Path | None
+    save: str
+    store: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-DATA, PERSIST, HOSTS, PASSWORD, HEADER, PROXIES = (
+import platformdirs
+
+DATA, PERSIST, HOSTS, PASSWORD, HEADER, PROXIES, STORE, SHARED = (
     "NONA_DATA_DIR",
     "NONA_PERSIST",
     "NONA_ALLOWED_HOSTS",
     "NONA_PASSWORD_FILE",
     "NONA_USER_HEADER",
     "NONA_PROXIES",
+    "NONA_STORE",
+    "NONA_SHARED_STORE",
 )
 LOOPBACK_PEERS = ("127.0.0.1", "::1")
 
@@ -37,6 +40,10 @@ class Serving:
         Header in which a proxy names the user that it has checked; empty: none.
     proxies
         Addresses from which that header is believed.
+    store
+        Folder of the data base of saved items; ``None``: ``data``.
+    shared_store
+        Whether everybody sees all saved items.
 
     Examples
     --------
@@ -52,6 +59,8 @@ class Serving:
     password_file: Path | None = None
     user_header: str = ""
     proxies: tuple[str, ...] = LOOPBACK_PEERS
+    store: Path | None = None
+    shared_store: bool = False
 
     @property
     def guarded(self) -> bool:
@@ -71,6 +80,8 @@ class Serving:
             PASSWORD: str(self.password_file or ""),
             HEADER: self.user_header,
             PROXIES: ",".join(self.proxies),
+            STORE: str(self.store or ""),
+            SHARED: "1" if self.shared_store else "0",
         }
 
     @classmethod
@@ -84,6 +95,8 @@ class Serving:
             Path(password) if password else None,
             environment.get(HEADER, "").strip(),
             _listed(environment.get(PROXIES, "")) or LOOPBACK_PEERS,
+            Path(environment[STORE]) if environment.get(STORE) else None,
+            environment.get(SHARED, "0") == "1",
         )
 
 
@@ -96,10 +109,17 @@ def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
     named = environment.get(DATA)
     if named:
         return Path(named)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "nona-planner"
-    given = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_DATA_HOME")
-    return (Path(given) if given else Path.home() / ".local" / "share") / "nona-planner"
+    return platformdirs.user_data_path("nona-planner", appauthor=False)
+
+
+def store_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where saved items are kept: ``$NONA_STORE``, or :func:`data_folder`.
+
+    >>> store_folder({"NONA_DATA_DIR": "/srv/nona"}).as_posix(), store_folder({"NONA_STORE": "/a"}).as_posix()
+    ('/srv/nona', '/a')
+    """
+    named = environment.get(STORE)
+    return Path(named) if named else data_folder(environment)
 
 
 def _listed(text: str) -> tuple[str, ...]:

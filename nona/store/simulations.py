@@ -13,7 +13,11 @@ from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.saved import SavedAnswer, SavedFacts, Unit
 from nona.results.simulation.compared import Change, Measure, ReplicationMeans
 from nona.simulation.statistics.intervals import mean_interval
-from nona.store.kinds import Answers
+from nona.sources.bundle import pack_bundle
+from nona.sources.lookup import Sources
+from nona.store.contents import Contents
+from nona.store.kinds import SIMULATION, Answers
+from nona.store.rows import NewItem
 
 _UNITS: dict[Measure, Unit] = {
     "jct_s": "s",
@@ -35,6 +39,18 @@ def facts(run: SimulatedRun) -> SavedFacts:
         models=run.scenario.labels,
         finding=headline(found, run.differences, run.off).text,
     )
+
+
+def run_item(name: str, note: str, run: SimulatedRun, sources: Sources) -> NewItem:
+    """A run as it is saved, with the files that its scenario names.
+
+    Raises
+    ------
+    NonaError
+        When a file is missing.
+    """
+    contents = Contents.of(SIMULATION, pack_bundle(run.scenario, sources), run)
+    return NewItem(name, note, contents, facts(run))
 
 
 def answers(runs: Sequence[SimulatedRun]) -> Answers:

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from nona.errors import StoreError
-from nona.results.saved import SavedFacts, SavedItem, SavedList
-from nona.store.contents import Contents, clean_name, clean_note, packed, unpacked
+from nona.results.saved import SavedItem, SavedList
+from nona.store.contents import Contents, clean_name, clean_note, unpacked
 from nona.store.database import Database
+from nona.store.rows import LISTED, NewItem, holds, item_of, row_of
 
 MOST_ITEMS = 1000  # of one owner
 MOST_BYTES = 2**30  # of one owner, deleted items among them
 UNDO_S = 86400.0  # how long a deleted item can be restored
-_LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts"
+_LEAST, _SHOWN = 4, 8  # digits of an identifier that name it, and that are shown
+COMMAND_LINE = "command line"  # the owner of what was saved there
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class NewItem:
-    """What is to be saved: name and note, the contents, what the result says of itself."""
-
-    name: str
-    note: str
-    contents: Contents
-    facts: SavedFacts
-    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class Store:
         StoreError
             When one is too large, there are too many, or the data base cannot be written.
         """
-        rows = [self._row(item) for item in items]
+        rows = [row_of(item, self.owner, self._time()) for item in items]
         with self.database.writing() as connection:
             self._purge(connection)
             self._check_room(connection, len(rows), sum(row["size_bytes"] for row in rows))
@@ -76,33 +65,17 @@ class Store:
                 connection.execute(f"INSERT INTO items ({columns}) VALUES ({values})", row)
             return tuple(self._found(connection, row["id"]) for row in rows)
 
-    def _row(self, item: NewItem) -> dict[str, Any]:
-        result = packed(item.contents.result)
-        return {
-            "id": secrets.token_hex(8),
-            "owner": self.owner,
-            "kind": item.contents.kind,
-            "name": clean_name(item.name),
-            "note": clean_note(item.note),
-            "saved_at": self._time(),
-            "imported": item.imported,
-            "size_bytes": len(item.contents.bundle) + len(result),
-            "facts": item.facts.model_dump_json(),
-            "scenario": item.contents.bundle,
-            "result": result,
-        }
-
     def listing(self, search: str = "", kind: str = "") -> SavedList:
         """The items, the latest first, with every word of ``search`` in name, note, schedulers or models."""
         with self.database.reading() as connection:
             if connection is None:
                 return SavedList()
             rows = connection.execute(
-                f"SELECT {_LISTED} FROM items WHERE {self._visible} ORDER BY saved_at DESC, rowid DESC",
+                f"SELECT {LISTED} FROM items WHERE {self._visible} ORDER BY saved_at DESC, rowid DESC",
                 self._owners,
             ).fetchall()
         read = [self._item(row) for row in rows]
-        items = [item for item in read if item is not None and _holds(item, search)]
+        items = [item for item in read if item is not None and holds(item, search)]
         return SavedList(
             items=tuple(item for item in items if kind in ("", item.kind)), unreadable=read.count(None)
         )
@@ -111,6 +84,18 @@ class Store:
         """An item; :class:`StoreError` if there is none."""
         with self.database.reading() as connection:
             return self._found(connection, item_id)
+
+    def named(self, text: str) -> SavedItem:
+        """The item whose identifier begins with ``text``, or the only one of that name."""
+        every = self.listing().items
+        named = [item for item in every if item.name == text]
+        found = named or [item for item in every if len(text) >= _LEAST and item.id.startswith(text)]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise StoreError(f"Saved item {text[:40]!r}: there is none; look for it in the list.")
+        ids = ", ".join(item.id[:_SHOWN] for item in found[:4])
+        raise StoreError(f"Saved item {text[:40]!r}: {len(found)} are called so; give one of {ids}.")
 
     def contents(self, item_id: str) -> Contents:
         """The scenario and the result of an item."""
@@ -188,7 +173,7 @@ class Store:
         row = (
             connection
             and connection.execute(
-                f"SELECT {_LISTED} FROM items WHERE id = ? AND {self._visible}", (item_id, *self._owners)
+                f"SELECT {LISTED} FROM items WHERE id = ? AND {self._visible}", (item_id, *self._owners)
             ).fetchone()
         )
         item = self._item(row) if row else None
@@ -203,24 +188,7 @@ class Store:
         return item
 
     def _item(self, row: tuple[object, ...]) -> SavedItem | None:
-        """A row as an item; ``None`` where it is damaged."""
-        item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts = row
-        try:
-            return SavedItem.model_validate(
-                {
-                    "id": item_id,
-                    "kind": kind,
-                    "name": name,
-                    "note": note,
-                    "saved_at": saved_at,
-                    "imported": bool(imported),
-                    "mine": self.master or owner == self.owner,
-                    "size_bytes": size_bytes,
-                    "facts": SavedFacts.model_validate_json(str(facts)),
-                }
-            )
-        except (ValueError, TypeError):
-            return None
+        return item_of(row, lambda owner: self.master or owner == self.owner)
 
     def _purge(self, connection: sqlite3.Connection) -> None:
         """Remove what was deleted more than a day ago."""
@@ -236,10 +204,3 @@ class Store:
                 f"Saved items: {many:,} with {total:,.0f} bytes are kept, at most {MOST_ITEMS:,} with "
                 f"{MOST_BYTES:,}; export some and delete them."
             )
-
-
-def _holds(item: SavedItem, search: str) -> bool:
-    facts = item.facts
-    words = (item.name, item.note, facts.scenario, *facts.schedulers, *facts.models)
-    text = "\n".join(words).casefold()
-    return all(word in text for word in search.casefold().split())

@@ -21,7 +21,8 @@ from nona.results.saved import MOST_NAME, MOST_NOTE, SavedItem
 from nona.sources.bundle import is_bundle
 from nona.store.contents import MOST_RESULT_BYTES, Contents, clean_name, clean_note
 from nona.store.kinds import SAVED_KINDS
-from nona.store.store import NewItem, Store
+from nona.store.rows import NewItem
+from nona.store.store import Store
 
 SUFFIX = ".nona-saved.zip"
 LISTED = "saved.json"

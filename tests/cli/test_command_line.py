@@ -16,6 +16,7 @@ from click.shell_completion import ShellComplete
 from nona.cli import lists, options
 from nona.cli.main import main, nona
 from nona.cli.planning import options as planning_options
+from nona.cli.saved import options as saved_options
 from nona.cli.training import options as training_options
 from nona.placement.solver.registry import SOLVERS, Solver
 from nona.placement.solver.slsqp import solve_slsqp
@@ -45,7 +46,7 @@ def test_an_options_object_has_what_its_command_declares(path: tuple[str, ...]) 
     command = ALL[path]
     assert command.callback is not None
     name = command.callback.__annotations__["options"]
-    homes = (options, planning_options, training_options)
+    homes = (options, planning_options, saved_options, training_options)
     kind = next(getattr(home, name) for home in homes if hasattr(home, name))
     assert {f.name for f in fields(kind)} == {p.name for p in command.params if p.expose_value}
     assert kind.__dataclass_params__.frozen

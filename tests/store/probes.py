@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nona.results.saved import SavedFacts
 from nona.store.contents import Contents
-from nona.store.store import NewItem
+from nona.store.rows import NewItem
 
 FACTS = SavedFacts(
     fingerprint="0" * 12,

@@ -7,16 +7,14 @@ from functools import cache
 from typing import Any
 
 from nona import study
-from nona.report.simulations.compared.baseline import replication_means
 from nona.report.simulations.simulated import SimulatedRun
 from nona.results.simulation.live import LiveRun
 from nona.scenario.file import scenario_from_mapping
-from nona.sources.bundle import pack_bundle
 from nona.sources.lookup import Sources
-from nona.store.contents import Contents
-from nona.store.kinds import SIMULATION
-from nona.store.store import NewItem
+from nona.store.rows import NewItem
+from nona.store.simulations import run_item
 from nona.study.outcome import simulation_outcome
+from nona.study.simulating.whole import simulated_run
 
 SCENARIO: Mapping[str, Any] = {
     "version": 1,
@@ -42,17 +40,10 @@ def simulated(
     }
     prepared = study.prepare(scenario_from_mapping(data))
     result = study.simulate(prepared, engine="simpy")
-    return SimulatedRun(
-        **dict(simulation_outcome(prepared, result, "now")),
-        live=LiveRun(schedulers=schedulers),
-        means=replication_means(result.records, [q.slo_s for q in prepared.system.queries]),
-        idle_s=0.014,
-        scenario=prepared.scenario,
-    )
+    outcome = simulation_outcome(prepared, result, "now")
+    return simulated_run(prepared, result, outcome, LiveRun(schedulers=schedulers))
 
 
 def new_item(name: str, run: SimulatedRun, sources: Sources | None = None) -> NewItem:
     """A run as it is saved."""
-    bundle = pack_bundle(run.scenario, sources or Sources())
-    contents = Contents.of(SIMULATION, bundle, run)
-    return NewItem(name, "", contents, contents.facts())
+    return run_item(name, "", run, sources or Sources())

@@ -63,6 +63,12 @@ workers = click.option(
     callback=at_most_cores,
     help="number of processes, at most one per core; results do not depend on it",
 )
+store = click.option(
+    "--store",
+    type=FILE,
+    metavar="FOLDER",
+    help="folder of the saved items (default: that of $NONA_STORE, or your own folder for data)",
+)
 csv = click.option("--csv", type=OUTPUT, metavar="FILE", help="also write one row per simulated point")
 shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
 html = click.option("--html", type=OUTPUT, metavar="FILE", help="also write the report as one HTML file")

@@ -63,6 +63,15 @@ def _warmup(text: str) -> str | int:
     help="address of the proxy whose header is believed (default 127.0.0.1 and ::1)",
 )
 @click.option("--no-persist", is_flag=True, help="keep no workspace on disk: a restart then loses all work")
+@click.option(
+    "--store",
+    type=common.FILE,
+    metavar="FOLDER",
+    help="folder in which saved runs are kept (default: that of $NONA_STORE, or your own folder for data)",
+)
+@click.option(
+    "--shared-store", is_flag=True, help="everybody who uses the app sees all saved runs, not only their own"
+)
 @takes(AppOptions)
 def app(options: AppOptions) -> None:
     """Serve the browser app until interrupted."""
@@ -142,6 +151,8 @@ def place(options: PlaceOptions) -> None:
     metavar="FILE",
     help="also write the first jobs as a Chrome trace, for Perfetto",
 )
+@click.option("--save", default="", metavar="NAME", help="also save the run, see `nona saved`")
+@common.store
 @common.json
 @takes(SimulateOptions)
 def simulate(options: SimulateOptions) -> None:

@@ -9,7 +9,7 @@ from nona.cli.options import AppOptions
 from nona.errors import NonaError
 from nona.serving.hosts import WILDCARDS, host_name, is_address, is_loopback
 from nona.serving.password import FILE, PasswordError, read_password, write_password
-from nona.serving.settings import LOOPBACK_PEERS, Serving, data_folder
+from nona.serving.settings import LOOPBACK_PEERS, Serving, data_folder, store_folder
 
 UPLOAD_MB = 16  # for each file, where others may upload
 HEADER_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -49,6 +49,8 @@ def serving_of(arguments: AppOptions) -> Serving:
         path,
         arguments.user_header,
         arguments.proxy or LOOPBACK_PEERS,
+        (arguments.store or store_folder()).absolute(),
+        arguments.shared_store,
     )
 
 
@@ -97,6 +99,11 @@ def exposed(arguments: AppOptions, serving: Serving) -> list[str]:
         "  - run placements and simulations on its cores, a few at a time for all;",
         "  - keep a workspace of their own"
         + (f" on disk in {serving.data}." if serving.persist else " until the server ends."),
+        (
+            "  - see what anybody saved, and save runs for all to see."
+            if serving.shared_store
+            else "  - save runs, which nobody else sees."
+        ),
         "Nobody sees another's workspace. The connection is not encrypted: put a proxy with TLS before it "
         "(docs/deployment.md).",
     ]

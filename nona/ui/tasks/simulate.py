@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nona import study
-from nona.report.simulations.compared.baseline import replication_means
 from nona.report.simulations.live.series import LiveSeries
-from nona.report.simulations.simulated import SimulatedRun
-from nona.report.simulations.sureness import idle_bound_s
 from nona.results.simulation.live import LiveRun
 from nona.simulation.engines import AUTO, engine_named
 from nona.simulation.statistics.warmup import PILOT_FIRST, run_name
@@ -19,6 +16,7 @@ from nona.study import Study
 from nona.study.exports import write_simulation
 from nona.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.study.provenance import now_text
+from nona.study.simulating.whole import simulated_run
 from nona.ui.jobs.desk import Desk, processes
 from nona.ui.jobs.placing import PlacingWatch
 from nona.ui.tasks.reading import study_of
@@ -85,19 +83,11 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
     )
     live = watch.told("")
     desk.emit({"fraction": 1.0, "text": "Writing the results", "live": live.to_json()})
-    slo_s = [q.slo_s for q in prepared.system.queries]
     outcome = simulation_outcome(prepared, result, now_text())
     folder = Path(spec["folder"])
     folder.mkdir(parents=True, exist_ok=True)  # a cleaner of temporary folders may have been here
     write_simulation(folder, prepared, result, outcome)
-    run = SimulatedRun(
-        **dict(outcome),
-        live=live,
-        means=replication_means(result.records, slo_s),
-        idle_s=idle_bound_s(prepared.system),
-        scenario=prepared.scenario,
-    )
-    return run.to_json()
+    return simulated_run(prepared, result, outcome, live).to_json()
 
 
 def _processes(prepared: Study, engine: str) -> int:

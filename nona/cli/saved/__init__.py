@@ -1,0 +1,1 @@
+"""``nona saved``: what its commands do."""

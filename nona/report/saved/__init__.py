@@ -1,0 +1,1 @@
+"""Saved items in words: lists, and several side by side."""

@@ -1,0 +1,110 @@
+"""Saved items as text, and the rows of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from nona.report.means import Show, mean_text
+from nona.report.simulations.compared.text import points
+from nona.report.text import counted, share_text, table
+from nona.results.estimate import UNKNOWN, Estimate
+from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
+from nona.units import format_time
+
+LONGEST = 60  # characters of a name or note in a table
+SHOWN: Mapping[Unit, Show] = {"s": format_time, "share": partial(share_text, digits=1)}
+CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points}
+
+
+def date_text(item: SavedItem) -> str:
+    """When an item was saved, to the minute.
+
+    >>> from nona.results.saved import SavedFacts
+    >>> facts = dict.fromkeys(("fingerprint", "version", "made", "scenario", "finding"), "")
+    >>> item = SavedItem(id="1", kind="k", name="n", note="", saved_at="2026-03-01T09:30:00.5+00:00",
+    ...     imported=False, mine=True, size_bytes=1, facts=SavedFacts(**facts, schedulers=(), models=()))
+    >>> date_text(item)
+    '2026-03-01 09:30 UTC'
+    """
+    return f"{item.saved_at[:16].replace('T', ' ')} UTC"
+
+
+def list_text(found: SavedList) -> str:
+    """One line per item."""
+    rows = [
+        {
+            "item": item.id[:8],
+            "saved": date_text(item),
+            "kind": item.kind,
+            "name": _short(item.name),
+            "scenario": _short(item.facts.scenario),
+            "schedulers": _short(", ".join(item.facts.schedulers)),
+        }
+        for item in found.items
+    ]
+    lines = [table(rows, list(rows[0]))] if rows else ["Nothing is saved here."]
+    if found.unreadable:
+        lines.append(f"{counted(found.unreadable, 'entry' if found.unreadable == 1 else 'entrie')} damaged.")
+    return "\n".join(lines)
+
+
+def item_text(item: SavedItem) -> str:
+    """All that is said of an item, a line each."""
+    facts = item.facts
+    lines = {
+        "item": item.id,
+        "name": item.name,
+        "note": item.note.replace("\n", "\n             "),
+        "kind": item.kind + (", imported" if item.imported else ""),
+        "saved": date_text(item),
+        "made": f"{facts.made}, version {facts.version}",
+        "scenario": f"{facts.scenario}, fingerprint {facts.fingerprint}",
+        "models": ", ".join(facts.models),
+        "schedulers": ", ".join(facts.schedulers),
+        "finding": facts.finding,
+    }
+    return "\n".join(f"{word:<12} {text}" for word, text in lines.items() if text)
+
+
+def comparison_text(found: SavedComparison) -> str:
+    """The items, what differs in their scenarios, and a table of the answers."""
+    lines = []
+    for number, (item, changes, note) in enumerate(
+        zip(found.items, found.scenario, found.notes, strict=True), start=1
+    ):
+        lines.append(f"{number}  {item.name} ({item.id[:8]}, {date_text(item)})")
+        if number > 1:
+            lines += [f"   {changes_text(changes)}", f"   {note}"]
+    rows = comparison_rows(found)
+    lines += ["", table(rows, list(rows[0]))] if rows else []
+    lines += ["* the 95 % interval of the change excludes 0; each interval holds separately."]
+    return "\n".join(lines)
+
+
+def changes_text(changes: tuple[str, ...]) -> str:
+    """What differs in a scenario from the first one, in one line."""
+    return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
+
+
+def comparison_rows(found: SavedComparison) -> list[dict[str, str]]:
+    """A row for each measure of each subject: its value in every item, and the changes from the first."""
+    rows = []
+    for answer in found.answers:
+        show, change = SHOWN[answer.unit], CHANGES[answer.unit]
+        row = {"measure": answer.measure, "scheduler": answer.subject}
+        row |= {str(n): mean_text(value, show) for n, value in enumerate(answer.values, start=1)}
+        every = zip(answer.changes, answer.clear, strict=True)
+        for number, (value, clear) in list(enumerate(every, start=1))[1:]:
+            row[f"{number} − 1"] = _signed(value, change) + (" *" if clear else "")
+        rows.append(row)
+    return rows
+
+
+def _signed(value: Estimate, show: Show) -> str:
+    plus = value != UNKNOWN and value.mean is not None and value.mean > 0
+    return ("+" if plus else "") + mean_text(value, show)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
