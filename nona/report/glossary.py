@@ -30,6 +30,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "replication": "an independent run; intervals come from several",
         "interval": "the range that covers the true mean with probability 95 %",
         "baseline": "the pinned run that later runs are compared with",
+        "fingerprint": "twelve digits of a scenario: equal for equal scenarios, and its results carry it too",
         "warm-up": "the start of a run, left out of the figures",
         "SCV": "variance divided by the squared mean: 0 constant, 1 exponential",
         "provenance": "where a time comes from: measured, calibrated, given or modelled",

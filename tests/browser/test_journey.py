@@ -32,6 +32,7 @@ PAGES = (
     "Workload",
     "Placement",
     "Simulation",
+    "Saved",
     "Validation",
     "Guide",
     "Overview",

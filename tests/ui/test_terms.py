@@ -9,7 +9,7 @@ import pytest
 from app_driver import APP, Open, go, new_session
 
 from nona.report.glossary import TERMS, matching_terms
-from nona.ui.session.page_list import PAGES
+from nona.ui.session.page_list import PAGES, page_file
 from nona.ui.widgets.terms import ON_PAGES, PARAMETER, term
 
 ROOT = APP.parent
@@ -33,7 +33,7 @@ def test_every_linked_term_has_an_entry_and_every_entry_is_used() -> None:
 @pytest.mark.parametrize("number", range(len(PAGES) - 1), ids=[name for name, *_ in PAGES[:-1]])
 def test_a_page_links_its_terms(number: int) -> None:
     name, title, *_ = PAGES[number]
-    at = go(new_session().run(), f"{number + 1}_{name}")
+    at = go(new_session().run(), Path(page_file(name)).stem)
     said = " ".join(c.value for c in at.caption)
     assert all(term(known) in said for known in ON_PAGES[title])
 

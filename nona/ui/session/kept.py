@@ -56,7 +56,20 @@ CHOICES = (
     "working-subgraph-*",
 )
 # What somebody typed and has not sent yet.
-TYPED = ("device-name", "device-fp*", "device-memory", "device-bandwidth", "guide-find", "symbol:*")
+TYPED = (
+    "device-name",
+    "device-fp*",
+    "device-memory",
+    "device-bandwidth",
+    "guide-find",
+    "save-name-*",
+    "save-note-*",
+    "saved-find",
+    "saved-name-*",
+    "saved-note-*",
+    "saved-tick-*",
+    "symbol:*",
+)
 
 
 def remember(state: AppState) -> None:

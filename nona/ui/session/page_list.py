@@ -22,9 +22,13 @@ PAGES = (
         "model_training",
         "Long jobs on GPUs of several types: JCT, fairness and cost by policy.",
     ),
+    ("saved", "Saved", "bookmarks", "Runs that you saved: search, open, compare, export, import."),
     ("validation", "Validation", "fact_check", "How accurate the results are, and the evidence."),
     ("guide", "Guide", "menu_book", "Terms, formulas, what the simulator does, limits, sources, keys."),
 )
+
+
+_FILES = {path.stem.partition("_")[2]: f"pages/{path.name}" for path in (app_root() / "pages").glob("*_*.py")}
 
 
 def page_file(name: str) -> str:
@@ -33,9 +37,7 @@ def page_file(name: str) -> str:
     >>> page_file("models"), page_file("")
     ('pages/2_models.py', 'pages/1_overview.py')
     """
-    names = [known for known, *_ in PAGES]
-    number = names.index(name) + 1 if name in names else 1
-    return f"pages/{number}_{names[number - 1]}.py"
+    return _FILES.get(name) or _FILES[PAGES[0][0]]
 
 
 def icon_path() -> str:
@@ -47,7 +49,7 @@ def page_list() -> list[StreamlitPage]:
     """The pages in the order of the side bar, for ``st.navigation``."""
     pages = [
         st.Page(
-            f"pages/{number}_{name}.py",
+            page_file(name),
             title=title,
             icon=f":material/{icon}:",
             url_path=name if number > 1 else "start",  # the first page's path is empty, whatever is said here

@@ -45,11 +45,11 @@ class Runs:
     pinned: int | None = None
     _made: int = 0
 
-    def add(self, fingerprint: str, job_id: str, data: SimulatedRun) -> Kept:
-        """Keep a run, named after the scenario, or after what changed since the run before."""
+    def add(self, fingerprint: str, job_id: str, data: SimulatedRun, name: str = "") -> Kept:
+        """Keep a run; by default named after the scenario, or what changed since the run before."""
         last = self.kept[-1] if self.kept else None
         self._made += 1
-        run = Kept(self._made, _name(last, data), fingerprint, job_id, data)
+        run = Kept(self._made, name or _name(last, data), fingerprint, job_id, data)
         self.kept.append(run)
         while len(self.kept) > self.most:
             self.kept.remove(next(k for k in self.kept if k.number != self.pinned))

@@ -31,6 +31,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "Serverless": ("configuration", "vGPU", "cold start", "SLO hit"),
         "Training": ("JCT", "allocation", "round", "finish-time fairness", "makespan"),
+        "Saved": ("fingerprint", "replication", "interval"),
         "Validation": ("JCT", "response", "interval", "provenance"),
     }
 )

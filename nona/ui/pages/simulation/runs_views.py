@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.ui.pages.saved.saving import save_popover
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
 
@@ -57,6 +58,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             args=(state, None if pinned else shown.number),
             key="pin-run",
         )
+        save_popover(state, shown)
         if state.is_stale(KIND):
             st.button(
                 "Restore its scenario",

@@ -1,0 +1,204 @@
+"""The Saved page: runs are saved, found, changed, opened, compared; others see them only if shared."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_driver import finish, go, new_session
+from streamlit.testing.v1 import AppTest
+
+from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.sources.samples import scenario_path
+from nona.store.database import FILE, Database
+from nona.store.store import COMMAND_LINE, Store
+from nona.store.transfer import export_items, import_items
+from nona.ui.session.workspace import jobs
+
+PAGE, RUN = "12_saved", "7_simulation"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The data base of this test alone."""
+    monkeypatch.setenv("NONA_STORE", str(tmp_path / "saved"))
+    yield tmp_path / "saved"
+    jobs().close()
+
+
+def master(folder: Path) -> Store:
+    return Store(Database(folder), COMMAND_LINE, master=True)
+
+
+def state_of(at: AppTest) -> Any:
+    return at.session_state["nona_state"]
+
+
+def said(at: AppTest) -> str:
+    """All text of the page, without the signs that escape Markdown."""
+    every = [*at.markdown, *at.caption, *at.info, *at.error, *at.warning]
+    return "\n".join(str(e.value) for e in every).replace("\\", "")
+
+
+def ran(**changes: Any) -> AppTest:
+    """A session with a small run on the page Simulation."""
+    at = new_session().run()
+    run(at, **changes)
+    return at
+
+
+def run(at: AppTest, **changes: Any) -> None:
+    data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
+    data |= {"simulation": {"jobs": 60, "replications": 3}, "schedulers": ["local", "spread"], **changes}
+    state_of(at).adopt(scenario_from_mapping(data))
+    go(at, RUN).button(key="run-simulate").click().run()
+    finish(at, "simulate")
+
+
+def save(at: AppTest, name: str, note: str = "") -> AppTest:
+    number = state_of(at).runs.kept[-1].number
+    at.text_input(key=f"save-name-{number}").set_value(name)
+    at.text_area(key=f"save-note-{number}").set_value(note)
+    at.button(key="save-run").click().run()
+    assert not at.exception
+    return at
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def names(at: AppTest) -> list[str]:
+    return [c.label.strip("*").replace("\\", "") for c in at.checkbox if str(c.key).startswith("saved-tick-")]
+
+
+def test_nothing_is_kept_that_was_not_saved(folder: Path) -> None:
+    at = go(ran(), PAGE)
+    assert "Nothing is saved yet" in said(at)
+    assert not folder.exists()
+
+
+def test_a_run_is_saved_found_changed_and_deleted_with_undo(folder: Path) -> None:
+    at = save(ran(), "Monday <b>peak</b>", "of March")
+    assert "Saved as “Monday <b>peak</b>”" in said(at)
+    (item,) = master(folder).listing().items
+    assert item.facts.schedulers == ("local", "spread")
+
+    go(at, PAGE)
+    assert names(at) == ["Monday <b>peak</b>"]
+    assert item.facts.finding in said(at)
+    at.text_input(key="saved-find").set_value("APRIL").run()
+    assert names(at) == []
+    at.text_input(key="saved-find").set_value("march SPREAD").run()
+    assert len(names(at)) == 1
+
+    at.text_input(key=f"saved-name-{item.id}").set_value("Tuesday")
+    press(at, f"saved-change-{item.id}")
+    assert names(at) == ["Tuesday"]
+    press(at, f"saved-copy-{item.id}")
+    assert names(at) == ["Tuesday (copy)", "Tuesday"]
+    press(at, f"saved-delete-{item.id}")
+    assert names(at) == ["Tuesday (copy)"]
+    assert "“Tuesday” is deleted" in said(at)
+    press(at, "saved-restore")
+    assert names(at) == ["Tuesday (copy)", "Tuesday"]
+    assert "is deleted" not in said(at)
+
+
+def test_an_item_opens_with_its_result_and_undo_restores_what_was(folder: Path) -> None:
+    at = save(ran(), "Monday")
+    saved_scenario, result = state_of(at).scenario, state_of(at).results["simulate"].data
+    run(at, seed=99)
+    other = state_of(at).scenario
+    (item,) = master(folder).listing().items
+    press(go(at, PAGE), f"saved-open-{item.id}")
+    state = state_of(at)
+    assert state.scenario == saved_scenario
+    assert state.results["simulate"].data == result
+    assert not state.is_stale("simulate")
+    assert state.runs.kept[-1].name == "Monday"
+    assert at.title[0].value == "Simulation"
+    state.undo()
+    assert state.scenario == other
+
+
+def test_an_imported_item_opens_as_a_scenario_only(folder: Path, tmp_path: Path) -> None:
+    at = save(ran(), "Monday")
+    mine = master(folder)
+    data = export_items(mine, [i.id for i in mine.listing().items])
+    saved_scenario, owner = state_of(at).scenario, _owner(folder)
+    mine.delete(mine.listing().items[0].id)
+    (item,) = import_items(Store(Database(folder), owner), data)
+    run(at, seed=99)
+    kept = list(state_of(at).runs.kept)
+    assert "figures as the file states them" in said(go(at, PAGE))
+    press(at, f"saved-open-{item.id}")
+    assert state_of(at).scenario == saved_scenario
+    assert state_of(at).runs.kept == kept
+
+
+def _owner(folder: Path) -> str:
+    with sqlite3.connect(folder / FILE) as file:
+        (owner,) = file.execute("SELECT DISTINCT owner FROM items").fetchone()
+    file.close()
+    return str(owner)
+
+
+def test_two_runs_stand_side_by_side(folder: Path) -> None:
+    at = save(ran(), "Monday")
+    run(at, seed=99)
+    save(at, "Tuesday")
+    go(at, PAGE)
+    assert at.button(key="saved-compare").disabled
+    for item in master(folder).listing().items:
+        at.checkbox(key=f"saved-tick-{item.id}").check().run()
+    press(at, "saved-compare")
+    told = said(at)
+    assert "1 · Monday" in told
+    assert "→ 99" in told
+    assert "another seed" in told
+    (table,) = at.dataframe
+    assert list(table.value.columns) == ["measure", "scheduler", "1", "2", "2 − 1"]
+    assert set(table.value["scheduler"]) == {"local", "spread"}
+    press(at, "saved-back")
+    assert names(at) == ["Tuesday", "Monday"]
+
+
+def test_somebody_else_sees_nothing_unless_the_store_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    save(ran(), "Monday")
+    assert names(go(new_session().run(), PAGE)) == []
+    monkeypatch.setenv("NONA_SHARED_STORE", "1")
+    other = go(new_session().run(), PAGE)
+    assert names(other) == ["Monday"]
+    assert "saved by somebody else" in said(other)
+    keys = {str(b.key).rpartition("-")[0] for b in other.button}
+    assert "saved-copy" in keys
+    assert not {"saved-delete", "saved-change"} & keys
+
+
+def test_a_damaged_file_is_one_line_and_all_else_works(folder: Path) -> None:
+    folder.mkdir()
+    (folder / FILE).write_bytes(b"no data base" * 100)
+    at = save(ran(), "Monday")
+    assert "it is damaged, or is no data base" in said(at)
+    go(at, PAGE)
+    assert "it is damaged, or is no data base" in said(at)
+    assert "All other pages work" in said(at)
+    assert go(at, "1_overview").title
+
+
+def test_a_long_list_is_shown_in_parts(folder: Path) -> None:
+    at = save(ran(), "Monday")
+    mine = Store(Database(folder), _owner(folder))
+    (item,) = mine.listing().items
+    for number in range(24):
+        mine.duplicate(item.id, f"copy {number}")
+    go(at, PAGE)
+    assert len(names(at)) == 20
+    press(at, "saved-more")
+    assert len(names(at)) == 25
