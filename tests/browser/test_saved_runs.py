@@ -1,0 +1,153 @@
+"""Saved runs in a real browser: saved, listed, compared, deleted with undo, carried; kill −9 loses none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_tools import assert_fits, fill_number, open_page, run_to_the_end, shot, wait_idle
+from contrast import texts_of
+
+pytestmark = pytest.mark.browser
+WIDTHS = ("dark-400", "light-400")
+
+
+def run(page: Any, seed: int = 7) -> None:
+    """A small simulation."""
+    open_page(page, "Simulation")
+    fill_number(page, "Jobs measured per run", "200")
+    fill_number(page, "Replications", "3")
+    fill_number(page, "Seed", str(seed))
+    run_to_the_end(page)
+
+
+def save(page: Any, name: str, note: str = "") -> None:
+    page.get_by_role("button", name="Save this run").click()
+    field = page.get_by_role("textbox", name="Name", exact=True)
+    field.fill(name)
+    field.press("Tab")
+    page.get_by_role("textbox", name="Note").fill(note)
+    wait_idle(page)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text(f"Saved as “{name}”. Save again").wait_for()
+    page.keyboard.press("Escape")
+    wait_idle(page)
+
+
+def assert_all_readable(page: Any) -> None:
+    main = [t for t in texts_of(page) if not t.enough]
+    assert main == []
+
+
+def tick(page: Any, name: str) -> None:
+    """Tick an item with the keyboard."""
+    box = page.get_by_role("checkbox", name=name, exact=True)
+    box.focus()
+    box.press("Space")
+    wait_idle(page)
+
+
+def test_runs_are_saved_compared_deleted_and_carried(app_page: Any, tmp_path: Path) -> None:
+    page = app_page
+    run(page)
+    save(page, "Monday", "of March")
+    run(page, seed=8)
+    save(page, "Tuesday")
+    shot(page, "saved-simulation")
+
+    open_page(page, "Saved")
+    shot(page, "saved-list")
+    assert page.get_by_role("button", name="Compare").is_disabled()
+    tick(page, "Monday")
+    tick(page, "Tuesday")
+    page.get_by_role("button", name="Compare 2 ticked").click()
+    page.get_by_text("seed 7 → 8").wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
+    wait_idle(page)
+    page.get_by_role("radio", name="SLO hits").click()
+    page.locator(".js-plotly-plot .xtitle").filter(has_text="SLO hits, %").wait_for()
+    wait_idle(page)
+    shot(page, "saved-compared")
+    page.get_by_role("button", name="Back to the list").click()
+    wait_idle(page)
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export 2 ticked").click()
+    file = tmp_path / "two.nona-saved.zip"
+    download.value.save_as(file)
+
+    page.get_by_role("button", name="Delete").first.click()
+    page.get_by_text("“Tuesday” is deleted.").wait_for()
+    assert page.get_by_role("checkbox", name="Tuesday", exact=True).count() == 0
+    page.get_by_role("button", name="Undo the deletion").click()
+    page.get_by_role("checkbox", name="Tuesday", exact=True).wait_for()
+
+    page.get_by_role("button", name="Import").click()
+    page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
+    page.get_by_text("imported: figures as the file states them").first.wait_for()
+    page.keyboard.press("Escape")
+    wait_idle(page)
+    assert page.get_by_role("checkbox", name="Monday", exact=True).count() == 2
+
+    find = page.get_by_role("textbox", name="Find")
+    find.fill("march")
+    find.press("Enter")
+    wait_idle(page)
+    assert page.get_by_role("checkbox", name="Tuesday", exact=True).count() == 0
+    page.get_by_role("button", name="Open", exact=True).last.click()
+    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
+    wait_idle(page)
+    assert page.get_by_text("Run 3 · Monday").count()
+
+
+@pytest.mark.parametrize("app_page", [("dark", 400), ("light", 400)], ids=WIDTHS, indirect=True)
+def test_saved_runs_fit_a_telephone(app_page: Any, request: pytest.FixtureRequest) -> None:
+    page, name = app_page, request.node.callspec.id
+    run(page)
+    save(page, "Monday, when everybody comes back from the holidays at the same time", "a note of some words")
+    assert_fits(page)
+    open_page(page, "Saved")
+    page.get_by_role("button", name="Duplicate").click()
+    page.get_by_role("checkbox", name="(copy)").wait_for()
+    wait_idle(page)
+    assert_fits(page)
+    assert_all_readable(page)
+    shot(page, f"saved-{name}")
+    for box in page.get_by_role("checkbox", name="Monday").all():
+        box.focus()
+        box.press("Space")
+        wait_idle(page)
+    page.get_by_role("button", name="Compare 2 ticked").click()
+    page.locator(".js-plotly-plot").first.wait_for()
+    wait_idle(page)
+    assert_fits(page)
+    assert_all_readable(page)
+    shot(page, f"saved-compared-{name}")
+
+
+def test_a_saved_run_is_there_after_kill_minus_nine(chromium: Any, own_server: Any, tmp_path: Path) -> None:
+    start, free_port = own_server
+    port, log = free_port(), tmp_path / "server.log"
+    server = start(port, log)
+    context = chromium.new_context(viewport={"width": 1360, "height": 950}, reduced_motion="reduce")
+    try:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{port}")
+        wait_idle(page)
+        run(page)
+        save(page, "Survives")
+        server.kill()
+        server.wait()
+        server = start(port, log)
+        page.goto(f"http://127.0.0.1:{port}/saved")
+        page.get_by_role("checkbox", name="Survives", exact=True).wait_for()
+        other = chromium.new_context()
+        stranger = other.new_page()
+        stranger.goto(f"http://127.0.0.1:{port}/saved")
+        stranger.get_by_text("Nothing is saved yet").wait_for()
+        other.close()
+    finally:
+        server.kill()
+        server.wait()
+        context.close()
