@@ -13,12 +13,25 @@ By = Literal["simulation", "load", "idle", "memory", "no placement", "prediction
 """What a verdict rests on; ``prediction``: on nothing yet."""
 
 
+class PlanTarget(Document):
+    """At least ``share`` of the jobs of ``model`` within ``within_s`` seconds; ``text``: as it was asked."""
+
+    model: str
+    share: float
+    within_s: float
+    text: str
+
+
 class PlanServers(Document):
-    """``count`` servers that are alike; ``mig`` is the layout of each GPU."""
+    """``count`` servers that are alike: ``mig`` slices each of their GPUs, ``price`` is of one per hour."""
 
     count: int
     gpu: str
     mig: str | None
+    gpus: int = 1
+    vcpus: int = 16
+    mps: int | None = None
+    price: float = 0.0
 
 
 class PlanModel(Document):
@@ -31,10 +44,11 @@ class PlanModel(Document):
 class PlanOption(Document):
     """What could be bought, and whether it keeps all targets.
 
-    ``link`` in bytes/s. ``by``: what the verdict rests on, ``reason`` in words. ``predicted`` is the least
-    predicted share of hits over what its target asks for: above 1 all targets are predicted to hold.
-    ``headroom`` is the largest factor on the traffic that was seen to keep all targets. ``needed``:
-    replications that an open verdict would take if shares stayed as they are. Energy is that of the GPUs,
+    ``link`` in bytes/s. ``shares``: of the jobs within the bound, for each target. ``by``: what the verdict
+    rests on, ``reason`` in words. ``predicted`` is the least predicted share of hits over what its target
+    asks for: above 1 all targets are predicted to hold. ``headroom`` is the largest factor on the traffic
+    that was seen to keep all targets. ``needed``: replications that an open verdict would take if shares
+    stayed as they are. Energy is that of the GPUs,
     known where their watts, idle and busy, are.
     """
 
@@ -49,6 +63,8 @@ class PlanOption(Document):
     looks: int
     by: By
     reason: str
+    shares: tuple[Estimate, ...] = ()
+    cost_per_million: Figure = None
     predicted: Figure
     utilization: Figure = None
     energy_kwh_per_million: Figure = None
@@ -56,10 +72,17 @@ class PlanOption(Document):
     needed: int | None = None
 
 
+class PlanCost(Document):
+    """A part of what an option costs per hour."""
+
+    part: str
+    per_hour: float
+
+
 class PlanAnswer(Document):
     """The cheapest option that keeps: its index, costs, headroom, and the month in which growth uses it up.
 
-    ``breaks_at`` counts months from now; ``None`` without growth.
+    ``breaks_at`` counts months from now; ``None`` without growth. ``costs``: by servers, link, data moved.
     """
 
     option: int
@@ -67,6 +90,7 @@ class PlanAnswer(Document):
     cost_per_million: float
     headroom: Figure
     breaks_at: int | None
+    costs: tuple[PlanCost, ...] = ()
 
 
 class PlanChain(Document):
@@ -89,12 +113,13 @@ class PlanChain(Document):
 
 
 class PlanLoad(Document):
-    """The answer with ``factor`` times the traffic: verdict, least share of hits over target, worst p99."""
+    """The answer with ``factor`` times the traffic; ``shares`` are those of :class:`PlanOption`."""
 
     factor: float
     verdict: Verdict
     models: Mapping[str, PlanModel]
     cost_per_million: float
+    shares: tuple[Estimate, ...] = ()
 
 
 class PlanFailure(Document):
@@ -126,7 +151,7 @@ class PlanWeek(Document):
 class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
-    ``targets`` in words. ``cheaper_open``: options that are cheaper than the answer and open.
+    ``cheaper_open``: options that are cheaper than the answer and open.
     ``complete``: the search came to its end. ``curve`` and ``failures`` are of the answer.
     """
 
@@ -135,7 +160,7 @@ class PlanReport(Document):
     confidence: float
     seconds: float
     currency: str
-    targets: tuple[str, ...]
+    targets: tuple[PlanTarget, ...]
     growth: float
     complete: bool
     cheaper_open: tuple[int, ...]

@@ -156,7 +156,7 @@ def plan_text(report: PlanReport) -> str:
         told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
     if report.best is not None and report.best.energy_kwh_per_million is not None:
         told.append(_energy_text(report.best))
-    told.append(f"Targets: {'; '.join(report.targets)}.")
+    told.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
     told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
     if report.week is not None:
         told.append(week_text(report.week, report.currency))

@@ -11,7 +11,7 @@ from nona.study.planning.planner import Planner
 from nona.study.planning.prediction import with_count
 from nona.study.planning.question import MILLE
 from nona.study.planning.runs import Trial
-from nona.study.planning.trials import Known, models_of, ruled_out
+from nona.study.planning.trials import Known, models_of, ruled_out, shares_of
 from nona.study.planning.written import cost_per_million, queries_per_s, servers_of
 
 CLOSE = 1.02  # the headroom is known to 2 %
@@ -105,6 +105,7 @@ def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
             verdict=known.verdict,
             models=models_of(planner.question, known),
             cost_per_million=cost_per_million(planner.question, option, known.moved, rate * load / MILLE),
+            shares=shares_of(planner.question, known),
         )
         for load, known in found
     )

@@ -122,6 +122,21 @@ def needed(question: Question, known: Known) -> int | None:
     return replications_needed(counts, question.shares, question.alpha)
 
 
+def shares_of(question: Question, known: Known) -> tuple[Estimate, ...]:
+    """For each target the share of jobs within its bound, with its interval at 95 %; empty before a run."""
+    if not known.seen:
+        return ()
+    return tuple(_share(c, len(known.seen)) for c in counts_of(question.targets, known.seen))
+
+
+def _share(counts: Counts, replications: int) -> Estimate:
+    """A share with its interval, which one replication does not give."""
+    if math.isnan(counts.share):
+        return UNKNOWN
+    found = limits(counts, SHOWN)
+    return Estimate(mean=counts.share, ci95=(found.lower, found.upper) if replications > 1 else None)
+
+
 def models_of(question: Question, known: Known) -> dict[str, PlanModel]:
     """Share of hits with its interval at 95 %, and p99, of every model."""
     return {name: _model(question, known, j) for j, name in enumerate(question.scenario.labels)}
@@ -134,10 +149,7 @@ def _model(question: Question, known: Known, j: int) -> PlanModel:
     hits = UNKNOWN
     if question.scenario.workload[j].slo is not None:
         counts = Counts(tuple(s.arrived[j] for s in seen), tuple(s.within[j] for s in seen))
-        both = limits(counts, SHOWN)
-        if not math.isnan(counts.share):
-            shown = (both.lower, both.upper) if len(seen) > 1 else None
-            hits = Estimate(mean=counts.share, ci95=shown)
+        hits = _share(counts, len(seen))
     whole = QuantileSketch()
     for s in seen:
         whole = whole.merged(s.sketches[j])

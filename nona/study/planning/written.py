@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from nona.planning.money import breaks_after
 from nona.planning.offers import Option
 from nona.planning.prices import listed_prices
+from nona.planning.targets import Target
 from nona.results.document import number
 from nona.results.plan import (
     PlanAnswer,
     PlanChain,
+    PlanCost,
     PlanFailure,
     PlanLoad,
     PlanOption,
     PlanReport,
     PlanServers,
+    PlanTarget,
     PlanWeek,
 )
 from nona.simulation.workload.arrivals import effective_rate
@@ -27,7 +30,7 @@ from nona.study.planning.chains import CLOSE, Chain
 from nona.study.planning.energy import kwh_per_million, watts
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import Question
-from nona.study.planning.trials import Known, models_of, needed
+from nona.study.planning.trials import Known, models_of, needed, shares_of
 
 SECONDS, GB = 3600.0, 1e9
 
@@ -67,7 +70,7 @@ def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
         confidence=question.spec.confidence,
         seconds=time.perf_counter() - planner.begin,
         currency=question.spec.prices.currency,
-        targets=tuple(t.text(question.scenario.labels[t.model]) for t in question.targets),
+        targets=tuple(_target(question, t) for t in question.targets),
         growth=question.spec.growth,
         complete=planner.complete,
         cheaper_open=_cheaper_open(options, answer),
@@ -79,6 +82,11 @@ def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
     )
 
 
+def _target(question: Question, target: Target) -> PlanTarget:
+    name = question.scenario.labels[target.model]
+    return PlanTarget(model=name, share=target.share, within_s=target.bound_s, text=target.text(name))
+
+
 def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> tuple[int, ...]:
     if answer is None:
         return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.replications)
@@ -88,7 +96,8 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
 
 def _option(planner: Planner, option: Option, known: Known, headroom: float | None) -> PlanOption:
     question = planner.question
-    energy = kwh_per_million(watts(question, option, known.utilization), queries_per_s(planner.bounds))
+    rate = queries_per_s(planner.bounds)
+    energy = kwh_per_million(watts(question, option, known.utilization), rate)
     carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption(
         servers=servers_of(question, option),
@@ -102,6 +111,10 @@ def _option(planner: Planner, option: Option, known: Known, headroom: float | No
         looks=known.looks,
         by=known.by,
         reason=known.reason,
+        shares=shares_of(question, known),
+        cost_per_million=number(cost_per_million(question, option, known.moved, rate))
+        if known.seen
+        else None,
         predicted=number(planner.prediction.margin(option)),
         utilization=known.utilization,
         energy_kwh_per_million=energy,
@@ -113,7 +126,7 @@ def _option(planner: Planner, option: Option, known: Known, headroom: float | No
 def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
     """The servers of an option."""
     return tuple(
-        PlanServers(count=n, gpu=o.gpu, mig=o.mig)
+        PlanServers(count=n, gpu=o.gpu, mig=o.mig, gpus=o.gpus, vcpus=o.vcpus, mps=o.mps, price=o.price)
         for n, o in zip(option.counts, question.offers, strict=True)
         if n
     )
@@ -127,7 +140,16 @@ def _answer(planner: Planner, option: Option, place: int, known: Known, headroom
         cost_per_million=cost_per_million(question, option, known.moved, queries_per_s(planner.bounds)),
         headroom=headroom,
         breaks_at=None if headroom is None else breaks_after(headroom, question.spec.growth),
+        costs=_costs(question, option, known.moved),
     )
+
+
+def _costs(question: Question, option: Option, moved: float) -> tuple[PlanCost, ...]:
+    """What an option costs per hour by servers of each offer, link and data moved, without what is free."""
+    servers = [(question.offers[k].text, option.counts[k] * question.offers[k].price) for k in option.used]
+    link = ("link", question.links[option.link].price)
+    data = ("data moved", _moved_per_hour(question, moved))
+    return tuple(PlanCost(part=part, per_hour=cost) for part, cost in (*servers, link, data) if cost)
 
 
 def queries_per_s(bounds: Bounds) -> float:
@@ -141,8 +163,12 @@ def cost_per_million(question: Question, option: Option, moved: float, rate: flo
 
     ``moved`` in bytes/s, ``rate`` in queries/s.
     """
-    hourly = question.cost(option) + moved * SECONDS / GB * question.spec.prices.gb
+    hourly = question.cost(option) + _moved_per_hour(question, moved)
     return 1e6 * hourly / (rate * SECONDS) if rate > 0 else math.inf
+
+
+def _moved_per_hour(question: Question, moved: float) -> float:
+    return moved * SECONDS / GB * question.spec.prices.gb
 
 
 def _chain(planner: Planner, chain: Chain, found: int | None) -> PlanChain:
