@@ -172,7 +172,7 @@ def timed() -> None:
     begin, first = time.perf_counter(), 0.0
     tables = 0
 
-    def on_table(_report: object, text: str) -> None:
+    def on_table(_report: object, _progress: object) -> None:
         nonlocal first, tables
         first = first or time.perf_counter() - begin
         tables += 1

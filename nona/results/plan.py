@@ -151,8 +151,8 @@ class PlanWeek(Document):
 class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
-    ``cheaper_open``: options that are cheaper than the answer and open.
-    ``complete``: the search came to its end. ``curve`` and ``failures`` are of the answer.
+    ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the search came to its
+    end; ``ended_early_s``: when somebody cancelled. ``curve`` and ``failures`` are of the answer.
     """
 
     answer: PlanAnswer | None
@@ -169,6 +169,7 @@ class PlanReport(Document):
     failures: tuple[PlanFailure, ...] = ()
     prices: tuple[str, ...] = ()
     week: PlanWeek | None = None
+    ended_early_s: Figure = None
 
     @property
     def best(self) -> PlanOption | None:

@@ -19,6 +19,7 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study import prepare
 from nona.study.planning.plan import plan as plan_scenario
+from nona.study.planning.progress import PlanProgress
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
@@ -31,10 +32,9 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
-    def on_table(report: PlanReport, text: str) -> None:
+    def on_table(report: PlanReport, progress: PlanProgress) -> None:
         last[:] = [report]
-        if text:
-            line.tell(text)
+        line.tell(progress.text)
 
     try:
         report = plan_scenario(scenario, sources, workers=arguments.workers, on_table=on_table)

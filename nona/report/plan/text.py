@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from calendar import month_name
+from collections.abc import Iterator, Sequence
+from datetime import date
 
 from nona.report.means import mean_text
+from nona.report.plan.budget import tightest
 from nona.report.text import or_dash, table, time_text
 from nona.results.plan import PlanAnswer, PlanModel, PlanOption, PlanReport, PlanServers, PlanWeek
 
@@ -12,20 +15,42 @@ MOST_ROWS = 40
 BOUNDS = ("load", "idle", "memory")
 
 
-def plan_finding(report: PlanReport) -> str:
-    """The answer in a sentence or two."""
+def plan_finding(report: PlanReport, today: date | None = None) -> str:
+    """The answer in a sentence or two; with ``today`` the month in which it breaks has a name."""
     answer, best = report.answer, report.best
     if answer is None or best is None:
         return _nothing(report)
-    told = [f"{money(answer.cost_per_hour, report.currency)} an hour"]
-    told.append(f"{money(answer.cost_per_million, report.currency)} per million queries")
-    if answer.headroom is not None:
-        told.append(f"headroom {answer.headroom:.3g}×")
-    if answer.breaks_at is not None:
-        told.append(f"used up in month {answer.breaks_at} at {100 * report.growth:.4g} % a month")
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
-    text = f"{begin} {servers_text(best.servers)} under {best.scheduler}: {', '.join(told)}."
-    return f"{text} {_cheaper(report)}"
+    price = f"{money(answer.cost_per_hour, report.currency)} per hour"
+    facts = [fact for fact in (_seen(report, best), *_outlasts(report, answer, today)) if fact]
+    seen = f": {', '.join(facts)}" if facts else ""
+    return f"{begin} {servers_text(best.servers)} under {best.scheduler} at {price}{seen}. {_cheaper(report)}"
+
+
+def _seen(report: PlanReport, best: PlanOption) -> str:
+    found = tightest(report.targets, best.shares)
+    return "" if found is None else found.text
+
+
+def _outlasts(report: PlanReport, answer: PlanAnswer, today: date | None) -> Iterator[str]:
+    """The headroom, and when growth has used it up."""
+    if answer.headroom is not None:
+        yield f"headroom {answer.headroom:.3g}×"
+    if answer.breaks_at is not None:
+        growth = f"{100 * report.growth:.4g} % a month"
+        yield f"breaks in {month_text(answer.breaks_at, today)} at {growth}"
+
+
+def month_text(months: int, today: date | None) -> str:
+    """A month that many months from now, by name where today's date is known.
+
+    >>> month_text(4, None), month_text(4, date(2026, 11, 24))
+    ('month 4', 'March 2027')
+    """
+    if today is None:
+        return f"month {months}"
+    count = today.year * 12 + today.month - 1 + months
+    return f"{month_name[count % 12 + 1]} {count // 12}"
 
 
 def _cheaper(report: PlanReport) -> str:
@@ -126,9 +151,10 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:
-    """Cost of an answer per hour and month (730 h)."""
-    hourly = money(answer.cost_per_hour, currency)
-    return f"{hourly} an hour, {money(730 * answer.cost_per_hour, currency)} a month"
+    """Cost of an answer per hour, per month (730 h), and of a million queries."""
+    hourly, monthly = answer.cost_per_hour, 730 * answer.cost_per_hour
+    amounts = ((hourly, "an hour"), (monthly, "a month"), (answer.cost_per_million, "per million queries"))
+    return ", ".join(f"{money(amount, currency)} {unit}" for amount, unit in amounts)
 
 
 def week_text(week: PlanWeek, currency: str) -> str:

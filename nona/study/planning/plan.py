@@ -10,12 +10,13 @@ from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.study.planning.headroom import failures, headroom, loads_of
 from nona.study.planning.planner import Planner, RunPool
+from nona.study.planning.progress import PlanProgress, PlanStage
 from nona.study.planning.question import question_of
 from nona.study.planning.week import week_of
 from nona.study.planning.written import Further, report_of
 
 _NO_SOURCES = Sources()
-OnTable = Callable[[PlanReport, str], None]
+OnTable = Callable[[PlanReport, PlanProgress], None]
 
 
 def plan(
@@ -25,7 +26,7 @@ def plan(
     workers: int = 1,
     pool: RunPool | None = None,
     check: Callable[[], None] = lambda: None,
-    on_table: OnTable = lambda report, text: None,
+    on_table: OnTable = lambda report, progress: None,
 ) -> PlanReport:
     """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
 
@@ -36,7 +37,7 @@ def plan(
     check
         Called now and then; what it raises (``Cancelled``) ends the work and comes out.
     on_table
-        Called with all that is known so far and what happened last: at first the options by prediction, then
+        Called with all that is known so far and how far the work is: at first the options by prediction, then
         whenever a look at an option has ended. Who cancels keeps the last of these reports.
 
     Raises
@@ -50,15 +51,23 @@ def plan(
             return plan(scenario, sources, pool=processes, check=check, on_table=on_table)
     planner = Planner(question, pool, check)
 
-    def tell(text: str) -> None:
-        on_table(report_of(planner), text)
+    def report(stage: PlanStage, last: str = "") -> None:
+        on_table(report_of(planner), PlanProgress(stage, last, len(planner.settled), planner.chains_known))
 
-    planner.on_known = tell
-    tell("by prediction")
+    def begin(stage: PlanStage) -> None:
+        planner.on_known = lambda last: report(stage, last)
+        report(stage)
+
+    begin("search")
     planner.search()
     if planner.best is None:
         return report_of(planner)
+    begin("headroom")
     factor = headroom(planner, planner.best)
-    week = None if question.profile is None else week_of(planner, planner.best, question.profile)
+    begin("failures")
     lost = failures(planner, planner.best)
+    week = None
+    if question.profile is not None:
+        begin("week")
+        week = week_of(planner, planner.best, question.profile)
     return report_of(planner, Further(factor, loads_of(planner, planner.best), lost, week))

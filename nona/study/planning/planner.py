@@ -73,6 +73,7 @@ class Planner:
         self.work = OptionRuns(question)
         self.known: dict[Trial, Known] = {}
         self.settled: list[Settled] = []
+        self.chains_known = 0
         self.best: Option | None = None
         self.complete = False
 
@@ -90,14 +91,15 @@ class Planner:
             if self.best is not None:
                 self._run(self.chains.mixed(self.least_cost))
         self.complete = True
-        self.on_known("")
 
     def of(self, option: Option) -> Known:
         """What is known of an option with its traffic as it is."""
         return self.known.get(Trial(option, MILLE), Known())
 
     def _run(self, chains: Iterable[Chain]) -> None:
-        waiting = iter(chains)
+        known = tuple(chains)
+        self.chains_known += len(known)
+        waiting = iter(known)
         lanes: list[Lane] = []
         while True:
             lanes += self._started(waiting, LANES - len(lanes))

@@ -71,7 +71,7 @@ KINDS: Registry[TaskKind] = Registry(
             "capacity",
             "search for servers",
             SIMULATION_PARTS,
-            "nona.ui.tasks.capacity:find_capacity",
+            "nona.ui.tasks.planning.capacity:find_capacity",
             "nona.results.capacity:CapacityReport",
         ),
         TaskKind(

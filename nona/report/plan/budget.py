@@ -1,0 +1,55 @@
+"""The error budget: how many of the late jobs that a target allows are used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nona.report.means import mean_text
+from nona.report.text import time_text
+from nona.results.document import Interval
+from nona.results.estimate import Estimate
+from nona.results.plan import PlanTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Late jobs of a target over those that it allows, with the interval; above 1 the target is missed."""
+
+    target: PlanTarget
+    share: Estimate
+    used: float
+    interval: Interval
+
+    @property
+    def text(self) -> str:
+        """What was seen of the target, beside what it asks for.
+
+        >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="99 % of bert within 60 ms")
+        >>> tightest([asked], [Estimate(mean=0.995, ci95=(0.993, 0.997))]).text
+        '99.5 % ± 0.2 % of bert within 60 ms (target 99 %)'
+        """
+        seen = mean_text(self.share, lambda s: f"{100 * s:.4g} %")
+        bound = time_text(self.target.within_s)
+        return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
+
+
+def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:
+    """The target that is nearest to being missed, or furthest beyond; ``None`` before any run.
+
+    Formula: used = (1 − h) / (1 − h₀), with h the share of jobs in time and h₀ the share asked for.
+
+    >>> asked = [PlanTarget(model=m, share=h, within_s=0.1, text=m) for m, h in (("a", 0.9), ("b", 0.99))]
+    >>> found = tightest(asked, [Estimate(mean=0.92, ci95=None), Estimate(mean=0.995, ci95=None)])
+    >>> found.target.model, round(found.used, 3)
+    ('a', 0.8)
+    """
+    found = [_budget(t, s, s.mean) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
+    return max(found, key=lambda b: b.used, default=None)
+
+
+def _budget(target: PlanTarget, share: Estimate, mean: float) -> Budget:
+    allowed = 1 - target.share
+    ends = share.ci95
+    interval = None if ends is None else ((1 - ends[1]) / allowed, (1 - ends[0]) / allowed)
+    return Budget(target, share, (1 - mean) / allowed, interval)

@@ -1,0 +1,24 @@
+"""Markers of verdicts, and the part of an error budget that a chart shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.report.figures.style import BAD, GOOD, QUIET
+from nona.results.verdict import Verdict
+
+LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
+BUDGET = "error budget used"
+SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}
+COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
+
+
+def marker(verdict: Verdict, colour: str) -> dict[str, Any]:
+    """The marker of a verdict, as plotly wants it."""
+    return {
+        "color": colour,
+        "symbol": SYMBOLS[verdict],
+        "size": 11,
+        "line": {"width": 2, "color": colour},
+    }
