@@ -45,7 +45,7 @@ if not rows:
     with_jobs = "This scenario has training jobs only. " if state.scenario.training is not None else ""
     st.caption(f"{with_jobs}No queries arrive. Choose a model below and add it.")
     if state.scenario.training is not None:
-        st.page_link("pages/9_training.py", label="Open Training", icon=":material/model_training:")
+        st.page_link("pages/10_training.py", label="Open Training", icon=":material/model_training:")
 for index in shown_at_once(len(rows), "rows-at-once", "Rows"):
     row_editor(state, index, load, rates[index] / sum(rates) if rates else 0.0)
 

@@ -29,6 +29,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "overloaded": "more work arrives than can be done: queues grow, no mean exists",
         "replication": "an independent run; intervals come from several",
         "interval": "the range that covers the true mean with probability 95 %",
+        "headroom": "the largest factor on the traffic at which all targets were seen to hold",
+        "error budget": "the share of late jobs that a target allows: 1 % where 99 % must be in time",
         "baseline": "the pinned run that later runs are compared with",
         "fingerprint": "twelve digits of a scenario: equal for equal scenarios, and its results carry it too",
         "warm-up": "the start of a run, left out of the figures",

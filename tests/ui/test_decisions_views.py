@@ -12,7 +12,7 @@ from nona.study.shipped import shipped_decisions
 
 
 def test_the_study_is_on_the_validation_page_with_charts_findings_and_tables(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Decisions")
+    at = tab(open_page("12_validation"), "validation-tabs", "Decisions")
     assert not at.exception
     data = shipped_decisions()
     shown = "\n".join(m.value.replace("\\", "") for m in at.markdown)

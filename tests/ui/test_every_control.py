@@ -56,9 +56,9 @@ def silent(at: AppTest) -> list[str]:
 TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
-    "8_serverless": {"serverless-tabs": list(serverless.TABS)},
-    "9_training": {"training-tabs": list(training.TABS)},
-    "10_validation": {"validation-tabs": list(validation.TABS)},
+    "9_serverless": {"serverless-tabs": list(serverless.TABS)},
+    "10_training": {"training-tabs": list(training.TABS)},
+    "12_validation": {"validation-tabs": list(validation.TABS)},
 }
 
 
@@ -91,7 +91,7 @@ def filled() -> Iterator[AppTest]:
     for page, kind in (
         ("6_placement", "place"),
         ("7_simulation", "simulate"),
-        ("8_serverless", "serverless"),
+        ("9_serverless", "serverless"),
     ):
         run(at, page, kind)
     yield at
@@ -105,7 +105,7 @@ def trained() -> Iterator[AppTest]:
     state = at.session_state["nona_state"]
     long = [{"name": n, "steps": 2000, "throughputs": {"a100-40gb": 5}} for n in ("one", "two")]
     assert state.edit(("training",), {"jobs": long, "policies": ["fifo", "isolated"]})
-    run(at, "9_training", "training")
+    run(at, "10_training", "training")
     yield at
     jobs().close()
 
@@ -129,7 +129,7 @@ def test_every_control_and_chart_of_a_fresh_session_explains_itself(page: str) -
 def test_every_control_and_chart_explains_itself_with_results(
     page: str, request: pytest.FixtureRequest
 ) -> None:
-    at = go(request.getfixturevalue("trained" if page == "9_training" else "filled"), page)
+    at = go(request.getfixturevalue("trained" if page == "10_training" else "filled"), page)
     assert silent(at) == []
     for key, names in TABS.get(page, {}).items():
         for name in names:

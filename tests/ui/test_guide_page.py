@@ -16,7 +16,7 @@ def titles(at: Any) -> list[str]:
 
 
 def test_all_sections_are_there_with_anchors(open_page: Open) -> None:
-    at = open_page("11_guide")
+    at = open_page("13_guide")
     assert at.title[0].value == "Guide"
     assert titles(at) == [s.title for s in sections()]
     assert [s.anchor for s in at.subheader] == [s.name for s in sections()]
@@ -26,7 +26,7 @@ def test_all_sections_are_there_with_anchors(open_page: Open) -> None:
 
 
 def test_the_filter_shows_what_holds_the_words(open_page: Open) -> None:
-    at = open_page("11_guide")
+    at = open_page("13_guide")
     at.text_input(key="guide-find").set_value("pollaczek wait").run()
     assert titles(at) == [s.title for s in matching("pollaczek wait")]
     assert 0 < len(titles(at)) < len(sections())
@@ -37,7 +37,7 @@ def test_the_filter_shows_what_holds_the_words(open_page: Open) -> None:
 
 
 def test_a_link_opens_its_section(open_page: Open) -> None:
-    at = open_page("11_guide")
+    at = open_page("13_guide")
     at.query_params[PARAMETER] = "mig"
     at.run()
     assert titles(at) == ["MIG and MPS"]
@@ -46,7 +46,7 @@ def test_a_link_opens_its_section(open_page: Open) -> None:
     assert len(titles(at)) == len(sections())
 
 
-@pytest.mark.parametrize("page", ["4_cluster", "5_workload", "10_validation"])
+@pytest.mark.parametrize("page", ["4_cluster", "5_workload", "12_validation"])
 def test_pages_point_to_it(open_page: Open, page: str) -> None:
     links = [link.proto for link in open_page(page).get("page_link")]
     assert any(link.page == "guide" for link in links)

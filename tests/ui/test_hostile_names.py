@@ -142,12 +142,12 @@ CASES = (
     Case("6_placement", "capacity", "placement-tabs", "How many servers"),
     Case("7_simulation", "simulate", "result-tabs"),
     Case("7_simulation", "sweep", "", view="Sweep"),
-    Case("8_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
-    Case("8_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
-    Case("8_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
-    Case("8_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
-    Case("9_training", "training", "training-tabs", parts=TRAINING),
-    Case("9_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
+    Case("9_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
+    Case("9_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
+    Case("9_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
+    Case("9_serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
+    Case("10_training", "training", "training-tabs", parts=TRAINING),
+    Case("10_training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
 )
 
 

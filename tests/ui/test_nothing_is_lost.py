@@ -96,12 +96,12 @@ def reloaded(at: AppTest) -> AppTest:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> None:
-    if page == "8_serverless":  # without this part the page only offers to add it
+    if page == "9_serverless":  # without this part the page only offers to add it
         assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
-    if page == "9_training":
+    if page == "10_training":
         assert state_of(session).edit(("training",), {"generate": {"jobs": 9}})
     at = go(session, page)
-    if page == "10_validation":
+    if page == "12_validation":
         tab(at, "validation-tabs", "Theory")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
@@ -145,7 +145,7 @@ def test_a_link_brings_choices_along_and_nothing_else() -> None:
     assert not at.exception
     assert state_of(at).kept["result-model"] == "all"
     assert not {"run-simulate", "nona_state", "device-name"} & state_of(at).kept.keys()
-    for page in ("7_simulation", "10_validation"):
+    for page in ("7_simulation", "12_validation"):
         assert not go(at, page).exception  # a choice that is none falls back on the default
 
 

@@ -17,7 +17,7 @@ def shown(at: Any) -> str:
 
 
 def test_the_map_is_on_the_validation_page_with_its_findings(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Prediction")
+    at = tab(open_page("12_validation"), "validation-tabs", "Prediction")
     data = shipped_map()
     assert title(data) in shown(at)
     assert findings(data)[0] in shown(at)

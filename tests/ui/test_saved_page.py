@@ -18,7 +18,7 @@ from nona.store.store import COMMAND_LINE, Store
 from nona.store.transfer import export_items, import_items
 from nona.ui.session.workspace import jobs
 
-PAGE, RUN = "12_saved", "7_simulation"
+PAGE, RUN = "11_saved", "7_simulation"
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless_live import PlatformWatch
 from nona.ui.widgets.policy_options import changed
 
-PAGE = "8_serverless"
+PAGE = "9_serverless"
 
 
 def state_of(at: Any) -> Any:

@@ -39,7 +39,7 @@ def test_a_page_links_its_terms(number: int) -> None:
 
 
 def test_the_guide_shows_the_term_that_was_asked_for(open_page: Open) -> None:
-    at = open_page("11_guide")
+    at = open_page("13_guide")
     at.query_params[PARAMETER] = "SCV"
     at.run()
     assert [s.value for s in at.subheader] == ["Glossary"]

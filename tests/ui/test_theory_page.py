@@ -67,7 +67,7 @@ def table(at: Any) -> Any:
 
 
 def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Theory")
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     rows = [r for k in known_systems() for r in theory_rows(k)]
     shown = table(at)
     assert list(shown["system"]) == [r.system for r in rows]
@@ -79,7 +79,7 @@ def test_before_a_run_the_page_says_what_theory_says(open_page: Open) -> None:
 
 
 def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Theory")
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     rows = tuple(r for k in FEW for r in comparison_rows(compare(k, TINY)))
     data = TheoryResult(rows=rows, effort="short", engine="simpy", level=0.999, replications=3, seconds=1.0)
     at.session_state["nona_state"].results["validate"] = Result("x", data, "none")
@@ -95,7 +95,7 @@ def test_after_a_run_the_page_shows_its_rows(open_page: Open) -> None:
 
 
 def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Theory")
+    at = tab(open_page("12_validation"), "validation-tabs", "Theory")
     state = at.session_state["nona_state"]
     state.edit(("workload", 0, "rate"), "nonsense")
     assert state.problem()

@@ -20,7 +20,7 @@ from nona.ui.pages.training.start import DEMOS
 from nona.ui.pages.training.tabs import TABS
 from nona.ui.session.workspace import jobs
 
-PAGE = "9_training"
+PAGE = "10_training"
 SMALL = {
     "version": 1,
     "name": "Small training cluster",
@@ -198,7 +198,7 @@ PAGES = ("1_overview", "2_models", "3_contraction", "4_cluster", "5_workload", "
 
 def test_other_pages_open_for_training_jobs_alone(open_page: Open) -> None:
     at = adopt(open_page(PAGE))
-    for page in (*PAGES, "8_serverless", "10_validation", "11_guide"):
+    for page in (*PAGES, "9_serverless", "12_validation", "13_guide"):
         go(at, page)
         assert not at.error, page
         if page in ("6_placement", "7_simulation"):

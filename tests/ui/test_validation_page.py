@@ -18,7 +18,7 @@ from nona.ui.widgets.fields import plain
 
 
 def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> None:
-    at = open_page("10_validation")
+    at = open_page("12_validation")
     report = validation_report()
     assert at.title[0].value == "Validation"
     tiles = metrics(at)
@@ -48,7 +48,7 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page: Open) -> Non
 
 
 def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
-    at = open_page("10_validation")
+    at = open_page("12_validation")
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     diagonal, *groups = spec["data"]
     assert diagonal["x"] == diagonal["y"]
@@ -62,7 +62,7 @@ def test_the_figure_has_every_latency_and_the_diagonal(open_page: Open) -> None:
 
 
 def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> None:
-    at = open_page("10_validation")
+    at = open_page("12_validation")
     shown = "\n".join(m.value for m in at.markdown)
     assert WEAK_POINTS.strip() in shown
     assert "L40S" in shown
@@ -72,7 +72,7 @@ def test_weak_rows_are_named_and_simulation_is_pointed_to(open_page: Open) -> No
 
 
 def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Self-checks")
+    at = tab(open_page("12_validation"), "validation-tabs", "Self-checks")
     assert any("Not run yet" in c.value for c in at.caption)
     at.button(key="run-check").click().run()
     finish(at, "check")
@@ -84,7 +84,7 @@ def test_self_checks_run_at_a_click_and_hold(open_page: Open) -> None:
 
 
 def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "Self-checks")
+    at = tab(open_page("12_validation"), "validation-tabs", "Self-checks")
     rows = (
         SelfCheck(name="Water is dry", ok=False, found="it is wet"),
         SelfCheck(name="x", ok=None, found=""),
@@ -101,7 +101,7 @@ def test_a_check_that_fails_is_shown_as_such(open_page: Open) -> None:
 
 
 def test_the_papers_evaluation_is_there_with_its_charts(open_page: Open) -> None:
-    at = tab(open_page("10_validation"), "validation-tabs", "The paper")
+    at = tab(open_page("12_validation"), "validation-tabs", "The paper")
     data = shipped_paper()
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))

@@ -17,14 +17,20 @@ BOUNDS = ("load", "idle", "memory")
 
 def plan_finding(report: PlanReport, today: date | None = None) -> str:
     """The answer in a sentence or two; with ``today`` the month in which it breaks has a name."""
+    return " ".join(finding_parts(report, today))
+
+
+def finding_parts(report: PlanReport, today: date | None = None) -> tuple[str, str]:
+    """What to buy with what it keeps, and what is known of everything cheaper."""
     answer, best = report.answer, report.best
     if answer is None or best is None:
-        return _nothing(report)
+        return _nothing(report), ""
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
     price = f"{money(answer.cost_per_hour, report.currency)} per hour"
     facts = [fact for fact in (_seen(report, best), *_outlasts(report, answer, today)) if fact]
     seen = f": {', '.join(facts)}" if facts else ""
-    return f"{begin} {servers_text(best.servers)} under {best.scheduler} at {price}{seen}. {_cheaper(report)}"
+    large = f"{begin} {servers_text(best.servers)} under {best.scheduler} at {price}{seen}."
+    return large, _cheaper(report)
 
 
 def _seen(report: PlanReport, best: PlanOption) -> str:
@@ -109,15 +115,16 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "p99 of the slowest": _slowest(o),
             "headroom": or_dash(o.headroom, "{:.3g}×".format),
             "runs": f"{o.replications}",
-            "why": o.reason or _outlook(o),
+            "why": why_text(o),
         }
         for i, o in enumerate(report.options)
     ]
 
 
-def _outlook(option: PlanOption) -> str:
-    if option.predicted is None:
-        return "not simulated"
+def why_text(option: PlanOption) -> str:
+    """What the verdict rests on; without a simulation, what is predicted."""
+    if option.reason or option.predicted is None:
+        return option.reason or "not simulated"
     return f"not simulated; predicted to {'keep' if option.predicted >= 1 else 'miss'}"
 
 
@@ -148,6 +155,16 @@ def curve_rows(report: PlanReport) -> list[dict[str, str]]:
         }
         for c in report.curve
     ]
+
+
+def cliff_finding(report: PlanReport) -> str:
+    """How much more traffic the answer bears."""
+    answer = report.answer
+    if answer is None or answer.headroom is None:
+        return "The headroom is not known yet."
+    tried = sorted(c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom)
+    missed = f"; at {tried[0]:.3g} times it misses" if tried else ""
+    return f"The answer was seen to keep all targets up to {answer.headroom:.3g} times the traffic{missed}."
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:

@@ -75,6 +75,13 @@ KINDS: Registry[TaskKind] = Registry(
             "nona.results.capacity:CapacityReport",
         ),
         TaskKind(
+            "plan",
+            "plan",
+            (*SIMULATION_PARTS, "plan"),
+            "nona.ui.tasks.planning.plan:plan_purchase",
+            "nona.results.plan:PlanReport",
+        ),
+        TaskKind(
             "congestion",
             "prediction",
             _PLACEMENT,

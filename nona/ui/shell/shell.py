@@ -39,7 +39,7 @@ def open_session() -> AppState:
 
 
 def follow(state: AppState, page: str) -> None:
-    """Go to the page that a button's callback chose, e.g. ``pages/11_guide.py?term=JCT``.
+    """Go to the page that a button's callback chose, e.g. ``pages/13_guide.py?term=JCT``.
 
     A callback itself cannot. ``page`` is the file of the page that runs. The wish is kept until its page
     runs: what the browser sends meanwhile, from the page before, would lead back to that one.

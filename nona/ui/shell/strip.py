@@ -19,7 +19,7 @@ from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
 PRODUCT = "Nona Planner"
-TRAINING = "pages/9_training.py"
+TRAINING = "pages/10_training.py"
 KEY = "strip"
 
 
@@ -99,7 +99,7 @@ def _deciders(scenario: Scenario) -> Fact:
     text = _first(names)
     if part is None:
         return Fact(text, "pages/7_simulation.py", f"Schedulers: {', '.join(names)}.")
-    return Fact(text, "pages/8_serverless.py", f"Serverless policies: {', '.join(names)}.")
+    return Fact(text, "pages/9_serverless.py", f"Serverless policies: {', '.join(names)}.")
 
 
 def _first(names: Sequence[str]) -> str:
@@ -136,7 +136,7 @@ def _kept(state: AppState) -> Fact | None:
     run = state.held("serverless", ServerlessOutcome)
     found = {} if run is None else ranked(run.report.policies, hit_rate, highest=True)
     best = next(iter(found), None)
-    return None if best is None else _share(state, "serverless", "pages/8_serverless.py", best, found[best])
+    return None if best is None else _share(state, "serverless", "pages/9_serverless.py", best, found[best])
 
 
 def _share(state: AppState, kind: str, page: str, best: str, rate: float | None) -> Fact | None:

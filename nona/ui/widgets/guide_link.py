@@ -13,7 +13,7 @@ def guide_link(section: str, label: str) -> None:
     """Link to ``section`` of the Guide; raises ``KeyError`` for one that it does not have."""
     title = section_titles()[section]
     st.page_link(
-        "pages/11_guide.py",
+        "pages/13_guide.py",
         label=label,
         icon=":material/help:",
         help=f"Opens the Guide at “{title}”.",

@@ -15,21 +15,22 @@ PARQUET = "application/vnd.apache.parquet"
 
 def table(
     frame: pd.DataFrame, key: str, alt: str, name: str = "", deciding: Sequence[str] = (), **options: Any
-) -> None:
+) -> Any:
     """Show ``frame`` with downloads as CSV and Parquet, which have all of its columns.
 
     ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
     table only the ``deciding`` columns are shown until the others are asked for; ``options`` go to
-    :func:`streamlit.dataframe`. Files are made when they are asked for.
+    :func:`streamlit.dataframe`, whose answer is returned: what was selected, where ``on_select`` asks for it.
+    Files are made when they are asked for.
     """
     place = st.container()
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
         every = not deciding or _every_column(key, [c for c in frame.columns if c not in deciding])
         with place:
             shown = frame if every else frame[list(deciding)]
-            st.dataframe(shown, hide_index=True, key=key, alt=alt, **options)
+            answer = st.dataframe(shown, hide_index=True, key=key, alt=alt, **options)
         if frame.empty:
-            return
+            return answer
         for kind, make, mime in (("CSV", csv_bytes, "text/csv"), ("Parquet", parquet_bytes, PARQUET)):
             st.download_button(
                 kind,
@@ -42,6 +43,7 @@ def table(
                 on_click="ignore",
                 key=f"{kind.lower()}-{key}",
             )
+    return answer
 
 
 def _every_column(key: str, others: Sequence[str]) -> bool:

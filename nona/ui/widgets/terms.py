@@ -29,6 +29,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "overloaded",
             "network view",
         ),
+        "Plan": ("SLO hit", "error budget", "headroom", "MIG", "interval"),
         "Serverless": ("configuration", "vGPU", "cold start", "SLO hit"),
         "Training": ("JCT", "allocation", "round", "finish-time fairness", "makespan"),
         "Saved": ("fingerprint", "replication", "interval"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+import plotly.graph_objects as go
 
 from nona.report.figures.style import BAD, GOOD, QUIET
 from nona.results.verdict import Verdict
@@ -14,11 +15,8 @@ SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open":
 COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
 
 
-def marker(verdict: Verdict, colour: str) -> dict[str, Any]:
-    """The marker of a verdict, as plotly wants it."""
-    return {
-        "color": colour,
-        "symbol": SYMBOLS[verdict],
-        "size": 11,
-        "line": {"width": 2, "color": colour},
-    }
+def marker(verdict: Verdict, colour: str) -> go.scatter.Marker:
+    """The marker of a verdict."""
+    return go.scatter.Marker(
+        color=colour, symbol=SYMBOLS[verdict], size=11, line={"width": 2, "color": colour}
+    )

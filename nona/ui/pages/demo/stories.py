@@ -10,8 +10,8 @@ from nona.ui.pages.demo.training_story import TRAINING_STORY
 
 MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
 CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
-SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/8_serverless.py"
-OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/10_validation.py"
+SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/9_serverless.py"
+OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/12_validation.py"
 MOST_STEPS = 5
 RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
 QUICK: Mapping[str, float | str] = MappingProxyType({"simulation.jobs": 2000, "simulation.replications": 3})

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from nona.ui.pages.demo.story import Step, Story
 
-TRAINING = "pages/9_training.py"
+TRAINING = "pages/10_training.py"
 SHORT: Mapping[str, float | str] = MappingProxyType({"simulation.replications": 1})
 TRAINING_STORY = Story(
     "Who should get which GPU, when jobs train for hours?",

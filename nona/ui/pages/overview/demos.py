@@ -76,7 +76,7 @@ QUESTIONS = (
         "Aquatope; hit rate, cost, cold starts, the search step by step.",
         "Compare policies",
         ":material/bolt:",
-        "pages/8_serverless.py",
+        "pages/9_serverless.py",
         "strict_light",
         (("serverless-tabs", "Policies"),),
     ),
@@ -86,7 +86,7 @@ QUESTIONS = (
         "round by round.",
         "Compare allocations",
         ":material/model_training:",
-        "pages/9_training.py",
+        "pages/10_training.py",
         "shared_research_cluster",
         (("training-tabs", "Policies"),),
     ),
@@ -96,7 +96,7 @@ QUESTIONS = (
         "times against published ones.",
         "See the checks",
         ":material/fact_check:",
-        "pages/10_validation.py",
+        "pages/12_validation.py",
     ),
 )
 
@@ -198,7 +198,7 @@ def _training(state: AppState) -> Stage:
         means = by_mean_jct(outcome.report.policies)
         value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
         detail = f"{len(outcome.report.policies)} policies compared"
-    return Stage("pages/9_training.py", "Training", "simulation", value, detail, _age(state, "training"))
+    return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, "training"))
 
 
 def _placement(state: AppState) -> Stage:

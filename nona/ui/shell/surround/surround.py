@@ -45,7 +45,7 @@ def page_address(link: str) -> str:
     """A link's page as a file with its query; empty for one that is no page of the app.
 
     >>> page_address("guide?term=JCT"), page_address("elsewhere")
-    ('pages/11_guide.py?term=JCT', '')
+    ('pages/13_guide.py?term=JCT', '')
     """
     name, _, query = link.partition("?")
     file = FILES.get(name, "")

@@ -25,7 +25,7 @@ query = left.text_input(
 )
 found = matching(query) if query else tuple(one) or sections()
 if one and not query:
-    right.page_link("pages/11_guide.py", label="Show all sections", icon=":material/menu_book:")
+    right.page_link("pages/13_guide.py", label="Show all sections", icon=":material/menu_book:")
 else:
     right.caption(f"{len(found)} of {len(sections())} sections")
 

@@ -1,0 +1,1 @@
+"""The Plan page: what to buy so that all targets hold."""

@@ -1,0 +1,1 @@
+"""What a plan is asked: demand and targets, what is on offer, prices."""

@@ -1,0 +1,132 @@
+"""The table of options: filtered, sorted, one of them in detail, opened as the scenario or pinned."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from nona.report.plan.rows import DECIDING, model_rows, option_rows
+from nona.results.plan import PlanOption, PlanReport
+from nona.study.planning.opened import opened
+from nona.ui.pages.plan.pins import is_pinned, option_name, pinned_in, turn_pin
+from nona.ui.session.page_list import page_file
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+from nona.ui.widgets.tables import table
+
+VERDICTS = ("keeps", "open", "misses")
+RULED_OUT = "ruled out by bounds"
+CHOICES = (*VERDICTS, RULED_OUT)
+BOUNDS = ("load", "idle", "memory")
+FORMATS = {
+    "cost per hour": "%.4g",
+    "cost per million": "%.4g",
+    "error budget used": "%.3g",
+    "p99 ms": "%.4g",
+    "busy %": "%.1f",
+    "headroom": "%.3g",
+    "kWh per million": "%.3g",
+    "kg CO₂ per million": "%.3g",
+    "link Gbit/s": "%.4g",
+}
+
+
+def options_section(state: AppState, report: PlanReport) -> None:
+    """The table, and below it the option that is selected in it, at first the answer."""
+    st.subheader("Options", anchor="options")
+    wanted = st.pills(
+        "Show",
+        CHOICES,
+        selection_mode="multi",
+        default=list(VERDICTS),
+        key="plan-verdicts",
+        persist_state="session",
+        help="Which options the table lists. Those that were only predicted are open.",
+    )
+    pinned = pinned_in(report)
+    listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES) and i not in pinned]
+    order = [*pinned, *listed]
+    rows = option_rows(report)
+    frame = pd.DataFrame([rows[i] for i in order], columns=list(rows[0]) if rows else None)
+    formats = {
+        name: st.column_config.NumberColumn(format=how) for name, how in FORMATS.items() if name in frame
+    }
+    event = table(
+        frame,
+        "plan-options",
+        "Every option of the plan, the cheapest first",
+        name="plan_options",
+        deciding=DECIDING,
+        column_config=formats,
+        on_select="rerun",
+        selection_mode="single-row",
+        placeholder="–",
+    )
+    chosen = event.selection.rows if event is not None else []
+    if chosen and chosen[0] < len(order):
+        _detail(state, report, order[chosen[0]])
+    elif report.answer is not None:
+        _detail(state, report, report.answer.option)
+
+
+def _kind(option: PlanOption) -> str:
+    return RULED_OUT if option.by in BOUNDS else option.verdict
+
+
+def _detail(state: AppState, report: PlanReport, index: int) -> None:
+    """One option: why it has its verdict, its models, and what can be done with it."""
+    option = report.options[index]
+    with st.container(border=True, key="plan-option-detail"):
+        answer = report.answer is not None and report.answer.option == index
+        mark = "The answer: " if answer else ""
+        st.markdown(f"**{plain(f'{mark}{option_name(option)}')}**")
+        st.markdown(plain(_why(report, option)))
+        with st.container(horizontal=True):
+            st.button(
+                "Open it as the scenario",
+                icon=":material/open_in_new:",
+                key="plan-open-option",
+                on_click=_open,
+                args=(state, option),
+                help="Puts these servers, link and scheduler into the scenario; Undo restores the old.",
+            )
+            on = is_pinned(option)
+            st.button(
+                "Let it go" if on else "Pin",
+                icon=":material/keep_off:" if on else ":material/keep:",
+                key="plan-pin-option",
+                on_click=turn_pin,
+                args=(state, option),
+                help="Pinned options stand first in the table and by name in the charts.",
+            )
+        if option.shares:
+            alt = "Share within the SLO and p99 of every model on this option"
+            formats = {
+                k: st.column_config.NumberColumn(format="%.4g")
+                for k in ("within SLO %", "from %", "to %", "p99 ms")
+            }
+            table(
+                pd.DataFrame(model_rows(dict(option.models))),
+                "plan-models",
+                alt,
+                column_config=formats,
+                placeholder="–",
+            )
+
+
+def _why(report: PlanReport, option: PlanOption) -> str:
+    sure = (
+        f" at {100 * report.confidence:.4g} % confidence"
+        if option.by == "simulation" and option.verdict != "open"
+        else ""
+    )
+    runs = f", {option.replications} runs" if option.replications else ""
+    needed = f" About {option.needed:,} runs would decide it." if option.needed else ""
+    reason = f": {option.reason}" if option.reason else ""
+    return f"{option.verdict.capitalize()}{sure}{runs}{reason}.{needed}"
+
+
+def _open(state: AppState, option: PlanOption) -> None:
+    state.apply(opened(state.scenario, option), "opening an option of the plan")
+    state.tell("The scenario has these servers now. Run it to see its charts.", "simulation", "Simulation")
+    state.go_to = page_file("simulation")
