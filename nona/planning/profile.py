@@ -28,8 +28,8 @@ class Profile:
     factors: tuple[float, ...]
 
     @staticmethod
-    def repeated(factors: Sequence[float]) -> Profile:
-        """A day or a week of factors; a day is taken for every day.
+    def repeated(factors: Sequence[float], name: str = "of the week") -> Profile:
+        """A day or a week of factors; a day is taken for every day. ``name`` is for what is wrong with them.
 
         Raises
         ------
@@ -38,18 +38,21 @@ class Profile:
         """
         if len(factors) not in (DAY, WEEK):
             raise ScenarioError(
-                [f"Profile: it has {len(factors)} hours; give 24 (a day) or 168 (a week from Monday 0:00)."]
+                [
+                    f"Profile {name!r}: it has {len(factors)} hours; give 24 (a day) or 168 (a week from "
+                    "Monday 0:00)."
+                ]
             )
         wrong = next((h for h, f in enumerate(factors) if not 0 <= f <= MOST_FACTOR), None)
         if wrong is not None:
             raise ScenarioError(
                 [
-                    f"Profile, hour {wrong}: {factors[wrong]:g} times the traffic must be a number from 0 to "
-                    f"{MOST_FACTOR:g}; correct it."
+                    f"Profile {name!r}, hour {wrong}: {factors[wrong]:g} times the traffic must be a number "
+                    f"from 0 to {MOST_FACTOR:g}; correct it."
                 ]
             )
         if not any(factors):
-            raise ScenarioError(["Profile: no hour has any traffic; give factors above 0."])
+            raise ScenarioError([f"Profile {name!r}: no hour has any traffic; give factors above 0."])
         return Profile(tuple(factors) * (WEEK // len(factors)))
 
     @property
@@ -103,7 +106,7 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
         found[hour] = value if column == "factor" else value / rate
     if sorted(found) != list(range(len(found))):
         raise ScenarioError([f"{what}: hours must be 0, 1, … without a gap; add the missing rows."])
-    return Profile.repeated([found[h] for h in range(len(found))])
+    return Profile.repeated([found[h] for h in range(len(found))], name)
 
 
 def _number(cells: Sequence[str], place: int, where: str) -> float:
@@ -128,7 +131,7 @@ def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> Profile:
     if whole < DAY - 1:
         raise ScenarioError([f"Profile {name!r}: the trace covers {whole} whole hours; give at least 24."])
     counts = np.bincount((times[times < hours * 3600] // 3600).astype(int), minlength=hours)
-    return Profile.repeated((counts / (3600 * rate)).tolist())
+    return Profile.repeated((counts / (3600 * rate)).tolist(), name)
 
 
 def schedule_hours(counts: Sequence[int], startup_h: float) -> float:

@@ -147,7 +147,7 @@ def test_the_headroom_is_that_of_theory(report: PlanReport) -> None:
 def test_the_words_say_what_to_buy(report: PlanReport) -> None:
     assert report.best is not None
     text = plan_finding(report)
-    assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic: ")
+    assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic at ")
     assert "Every cheaper option misses, at a confidence of 95 % each." in text
     assert text in plan_text(report)
     assert PlanReport.from_json(report.to_json()) == report

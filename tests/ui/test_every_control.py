@@ -14,6 +14,7 @@ from app_driver import APP, finish, go, new_session, tab
 from streamlit.testing.v1 import AppTest
 
 import nona.ui.pages.placement.tabs as placement
+import nona.ui.pages.plan.tabs as plan
 import nona.ui.pages.serverless.tabs as serverless
 import nona.ui.pages.simulation.result_tabs as simulation
 import nona.ui.pages.training.tabs as training
@@ -56,6 +57,7 @@ def silent(at: AppTest) -> list[str]:
 TABS = {
     "6_placement": {"placement-tabs": list(placement.TABS)},
     "7_simulation": {"result-tabs": list(simulation.TABS)},
+    "8_plan": {"plan-tabs": list(plan.TABS)},
     "9_serverless": {"serverless-tabs": list(serverless.TABS)},
     "10_training": {"training-tabs": list(training.TABS)},
     "12_validation": {"validation-tabs": list(validation.TABS)},
@@ -81,6 +83,9 @@ def fill(at: AppTest) -> None:
     part = {"policies": ["esg", "fixed"], "sharing": {"mode": "mps"}, "slo_factor": 2.0}
     assert state.edit(("serverless",), part)
     state.choices.keep(Working(True))
+    offers = [{"gpu": "l4"}, {"gpu": "a30", "mig": "2g.12gb, 2g.12gb"}]
+    question = {"offers": offers, "links": [{"capacity": "40 Gbit/s"}], "growth": "8%/month", "hit": 0.5}
+    assert state.edit(("plan",), {**question, "mixed": False, "replications": 8, "schedulers": ["local"]})
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +96,7 @@ def filled() -> Iterator[AppTest]:
     for page, kind in (
         ("6_placement", "place"),
         ("7_simulation", "simulate"),
+        ("8_plan", "plan"),
         ("9_serverless", "serverless"),
     ):
         run(at, page, kind)

@@ -44,6 +44,18 @@ SERVERLESS: Parts = MappingProxyType(
         },
     }
 )
+PLAN: Parts = MappingProxyType(
+    {
+        "simulation": {"jobs": 60, "replications": 2},
+        "plan": {
+            "offers": [{"gpu": DEVICE, "price": 1}],
+            "prices": {"currency": EVIL[:40]},
+            "targets": {EVIL: {"p99": "10 s"}},
+            "most": 8,
+            "replications": 8,
+        },
+    }
+)
 TRAINING: Parts = MappingProxyType(
     {
         "cluster": {"servers": [{"count": 2, "gpu": "v100"}, {"count": 2, "gpu": "k80"}]},
@@ -142,6 +154,7 @@ CASES = (
     Case("6_placement", "capacity", "placement-tabs", "How many servers"),
     Case("7_simulation", "simulate", "result-tabs"),
     Case("7_simulation", "sweep", "", view="Sweep"),
+    Case("8_plan", "plan", "plan-tabs", parts=PLAN),
     Case("9_serverless", "serverless", "serverless-tabs", parts=SERVERLESS),
     Case("9_serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
     Case("9_serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),

@@ -98,6 +98,8 @@ def reloaded(at: AppTest) -> AppTest:
 def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> None:
     if page == "9_serverless":  # without this part the page only offers to add it
         assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
+    if page == "8_plan":
+        assert state_of(session).edit(("plan",), {"offers": ["l4"]})
     if page == "10_training":
         assert state_of(session).edit(("training",), {"generate": {"jobs": 9}})
     at = go(session, page)

@@ -64,6 +64,9 @@ def _cheaper(report: PlanReport) -> str:
     count = len(report.cheaper_open)
     if not report.complete:
         return "The search was not finished: cheaper options may keep the targets too."
+    best = report.best
+    if best is not None and not any(o.cost_per_hour < best.cost_per_hour for o in report.options):
+        return "Nothing cheaper is on offer."
     if count:
         verb = "is" if count == 1 else "are"
         return f"Of the cheaper options {count} {verb} still open at {sure}; all others miss."
@@ -164,13 +167,15 @@ def cliff_finding(report: PlanReport) -> str:
         return "The headroom is not known yet."
     tried = sorted(c.factor for c in report.curve if c.verdict == "misses" and c.factor > answer.headroom)
     missed = f"; at {tried[0]:.3g} times it misses" if tried else ""
+    if answer.headroom <= 1:
+        return f"The answer was seen to keep all targets at today's traffic, not at more{missed}."
     return f"The answer was seen to keep all targets up to {answer.headroom:.3g} times the traffic{missed}."
 
 
 def answer_text(answer: PlanAnswer, currency: str) -> str:
-    """Cost of an answer per hour, per month (730 h), and of a million queries."""
-    hourly, monthly = answer.cost_per_hour, 730 * answer.cost_per_hour
-    amounts = ((hourly, "an hour"), (monthly, "a month"), (answer.cost_per_million, "per million queries"))
+    """Cost of an answer per month (730 h), and of a million queries."""
+    monthly = 730 * answer.cost_per_hour
+    amounts = ((monthly, "a month"), (answer.cost_per_million, "per million queries"))
     return ", ".join(f"{money(amount, currency)} {unit}" for amount, unit in amounts)
 
 

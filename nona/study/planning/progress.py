@@ -39,7 +39,9 @@ class PlanProgress:
         """
         if self.stage != "search":
             return f"{_WORDS[self.stage]}{self.last or 'begins'}"
-        left = f"{self.settled} of {self.of} kinds of cluster settled" if self.of else ""
+        if not self.of:
+            return self.last or "Options are ordered by prediction"
+        left = f"{self.settled} of {self.of} kinds of cluster settled"
         return "; ".join(part for part in (self.last, left) if part)
 
     @property

@@ -82,6 +82,14 @@ def quantity(
     _error(state, path)
 
 
+def share(state: AppState, label: str, path: Path, hint: str = "") -> None:
+    """A text field for a share, in per cent to any digit."""
+    key, shown = _key(state, path), state.shown(path)
+    text = f"{100 * shown:.10g} %" if isinstance(shown, float) else str(shown)
+    st.text_input(label, text, key=key, help=hint or None, on_change=_commit, args=(state, path, key))
+    _error(state, path)
+
+
 def line(state: AppState, label: str, path: Path, hint: str = "") -> None:
     """A text field for a line of plain text."""
     key = _key(state, path)

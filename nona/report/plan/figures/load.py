@@ -30,7 +30,7 @@ def cliff_figure(report: PlanReport) -> go.Figure:
     for verdict in SYMBOLS:
         _loads(made, report, [p for p in budgets if p[0].verdict == verdict])
     made.update_xaxes(title="traffic, times that of today", tickformat=".3~g")
-    log_axis(made, [max(b.used, LEAST_USED) for _, b in budgets], BUDGET, of="y")
+    log_axis(made, [1.0, *(max(b.used, LEAST_USED) for _, b in budgets)], BUDGET, of="y")
     if budgets:
         rule(made, 1.0, "all that the targets allow")
     if report.answer is not None and report.answer.headroom is not None:

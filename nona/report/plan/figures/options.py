@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -40,8 +41,9 @@ def options_figure(
     else:
         made.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
     title = BUDGET if measure == "Error budget" else "p99 of the slowest model, ms"
+    least = [1.0] if measure == "Error budget" else []
     values = [v for _, o in shown if (v := _value(report, o, measure)) is not None]
-    log_axis(made, values, title, of="y")
+    log_axis(made, [*values, *least], title, of="y")
     if measure == "Error budget" and shown:
         rule(made, 1.0, "all that the targets allow")
     for index in dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned]):
@@ -95,11 +97,21 @@ def _name(made: go.Figure, report: PlanReport, index: int, measure: Measure) -> 
     made.add_scatter(
         x=[option.cost_per_hour],
         y=[value],
-        mode="markers+text",
-        text=[text(servers_text(option.servers), 40)],
-        textposition="bottom center",
+        mode="markers",
         marker={"size": 20, "symbol": "circle-open", "color": GOOD, "line": {"width": 2}},
         showlegend=False,
         hoverinfo="skip",
         cliponaxis=False,
+    )
+    made.add_annotation(
+        x=math.log10(option.cost_per_hour) if made.layout.xaxis.type == "log" else option.cost_per_hour,
+        y=math.log10(value),
+        text=text(servers_text(option.servers), 40),
+        ax=-24,  # what is cheaper and keeps better would be the answer: there is room
+        ay=36,
+        xanchor="right",
+        arrowcolor=GOOD,
+        arrowwidth=1.5,
+        arrowhead=0,
+        standoff=10,
     )

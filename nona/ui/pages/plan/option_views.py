@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnWidth
 
 from nona.report.plan.rows import DECIDING, model_rows, option_rows
 from nona.results.plan import PlanOption, PlanReport
@@ -17,6 +21,8 @@ from nona.ui.widgets.tables import table
 VERDICTS = ("keeps", "open", "misses")
 RULED_OUT = "ruled out by bounds"
 CHOICES = (*VERDICTS, RULED_OUT)
+WIDTHS: Mapping[str, ColumnWidth] = {"answer": 48, "servers": 250, "why": 420}
+LIVE_ROWS = 12
 BOUNDS = ("load", "idle", "memory")
 FORMATS = {
     "cost per hour": "%.4g",
@@ -43,21 +49,18 @@ def options_section(state: AppState, report: PlanReport) -> None:
         persist_state="session",
         help="Which options the table lists. Those that were only predicted are open.",
     )
-    pinned = pinned_in(report)
-    listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES) and i not in pinned]
-    order = [*pinned, *listed]
+    listed = [i for i, o in enumerate(report.options) if _kind(o) in (wanted or CHOICES)]
+    answer = [report.answer.option] if report.answer is not None else []
+    order = list(dict.fromkeys([*answer, *pinned_in(report), *listed]))
     rows = option_rows(report)
     frame = pd.DataFrame([rows[i] for i in order], columns=list(rows[0]) if rows else None)
-    formats = {
-        name: st.column_config.NumberColumn(format=how) for name, how in FORMATS.items() if name in frame
-    }
     event = table(
         frame,
         "plan-options",
-        "Every option of the plan, the cheapest first",
+        "Every option of the plan: the answer, pinned ones, then the cheapest first",
         name="plan_options",
         deciding=DECIDING,
-        column_config=formats,
+        column_config=_formats(frame),
         on_select="rerun",
         selection_mode="single-row",
         placeholder="–",
@@ -67,6 +70,32 @@ def options_section(state: AppState, report: PlanReport) -> None:
         _detail(state, report, order[chosen[0]])
     elif report.answer is not None:
         _detail(state, report, report.answer.option)
+
+
+def live_options(report: PlanReport) -> None:
+    """The options while they are looked at: first those that were simulated, then as they are predicted."""
+    shown = sorted(range(len(report.options)), key=lambda i: (_waits(report.options[i]), i))[:LIVE_ROWS]
+    rows = option_rows(report)
+    frame = pd.DataFrame([rows[i] for i in shown], columns=list(DECIDING))
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="plan-live",
+        alt="The options so far: those that were simulated, then as they are predicted",
+        column_config=_formats(frame),
+        placeholder="–",
+    )
+
+
+def _waits(option: PlanOption) -> bool:
+    """Whether it is only predicted so far."""
+    return option.by == "prediction"
+
+
+def _formats(frame: pd.DataFrame) -> dict[str, Any]:
+    texts = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
+    numbers = {name: st.column_config.NumberColumn(format=how) for name, how in FORMATS.items()}
+    return {name: made for name, made in {**texts, **numbers}.items() if name in frame}
 
 
 def _kind(option: PlanOption) -> str:

@@ -10,6 +10,7 @@ from nona.report.plan.figures.options import MEASURES, Measure, options_figure
 from nona.report.plan.text import answer_text, finding_parts, money
 from nona.results.plan import PlanReport
 from nona.ui.jobs.job import Job
+from nona.ui.pages.plan.option_views import live_options
 from nona.ui.pages.plan.pins import pinned_in
 from nona.ui.session.state import AppState
 from nona.ui.shell.job_panel import current_job, job_buttons, live_area, stale_note
@@ -54,6 +55,7 @@ def _live(job: Job) -> None:
     report = PlanReport.from_json(job.live)
     _answer(report)
     _choice(report, "plan-chart-live")
+    live_options(report)
 
 
 def _answer(report: PlanReport) -> None:

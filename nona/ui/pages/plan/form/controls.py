@@ -12,7 +12,7 @@ from nona.ui.pages.plan.form.edits import PART, end_plan
 from nona.ui.pages.plan.form.money import money_fields
 from nona.ui.pages.plan.form.offers import link_fields, offer_fields
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import count, quantity, toggle
+from nona.ui.widgets.fields import count, share, toggle
 from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
 from nona.ui.widgets.summary_bar import listed, summary_bar
 
@@ -78,7 +78,7 @@ def _schedulers(state: AppState) -> None:
 def _search(state: AppState) -> None:
     with st.grid(4, min_column_width=150, vertical_alignment="bottom"):
         hint = "Of each verdict; the rest is how often keeps or misses may be wrong. See Evidence."
-        quantity(state, "Confidence", (PART, "confidence"), hint)
+        share(state, "Confidence", (PART, "confidence"), hint)
         count(
             state,
             "Servers of an offer, at most",

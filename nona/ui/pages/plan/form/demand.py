@@ -7,19 +7,21 @@ from typing import Any
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.ui.pages.plan.form.edits import PART, TARGETS, set_target
+from nona.ui.pages.plan.form.edits import PART, TARGETS, set_target, targets_of
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import late, plain, quantity
+from nona.ui.widgets.fields import late, plain, quantity, share
 from nona.ui.widgets.pages import shown_at_once
 from nona.units import format_time
 
 PROFILE = (PART, "profile")
 ENDINGS = (".csv", ".tsv", ".txt")
+LISTED = 8  # models of which the rate is shown
 NO_PROFILE = "steady all week"
 PROFILE_HELP = (
     "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
     "Monday 0:00; or a trace of arrivals, whose first day or week counts."
 )
+OWN_HELP = "Of this model alone; empty: not asked. Without any the share within the SLO is asked."
 OWN = {
     "hit": "Share within the SLO",
     "p50": "p50 at most",
@@ -33,7 +35,7 @@ def demand_fields(state: AppState) -> None:
     _models(state)
     with st.grid(2, min_column_width=130, vertical_alignment="bottom"):
         hint = "Of the jobs of each model with an SLO, unless the model has a target of its own."
-        quantity(state, "Share within the SLO", (PART, "hit"), hint)
+        share(state, "Within the SLO", (PART, "hit"), hint)
         hint = "Of the traffic, e.g. 8%/month or 150%/year. The answer says in which month it breaks."
         quantity(state, "Growth", (PART, "growth"), hint)
     _week(state)
@@ -45,20 +47,20 @@ def demand_fields(state: AppState) -> None:
 
 def _models(state: AppState) -> None:
     """Rate and SLO of each model, which the Workload page changes."""
-    rows = zip(state.scenario.labels, state.scenario.workload, strict=True)
+    rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
-        f"{label} {row.rate:.4g}/s" + (f" within {format_time(row.slo)}" if row.slo else ", no SLO")
-        for label, row in rows
+        f"* **{plain(label)}** {row.rate:.4g}/s"
+        + (f" within {plain(format_time(row.slo))}" if row.slo else ", no SLO")
+        for label, row in rows[:LISTED]
     ]
-    most = 6
-    more = f"; and {len(words) - most:,} more" if len(words) > most else ""
-    st.markdown(plain("; ".join(words[:most]) + more))
+    more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
+    st.markdown("\n".join([*words, *more]))
     st.page_link("pages/5_workload.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
 
 
 def _own_targets(state: AppState, label: str) -> None:
     path = (*TARGETS, label)
-    shown = state.shown(path) or {}
+    shown = targets_of(state, label)
     revision = state.revision
     st.markdown(f"**{plain(label)}**")
     with st.grid(4, min_column_width=110):
@@ -69,8 +71,9 @@ def _own_targets(state: AppState, label: str) -> None:
                 if not late(state, revision):
                     set_target(state, label, key, str(st.session_state[place] or "").strip())
 
-            value = shown.get(key)
-            st.text_input(title, "" if value is None else str(value), key=place, on_change=commit)
+            value = shown.get(key, "")
+            text = f"{100 * value:.6g} %" if isinstance(value, float) else str(value)
+            st.text_input(title, text, key=place, on_change=commit, help=OWN_HELP)
     draft = state.drafts.get(path)
     if draft:
         st.error(plain(draft.error), icon=":material/error:")

@@ -56,10 +56,17 @@ def set_gpu(state: AppState, index: int, gpu: str) -> None:
     _put(state, (*OFFERS, index), {"gpu": gpu, **kept})
 
 
+def targets_of(state: AppState, label: str) -> dict[str, Any]:
+    """What is asked of one model alone, as it was typed."""
+    draft = state.drafts.get((*TARGETS, label))
+    found = draft.value if draft else state.value(TARGETS).get(label)
+    return {k: v for k, v in (found or {}).items() if v is not None}
+
+
 def set_target(state: AppState, label: str, key: str, text: str) -> None:
     """Ask ``key`` (``hit``, ``p50``, …) of one model; empty: no longer, and without any the common target."""
-    now = state.shown((*TARGETS, label)) or {}
-    asked = {k: v for k, v in {**now, key: text or None}.items() if v is not None}
+    now = targets_of(state, label)
+    asked = {k: v for k, v in {**now, key: text}.items() if v}
     if asked:
         state.edit((*TARGETS, label), asked)
         return

@@ -71,6 +71,7 @@ def _watts(state: AppState, gpu: str) -> None:
                 key=key,
                 placeholder="not known" if otherwise is None else f"{otherwise:.4g}",
                 on_change=commit,
+                help="What one GPU draws; empty: the listed figure, where there is one.",
             )
 
 

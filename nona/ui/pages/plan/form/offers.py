@@ -40,21 +40,24 @@ def offer_fields(state: AppState) -> None:
 
 def _offer(state: AppState, index: int, names: list[str]) -> None:
     path: Path = (*OFFERS, index)
-    with st.grid(6, min_column_width=92, vertical_alignment="bottom") as grid:
-        _gpu(state, index, names)
-        _layout(state, index)
-        price_field(state, "Price", (*path, "price"), _listed(state, index))
-        count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
-        _most(state, path)
-        with grid.cell():
-            st.button(
-                "",
-                icon=":material/delete:",
-                key=f"plan-remove-offer-{state.revision}-{index}",
-                on_click=remove_entry,
-                args=(state, OFFERS, index),
-                help="Takes this offer out; Undo brings it back.",
-            )
+    with st.container(border=True, gap="small", key=f"plan-offer-{index}"):
+        with st.grid(2, min_column_width=170, vertical_alignment="bottom"):
+            _gpu(state, index, names)
+            _layout(state, index)
+        with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
+            price_field(state, f"{_currency(state)}/h", (*path, "price"), _listed(state, index))
+            count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
+            _most(state, path)
+            with grid.cell():
+                st.button(
+                    "Remove",
+                    icon=":material/delete:",
+                    type="tertiary",
+                    key=f"plan-remove-offer-{state.revision}-{index}",
+                    on_click=remove_entry,
+                    args=(state, OFFERS, index),
+                    help="Takes this offer out; Undo brings it back.",
+                )
 
 
 def _gpu(state: AppState, index: int, names: list[str]) -> None:
@@ -87,6 +90,10 @@ def _layout(state: AppState, index: int) -> None:
     values: dict[str, Any] = {WHOLE: None, EVERY: "all", **{text: text for text in layouts}}
     hint = "MIG slices of every GPU. Every layout: all maximal ones are tried, which takes longer."
     choice(state, "Sliced", (*OFFERS, index, "mig"), values, hint)
+
+
+def _currency(state: AppState) -> str:
+    return str(state.value((PART, "prices", "currency")))
 
 
 def _listed(state: AppState, index: int) -> float | None:

@@ -1,0 +1,79 @@
+"""A plan in a real browser: asked, found, read, opened, kept over a reload; it fits a telephone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browser_tools import assert_fits, fill_number, open_page, shot, wait_idle
+from contrast import texts_of
+
+pytestmark = pytest.mark.browser
+WIDTHS = ("dark-400", "light-400")
+
+
+def ask(page: Any) -> None:
+    """A question about the session's own scenario that is answered in seconds."""
+    open_page(page, "Plan")
+    page.get_by_role("button", name="Plan for this workload").click()
+    page.get_by_role("button", name="Find the plan").wait_for()
+    wait_idle(page)
+    field = page.get_by_role("textbox", name="Growth")
+    field.fill("8%/month")
+    field.press("Enter")
+    wait_idle(page)
+    page.get_by_text("How the plan is searched", exact=True).click()
+    fill_number(page, "Jobs of a run", "500")
+
+
+def find(page: Any) -> None:
+    page.get_by_role("button", name="Find the plan").click()
+    cancel = page.get_by_role("button", name="Cancel plan")
+    cancel.wait_for()
+    cancel.wait_for(state="detached", timeout=120_000)
+    page.get_by_role("heading", name="Buy ").wait_for()
+    wait_idle(page)
+
+
+def test_a_plan_is_found_read_and_opened(app_page: Any) -> None:
+    page = app_page
+    ask(page)
+    find(page)
+    headline = page.get_by_role("heading", name="Buy ").inner_text()
+    assert "breaks in" in headline
+    for tab, word in (
+        ("More traffic", "The answer was seen to keep"),
+        ("Failures", "Work that was running on the lost servers"),
+        ("Costs", "Check prices before you buy"),
+        ("Week", "The traffic is steady here"),
+        ("Evidence", "options were simulated"),
+    ):
+        page.get_by_role("tab", name=tab).click()
+        page.get_by_text(word).first.wait_for()
+        wait_idle(page)
+    assert [t for t in texts_of(page) if not t.enough] == []
+    shot(page, "plan")
+
+    page.reload()
+    page.get_by_role("heading", name="Buy ").wait_for()
+    wait_idle(page)
+    assert page.get_by_role("heading", name="Buy ").inner_text() == headline
+
+    page.get_by_role("button", name="Open it as the scenario").click()
+    page.get_by_role("heading", name="Simulation", exact=True, level=1).wait_for()
+    wait_idle(page)
+    open_page(page, "Plan")
+    page.get_by_text("The scenario has changed since").wait_for()  # the answer stays, marked
+    assert page.get_by_role("heading", name="Buy ").inner_text() == headline
+
+
+@pytest.mark.parametrize("app_page", [("dark", 400), ("light", 400)], ids=WIDTHS, indirect=True)
+def test_a_plan_fits_a_telephone(app_page: Any) -> None:
+    page = app_page
+    ask(page)
+    assert_fits(page)
+    shot(page, "plan-question-400")
+    find(page)
+    assert_fits(page)
+    assert [t for t in texts_of(page) if not t.enough] == []
+    shot(page, "plan-answer-400")

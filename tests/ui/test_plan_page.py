@@ -1,0 +1,234 @@
+"""The Plan page: the question is part of the scenario, and an option of the answer becomes the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from app_driver import Open, finish, go, new_session, pickers, tab, until
+from streamlit.testing.v1 import AppTest
+
+from nona.results.plan import PlanReport
+from nona.scenario.file import scenario_from_mapping
+from nona.sources.lookup import Sources
+from nona.study.planning.opened import opened
+from nona.study.planning.question import question_of
+from nona.ui.pages.plan.pins import option_name
+from nona.ui.pages.plan.tabs import TABS
+from nona.ui.session.workspace import jobs
+
+PAGE = "8_plan"
+FAST, SLOW = "a100-40gb", "l4"
+DATA: dict[str, Any] = {
+    "version": 1,
+    "name": "two offers",
+    "models": {
+        "one": {
+            "nodes": [{"id": "a", "op_type": "Relu", "compute_ms": {FAST: 10.0, SLOW: 20.0}}],
+            "edges": [],
+        }
+    },
+    "cluster": {"servers": [{"count": 4, "gpu": FAST}], "network": {"capacity": "100 Gbit/s"}},
+    "workload": [{"model": "one", "rate": "150/s", "slo": "60 ms"}],
+    "simulation": {"jobs": 500, "replications": 2},
+    "plan": {
+        "hit": 0.9,
+        "offers": [{"gpu": FAST, "price": 2}, {"gpu": SLOW, "price": 0.9}],
+        "schedulers": ["least-loaded"],
+        "links": [{"capacity": "50 Gbit/s", "price": 1}],
+        "growth": "5%/month",
+        "most": 12,
+    },
+}
+
+
+def state_of(at: AppTest) -> Any:
+    return at.session_state["nona_state"]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(e.value for kind in ("subheader", "markdown", "caption") for e in at.get(kind))
+
+
+def adopt(at: AppTest, **plan: Any) -> AppTest:
+    """Make the scenario of this test the session's own."""
+    state_of(at).adopt(scenario_from_mapping({**DATA, "plan": {**DATA["plan"], **plan}}))
+    return go(at, PAGE)
+
+
+@pytest.fixture(scope="module")
+def planned() -> Iterator[AppTest]:
+    """A session with the answer."""
+    at = adopt(new_session().run())
+    at.button(key="run-plan").click().run()
+    finish(at, "plan")
+    yield at
+    jobs().close()
+
+
+def report_of(at: AppTest) -> PlanReport:
+    found = state_of(at).held("plan", PlanReport)
+    assert found is not None
+    return found
+
+
+def test_a_scenario_without_a_question_offers_what_its_cluster_has(open_page: Open) -> None:
+    at = open_page(PAGE)
+    assert state_of(at).scenario.plan is None
+    at.button(key="make-plan").click().run()
+    assert not at.exception
+    spec = state_of(at).scenario.plan
+    assert [(o.gpu, o.mig) for o in spec.offers] == [
+        (g.gpu, g.mig) for g in state_of(at).scenario.cluster.servers
+    ]
+    assert pickers(at)["Schedulers"]["chosen"] == [s.name for s in spec.schedulers]
+    at.button(key="remove-plan").click().run()
+    assert state_of(at).scenario.plan is None
+
+
+def test_the_page_says_what_the_search_found(planned: AppTest) -> None:
+    report = report_of(planned)
+    assert report.answer is not None
+    assert report.best is not None
+    assert f"{report.answer.cost_per_hour:,.4g} USD" in [m.value for m in planned.metric]
+    assert any(s.value.startswith("Buy ") for s in planned.subheader)
+    (table,) = [d.value for d in planned.dataframe if "verdict" in d.value and "servers" in d.value]
+    assert table["answer"][0] == "→"
+    assert set(table["verdict"]) <= {"keeps", "open", "misses"}
+
+
+@pytest.mark.parametrize("name", TABS)
+def test_every_tab_shows_what_it_promises(planned: AppTest, name: str) -> None:
+    at = tab(planned, "plan-tabs", name)
+    nothing = name == "Week"
+    assert ("steady here" in said(at)) == nothing
+
+
+def test_an_option_becomes_the_scenario_and_undo_takes_it_back(planned: AppTest) -> None:
+    report, before = report_of(planned), state_of(planned).scenario
+    assert report.best is not None
+    planned.button(key="plan-open-option").click().run()
+    taken = state_of(planned).scenario
+    assert [(g.count, g.gpu) for g in taken.cluster.servers] == [
+        (s.count, s.gpu) for s in report.best.servers
+    ]
+    assert taken.cluster.network.capacity == report.best.link
+    assert taken.schedulers[0].name == report.best.scheduler
+    assert taken.plan == before.plan
+    state_of(planned).undo()
+    assert state_of(planned).scenario == before
+    go(planned, PAGE)
+
+
+def test_what_is_opened_is_what_was_simulated(planned: AppTest) -> None:
+    """Every option of the report gives the cluster that the search simulated for it."""
+    scenario = state_of(planned).scenario
+    question = question_of(scenario, Sources())
+    prices = {(o.gpu, o.mig): o.price for o in question.offers}
+    for option in report_of(planned).options:
+        cluster = opened(scenario, option).cluster
+        cost = sum(g.count * prices[g.gpu, g.mig] for g in cluster.servers) + question.links[0].price
+        assert cost == pytest.approx(option.cost_per_hour)
+
+
+def test_a_pinned_option_stands_by_the_answer_and_outlives_a_reload(planned: AppTest) -> None:
+    report = report_of(planned)
+    assert report.best is not None
+    planned.button(key="plan-pin-option").click().run()
+    assert planned.session_state["plan-pinned"] == [option_name(report.best)]
+    fresh = new_session()
+    fresh.session_state["nona_token"] = planned.session_state["nona_token"]
+    go(fresh.run(), PAGE)
+    assert fresh.session_state["plan-pinned"] == [option_name(report.best)]
+    assert fresh.button(key="plan-pin-option").label == "Let it go"
+    fresh.button(key="plan-pin-option").click().run()
+    assert fresh.session_state["plan-pinned"] == []
+
+
+def test_a_changed_question_makes_the_answer_stale(planned: AppTest) -> None:
+    assert not any("has changed" in w.value for w in planned.warning)
+    state_of(planned).edit(("plan", "hit"), "95%")
+    planned.run()
+    assert any("has changed" in w.value for w in planned.warning)
+    state_of(planned).undo()
+    planned.run()
+    assert not any("has changed" in w.value for w in planned.warning)
+
+
+def field(at: AppTest, label: str, number: int = 0) -> Any:
+    return [w for w in at.text_input if w.label == label][number]
+
+
+def test_what_is_typed_becomes_the_question_or_stays_with_its_error(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    field(at, "USD/h").set_value("730/month").run()
+    assert state_of(at).scenario.plan.offers[0].price == 1.0
+    field(at, "USD/h").set_value("cheap").run()
+    assert any("cheap" in e.value for e in at.error)
+    assert state_of(at).scenario.plan.offers[0].price == 1.0
+    assert field(at, "USD/h").value == "cheap"
+    field(at, "USD/h").set_value("").run()
+    assert state_of(at).scenario.plan.offers[0].price is None
+    assert not at.error
+    field(at, "Within the SLO").set_value("99.5 %").run()
+    assert state_of(at).scenario.plan.hit == 0.995
+    field(at, "Growth").set_value("100%/year").run()
+    assert state_of(at).scenario.plan.growth == pytest.approx(2 ** (1 / 12) - 1)
+
+
+def test_targets_of_a_model_are_set_and_taken_back(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    field(at, "p99 at most").set_value("50 ms").run()
+    assert state_of(at).scenario.plan.targets["one"].p99 == 0.05
+    field(at, "p95 at most").set_value("soon").run()
+    assert any("soon" in e.value for e in at.error)
+    assert state_of(at).scenario.plan.targets["one"].p99 == 0.05
+    field(at, "p95 at most").set_value("").run()
+    field(at, "p99 at most").set_value("").run()
+    assert not at.error
+    assert state_of(at).scenario.plan.targets == {}
+
+
+def test_offers_and_links_come_and_go(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    at.button(key="plan-add-offer").click().run()
+    assert len(state_of(at).scenario.plan.offers) == 3
+    last = state_of(at).scenario.plan.offers[-1]
+    assert last.gpu not in (FAST, SLOW)
+    at.button(key=f"plan-remove-offer-{state_of(at).revision}-2").click().run()
+    at.button(key="plan-add-link").click().run()
+    assert [o.gpu for o in state_of(at).scenario.plan.offers] == [FAST, SLOW]
+    assert len(state_of(at).scenario.plan.links) == 2
+    chosen = next(w for w in at.selectbox if w.label == "GPU")
+    chosen.select("t4").run()
+    assert state_of(at).scenario.plan.offers[0].gpu == "t4"
+    assert state_of(at).scenario.plan.offers[0].price is None
+
+
+def test_a_profile_that_cannot_be_read_is_one_line_when_the_plan_is_asked_for(open_page: Open) -> None:
+    at = adopt(open_page(PAGE))
+    upload = next(u for u in at.file_uploader if u.label == "Profile or trace")
+    upload.upload("week.csv", b"factor\n1\n2\n").run()
+    assert state_of(at).scenario.plan.profile == "week.csv"
+    at.button(key="run-plan").click().run()
+    finish(at, "plan")
+    (line,) = [e.value for e in at.error]
+    assert "week" in line
+    assert "168" in line
+
+
+def test_cancel_keeps_what_is_known(open_page: Open) -> None:
+    at = adopt(open_page(PAGE), hit=0.99, schedulers=["least-loaded", "nona", "jsq-d"])
+    at.button(key="run-plan").click().run()
+    job = jobs().get(state_of(at).jobs["plan"])
+    assert job is not None
+    assert until(lambda: job.best is not None or not job.unfinished)
+    job.touch()
+    job.cancel()
+    finish(at, "plan")
+    report = report_of(at)
+    if not job.best:
+        pytest.fail("the job ended before anything was known")
+    assert report.ended_early_s is not None
+    assert any("Cancelled after" in w.value for w in at.warning)
