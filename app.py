@@ -18,7 +18,7 @@ def run() -> None:
     st.set_page_config(page_icon=icon_path(), layout="wide")
     state = open_session()
     take_demo(state)
-    page = st.navigation(page_list())
+    page = st.navigation(page_list(), expanded=True)
     follow(state, page_file(page.url_path))
     tour = tour_of(state)
     side_bar(state)

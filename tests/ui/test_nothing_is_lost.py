@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,10 +95,23 @@ def reloaded(at: AppTest) -> AppTest:
     return fresh.run()
 
 
+def save_a_run(at: AppTest) -> None:
+    """Without a saved item there is nothing to find and nothing to tick."""
+    assert state_of(at).edit(("simulation", "jobs"), 60)
+    go(at, "7_simulation").button(key="run-simulate").click().run()
+    finish(at, "simulate").button(key="save-run").click().run()
+    assert not at.exception
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_every_field_of_a_page_keeps_its_value(session: AppTest, page: str) -> None:
+def test_every_field_of_a_page_keeps_its_value(
+    session: AppTest, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NONA_STORE", str(tmp_path))
     if page == "9_serverless":  # without this part the page only offers to add it
         assert state_of(session).edit(("serverless",), {"slo_factor": 1.0})
+    if page == "11_saved":
+        save_a_run(session)
     if page == "8_plan":
         assert state_of(session).edit(("plan",), {"offers": ["l4"]})
     if page == "10_training":

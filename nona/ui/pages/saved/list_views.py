@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -27,7 +28,11 @@ def item_card(state: AppState, item: SavedItem, tick: str) -> None:
     facts = item.facts
     with st.container(border=True, key=f"saved-item-{item.id}", gap="xsmall"):
         hint = "Tick items to compare or export them."
-        st.checkbox(f"**{plain(item.name)}**", key=tick, help=hint)
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.checkbox(
+                _spoken(item.name), key=tick, help=hint, label_visibility="collapsed", width="content"
+            )
+            st.markdown(f"**{plain(item.name)}**")
         kind = SAVED_KINDS[item.kind].noun if item.kind in SAVED_KINDS else item.kind
         parts = [
             f"{kind[:1].upper()}{kind[1:]} of “{facts.scenario}”",
@@ -43,6 +48,15 @@ def item_card(state: AppState, item: SavedItem, tick: str) -> None:
         if item.note:
             st.markdown("  \n".join(f"*{plain(line)}*" for line in item.note.splitlines() if line))
         _operations(state, item)
+
+
+def _spoken(name: str) -> str:
+    """A name as a label that is read out and not shown: without the signs of Markdown.
+
+    >>> _spoken("*a* [b](c)")
+    ' a   b (c)'
+    """
+    return re.sub(r"[\\`*_{}\[\]<>#+!|$~:]", " ", name)
 
 
 def _operations(state: AppState, item: SavedItem) -> None:
