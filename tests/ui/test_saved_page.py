@@ -74,7 +74,9 @@ def press(at: AppTest, key: str) -> AppTest:
 
 
 def names(at: AppTest) -> list[str]:
-    return [c.label.strip("*").replace("\\", "") for c in at.checkbox if str(c.key).startswith("saved-tick-")]
+    """The names at the head of the cards, in order, without the signs that escape Markdown."""
+    heads = [str(m.value).replace("\\", "") for m in at.markdown]
+    return [h.removeprefix("**").removesuffix("**") for h in heads if h.startswith("**") and h.endswith("**")]
 
 
 def test_nothing_is_kept_that_was_not_saved(folder: Path) -> None:

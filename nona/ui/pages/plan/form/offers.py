@@ -45,7 +45,7 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _gpu(state, index, names)
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
-            price_field(state, f"{_currency(state)}/h", (*path, "price"), _listed(state, index))
+            price_field(state, plain(f"{_currency(state)}/h"), (*path, "price"), _listed(state, index))
             count(state, "GPUs each", (*path, "gpus"), 1, 64, "GPUs of a server; the price is of one GPU.")
             _most(state, path)
             with grid.cell():
