@@ -38,6 +38,24 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """All names in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
+    ('a', 'a, b and c', 'none')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
+    """The word that goes with the names: one or several.
+
+    >>> verb(["a"], "holds", "hold"), verb(["a", "b"])
+    ('holds', 'are')
+    """
+    return one if len(names) == 1 else many
+
+
 def inspection_text(report: Inspection) -> str:
     """What ``nona inspect`` prints."""
     shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())

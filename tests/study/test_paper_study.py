@@ -14,7 +14,7 @@ from nona.placement.formula.prediction import predict
 from nona.report.html.paper import paper_html
 from nona.report.paper.rows import edge_of, faster, grows, jobs_for, largest, point_rows, ratios, summary_rows
 from nona.report.paper.text import findings, paper_text, title
-from nona.report.sweeps.stability import listed
+from nona.report.text import listed
 from nona.results.document import Interval
 from nona.results.studies.paper import Growth, OverloadRun, PaperStudy
 from nona.simulation.experiments.replications import run_replications

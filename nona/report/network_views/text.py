@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nona.report.network_views.rows import by_slowdown, remark_rows, scheduler_rows
-from nona.report.sweeps.stability import listed, verb
-from nona.report.text import share_text, table
+from nona.report.text import listed, share_text, table, verb
 from nona.results.studies.network_views import NetworkViewRow, NetworkViewsStudy
 from nona.schedulers.network_remarks import known_remarks
 from nona.units import format_time

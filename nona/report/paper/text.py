@@ -16,10 +16,10 @@ from nona.report.paper.rows import (
     summary_rows,
     sweep_ratios,
 )
-from nona.report.sweeps.stability import listed, stability_finding, verb
+from nona.report.sweeps.stability import stability_finding
 from nona.report.sweeps.text import ratio_text
 from nona.report.sweeps.values import value_text
-from nona.report.text import share_text, table
+from nona.report.text import listed, share_text, table, verb
 from nona.results.studies.paper import PaperStudy, Reach
 from nona.results.sweep import SweepReport
 from nona.units import format_time

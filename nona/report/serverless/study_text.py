@@ -22,8 +22,7 @@ from nona.report.serverless.study_rows import (
     setting_rows,
     sharing_rows,
 )
-from nona.report.sweeps.stability import listed
-from nona.report.text import share_text, table
+from nona.report.text import listed, share_text, table
 from nona.results.serverless.study import Cells, ServerlessStudy
 from nona.units import format_time
 

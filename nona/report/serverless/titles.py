@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nona.report.serverless.words import PER, call_cost, dollars, hit_rate, overloaded, ranked
-from nona.report.sweeps.stability import listed, verb
-from nona.report.text import share_text
+from nona.report.text import listed, share_text, verb
 from nona.results.serverless.outcome import ApplicationOutcome, Outcome, PolicyOutcome
 from nona.results.serverless.values import Spread
 from nona.units import format_time

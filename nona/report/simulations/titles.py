@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from nona.report.figures.compare import Dot, scaled
 from nona.report.means import mean_text
 from nona.report.simulations.finding.findings import shortest
-from nona.report.simulations.finding.headline import listed
 from nona.report.simulations.text import percentile_text
-from nona.report.text import share_text
+from nona.report.text import listed, share_text
 from nona.results.simulation.differences import Difference
 from nona.results.simulation.report import PartName, Percentile, SchedulerResult, Schedulers
 from nona.units import format_time

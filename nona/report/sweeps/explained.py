@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nona.report.sweeps.stability import listed, stability_text, unstable_spans
+from nona.report.sweeps.stability import stability_text, unstable_spans
 from nona.report.sweeps.values import value_text
+from nona.report.text import listed
 from nona.results.sweep import SweepReport, SweptPoint
 
 NEAR = 0.1  # of the swept span

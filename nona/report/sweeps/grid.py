@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.report.sweeps.report import Curves, curve_rows, sweep_report
-from nona.report.sweeps.stability import listed
 from nona.report.sweeps.targets import LOAD, holds_text, target_text, there_text
 from nona.report.sweeps.text import place_text
 from nona.report.sweeps.values import value_text
-from nona.report.text import counted, or_dash, share_text, table
+from nona.report.text import counted, listed, or_dash, share_text, table
 from nona.results.sweep import GridRow, SweepGrid, SweepReport, SweptPoint, Unit
 from nona.units import format_time
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nona.report.sweeps.values import value_text
+from nona.report.text import listed, verb
 from nona.results.sweep import SweepReport, SweptCurve
 
 Span = tuple[float | None, float | None]
@@ -114,21 +115,3 @@ def _span(report: SweepReport) -> str:
     if len(values) == 1:
         return f"at {value_text(values[0], report.unit)}"
     return f"from {value_text(values[0], report.unit)} to {value_text(values[-1], report.unit)}"
-
-
-def verb(names: Sequence[object], one: str, many: str) -> str:
-    """The word that goes with the names: one or several.
-
-    >>> verb(["a"], "holds", "hold"), verb(["a", "b"], "holds", "hold")
-    ('holds', 'hold')
-    """
-    return one if len(names) == 1 else many
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nona.report.sweeps.stability import listed
 from nona.report.sweeps.values import value_text
+from nona.report.text import listed
 from nona.results.sweep import ServersNeeded, SweepReport, SweptCurve
 
 LOAD = "load"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from nona.report.means import mean_text
-from nona.report.sweeps.stability import listed, stability_finding, stability_text, verb
+from nona.report.sweeps.stability import stability_finding, stability_text
 from nona.report.sweeps.values import value_text
-from nona.report.text import counted, or_dash, table
+from nona.report.text import counted, listed, or_dash, table, verb
 from nona.results.estimate import Estimate
 from nona.results.sweep import SweepReport, SweptPoint, Unit
 from nona.units import format_time

@@ -69,10 +69,9 @@ class PaperProgress:
 def paper_scenario(seed: int | None = None) -> Scenario:
     """The shipped scenario of the paper's workload, with all schedulers, and another seed if one is given."""
     scenario = load_scenario(scenario_path(SCENARIO))
-    listed = [spec.name for spec in scenario.schedulers]
-    others = [name for name in scheduler_names() if name not in listed]
-    asked = tuple(_asked(name) for name in (*listed, *others))
-    scenario = scenario.model_copy(update={"schedulers": asked})
+    own = {spec.name for spec in scenario.schedulers}
+    others = (_asked(name) for name in scheduler_names() if name not in own)
+    scenario = scenario.model_copy(update={"schedulers": (*scenario.schedulers, *others)})
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
 

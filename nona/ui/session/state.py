@@ -233,10 +233,11 @@ class AppState:
         result = self.results.get(kind)
         return result.data if result is not None and isinstance(result.data, of) else None
 
-    def is_stale(self, kind: str) -> bool:
-        """Whether the result of ``kind`` belongs to an earlier scenario."""
+    def is_stale(self, kind: str, fingerprint: str = "") -> bool:
+        """Whether the result belongs to an earlier scenario, or to another question, the present one's
+        ``fingerprint`` given."""
         result = self.results.get(kind)
-        return result is not None and result.fingerprint != self.fingerprint(kind)
+        return result is not None and result.fingerprint != (fingerprint or self.fingerprint(kind))
 
     def problem(self) -> str:
         """The first reason why the scenario cannot run as shown on the pages; empty if none."""

@@ -190,7 +190,7 @@ def stale_note(state: AppState, kind: str, fingerprint: str = "") -> None:
     """
     result = state.results.get(kind)
     scenario, noun = state.fingerprint(kind), KINDS.find(kind).noun
-    if result is None or result.fingerprint == (fingerprint or scenario):
+    if result is None or not state.is_stale(kind, fingerprint):
         return
     same = bool(fingerprint) and result.fingerprint.startswith(scenario)
     what, then = (

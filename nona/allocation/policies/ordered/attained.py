@@ -37,7 +37,7 @@ def moved(
 
     A job whose attained service has reached the limit of its queue goes to the tail of the next one. With
     ``promote`` κ above 0 a job below queue 0 that has run and then waited κ times as long as it ran joins
-    queue 0 anew. Of jobs that move at once the lowest number is first.
+    queue 0 again. Of jobs that move at once the lowest number is first.
 
     Examples
     --------

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from nona.report.means import Show, mean_text
-from nona.report.simulations.finding.headline import REFERENCE, listed
-from nona.report.text import share_text
+from nona.report.simulations.finding.headline import REFERENCE
+from nona.report.text import listed, share_text
 from nona.results.document import Interval
 from nona.results.estimate import Estimate
 from nona.results.simulation.compared import Change, Changes, Measure

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nona.report.simulations.finding.findings import level_with, shortest
-from nona.report.simulations.finding.headline import listed, reference_for
+from nona.report.simulations.finding.headline import reference_for
 from nona.report.simulations.sureness import bottleneck
-from nona.report.text import counted, share_text
+from nona.report.text import counted, listed, share_text
 from nona.results.simulation.differences import Difference, Differences
 from nona.results.simulation.report import PartName, SchedulerResult, Schedulers
 from nona.schedulers.base import NetworkView

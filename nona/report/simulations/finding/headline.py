@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from nona.report.means import mean_text
 from nona.report.simulations.finding.findings import level_with, shortest
-from nona.report.text import share_text
+from nona.report.text import listed, share_text, verb
 from nona.report.times_off import TIME_UNITS, off_text
 from nona.results.estimate import Estimate, OffRange
 from nona.results.simulation.differences import Differences
@@ -82,7 +82,7 @@ def headline(
     over = [n for n, s in schedulers.items() if s.overloaded]
     if best is None:
         told = (
-            f"{listed(over)} {_are(over)} overloaded: no mean completion time exists."
+            f"{listed(over)} {verb(over)} overloaded: no mean completion time exists."
             if over
             else "No job was completed: there is no mean completion time."
         )
@@ -135,7 +135,7 @@ def _negated(value: Estimate) -> Estimate:
 
 def _trouble(schedulers: Schedulers, over: Sequence[str]) -> str:
     late = [n for n, s in schedulers.items() if s.state == "backlogged"]
-    told = f"; {listed(over)} {_are(over)} overloaded" if over else ""
+    told = f"; {listed(over)} {verb(over)} overloaded" if over else ""
     return told + (f"; {listed(late)} ended with a backlog" if late else "")
 
 
@@ -151,16 +151,3 @@ def live_headline(live: LiveRun) -> Headline:
     order = sorted(means, key=lambda n: means[n])
     rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[1:3])
     return Headline(order[0], format_time(means[order[0]]), f"So far {order[0]} is shortest", "", rest)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"

@@ -20,14 +20,13 @@ from nona.report.capacity.report import (
 from nona.results.capacity import CapacityReport
 from nona.schedulers.registry import scheduler_names
 from nona.study.capacity.counts import PREDICTED
-from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.shell.equivalents import equivalent
 from nona.ui.shell.job_panel import current_job, job_panel, stale_note
 from nona.ui.shell.progress import duration
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
+from nona.ui.widgets.schedulerpicker.kept import kept_schedulers
 from nona.ui.widgets.summary_bar import listed
 from nona.ui.widgets.tables import table
 from nona.units import format_bandwidth, format_time
@@ -146,15 +145,8 @@ def _controls(state: AppState) -> Question:
 def _schedulers(state: AppState) -> tuple[str, ...]:
     """The schedulers asked about: those of the scenario, until others are chosen."""
     own = tuple(dict.fromkeys(s.name for s in state.scenario.schedulers))
-    kept = st.session_state.get(SCHEDULERS_KEY)
-    chosen = own if kept is None else tuple(n for n in kept if n in own or n in scheduler_names())
-
-    def choose_schedulers(names: tuple[str, ...]) -> None:
-        choose(state, SCHEDULERS_KEY, list(names))
-
     hint = "Each has its own answer: one that looks at queues may need half as many servers as another."
-    scheduler_picker("capacity-schedulers-picker", "Schedulers", chosen, hint, choose_schedulers)
-    return chosen
+    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers", own, {*own, *scheduler_names()}, hint)
 
 
 def _so_far(live: Mapping[str, Any]) -> None:

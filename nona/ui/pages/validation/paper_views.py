@@ -14,11 +14,10 @@ from nona.report.sweeps.figure import sweep_figure
 from nona.results.studies.paper import PaperStudy
 from nona.results.sweep import SweepReport
 from nona.study.shipped import shipped_paper
-from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
-from nona.ui.widgets.schedulerpicker.schedulerpicker import scheduler_picker
+from nona.ui.widgets.schedulerpicker.kept import kept_schedulers
 from nona.ui.widgets.tables import table
 
 SCHEDULERS_KEY = "paper-schedulers"
@@ -54,15 +53,8 @@ def paper_section(state: AppState) -> None:
 def _drawn(state: AppState, data: PaperStudy) -> tuple[str, ...]:
     """The schedulers of the two charts, which the reader chooses."""
     known = next(iter(data.sweeps.values())).schedulers
-    kept = st.session_state.get(SCHEDULERS_KEY)
-    chosen = tuple(n for n in (DRAWN if kept is None else kept) if n in known)
-
-    def choose_schedulers(names: tuple[str, ...]) -> None:
-        choose(state, SCHEDULERS_KEY, list(names))
-
     hint = "Of the two charts below; the findings and the tables have all of them."
-    scheduler_picker("paper-schedulers-picker", "Schedulers in the charts", chosen, hint, choose_schedulers)
-    return chosen
+    return kept_schedulers(state, SCHEDULERS_KEY, "Schedulers in the charts", DRAWN, known, hint)
 
 
 def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
