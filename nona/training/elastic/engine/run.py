@@ -25,7 +25,10 @@ MOST_TICKS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ElasticProgress:
-    """A run so far: share of jobs complete, the clock, the mean JCT of those, and who has which GPUs."""
+    """A run so far: share of jobs complete, the clock, the mean JCT of those, and who has which GPUs.
+
+    ``piece``: its place among several runs.
+    """
 
     policy: str
     replication: int
@@ -35,6 +38,7 @@ class ElasticProgress:
     waiting: int
     mean_jct_s: float
     given: Mapping[int, Given]
+    piece: int = 0
 
 
 OnProgress = Callable[[ElasticProgress], None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -90,13 +91,26 @@ def _job(
     return ElasticJob(name, arrival_s, application, gpus, batch)
 
 
-def at_load(jobs: Iterable[ElasticJob], load: float) -> tuple[ElasticJob, ...]:
-    """The same jobs, arriving ``load`` times as fast, in whole seconds.
+def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
+    """``load`` times as many jobs as a shipped workload has, in the same eight hours.
 
-    >>> jobs = shipped_workload(1)
-    >>> jobs[0].arrival_s, at_load(jobs, 2.0)[0].arrival_s
-    (107.0, 54.0)
+    Below 1 jobs are left out evenly; above 1 those of the next workloads (after the fourth the first) come
+    beside its own, named ``w2-…``. A job belongs to the part p that is not whole if ⌊(i + 1)p⌋ > ⌊ip⌋.
+
+    >>> [len(at_load(1, load)) for load in (0.5, 1, 1.5, 2)]
+    [80, 160, 240, 320]
+
+    Raises
+    ------
+    SimulationError
+        For a load that is not above 0, or above 4.
     """
-    if not load > 0:
-        raise SimulationError(f"Load {load:g} must be above 0; 1 leaves arrivals as they are.")
-    return tuple(replace(job, arrival_s=float(round(job.arrival_s / load))) for job in jobs)
+    if not 0 < load <= len(SHIPPED):
+        raise SimulationError(f"Load {load:g} must be above 0 and at most {len(SHIPPED)}; 1 is as measured.")
+    found: list[ElasticJob] = []
+    for more in range(math.ceil(load)):
+        own = (number - 1 + more) % len(SHIPPED) + 1
+        part = min(load - more, 1.0)
+        jobs = [job for i, job in enumerate(shipped_workload(own)) if int((i + 1) * part) > int(i * part)]
+        found += jobs if not more else [replace(job, name=f"w{own}-{job.name}") for job in jobs]
+    return tuple(sorted(found, key=lambda job: job.arrival_s))

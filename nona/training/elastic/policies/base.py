@@ -76,8 +76,9 @@ class ElasticPolicy:
 
     ``summary``, ``source``, ``adaptation``: what it does, where it is from, what was changed or assumed.
     ``tuned_by_user``: whether it takes GPUs or batch sizes that the user chose. ``value``: what
-    ``Answer.values`` are; "" where it gives none. ``prepare`` makes the planner of a run and refuses options
-    that are not in ``defaults``; its generator belongs to the run.
+    ``Answer.values`` are; "" where it gives none. ``drawn``: whether it draws random numbers. ``prepare``
+    makes the planner of a run and refuses options that are not in ``defaults``; its generator belongs to
+    the run.
     """
 
     name: str
@@ -92,6 +93,7 @@ class ElasticPolicy:
     tuned_by_user: bool
     look: Look
     value: str = ""
+    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

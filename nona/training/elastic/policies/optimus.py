@@ -11,7 +11,7 @@ from nona.options import Options, check_known
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
 from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, FixedBatch, Question
-from nona.training.elastic.policies.placing import place
+from nona.training.elastic.policies.placing import compact, place
 
 
 @dataclass
@@ -59,9 +59,7 @@ class Optimus:
         return known[gpus - 1]
 
     def _computed(self, application: Application, batch: int, gpus: int) -> float:
-        size = self.system.cluster.gpus
-        rest = gpus % size
-        counts = (size,) * (gpus // size) + ((rest,) if rest else ())
+        counts = compact(self.system.cluster, gpus)
         return application.step(counts, application.batches.split(batch, gpus, always_extra=True))[0]
 
 
@@ -81,6 +79,6 @@ POLICY = ElasticPolicy(
     option_help={},
     network_view="N2",
     tuned_by_user=True,
-    look=Look("#1b7837", "dash", "triangle-up"),
+    look=Look("#c9713a", "dash", "triangle-up"),
     value="seconds that one more GPU would save",
 )

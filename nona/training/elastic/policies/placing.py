@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from nona.training.elastic.applications.times import Counts
 from nona.training.elastic.model.given import Given, Share, size_of
 from nona.training.elastic.model.system import Cluster
 from nona.training.elastic.policies.base import Active
+
+
+def compact(cluster: Cluster, gpus: int) -> Counts:
+    """GPUs on as few nodes as possible, full ones first.
+
+    >>> compact(Cluster(16, 4), 6)
+    (4, 2)
+    """
+    full, rest = divmod(gpus, cluster.gpus)
+    return (cluster.gpus,) * full + ((rest,) if rest else ())
+
+
+def first_fit(cluster: Cluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
+    """The GPUs that jobs ask for, in order, as long as they are free; others get none.
+
+    Parameters
+    ----------
+    blocking
+        Whether nobody comes after the first one that does not fit.
+    """
+    free, wanted = cluster.size, dict[int, int]()
+    for active in jobs:
+        if active.job.gpus <= free:
+            wanted[active.number] = active.job.gpus
+            free -= active.job.gpus
+        elif blocking:
+            break
+    return wanted
 
 
 def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:

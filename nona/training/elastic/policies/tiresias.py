@@ -9,7 +9,7 @@ from nona.options import Options, check_known, number
 from nona.training.elastic.model.given import size_of
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
 from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, FixedBatch, Question
-from nona.training.elastic.policies.placing import place
+from nona.training.elastic.policies.placing import first_fit, place
 
 
 class Tiresias:
@@ -31,11 +31,8 @@ class Tiresias:
         """Scan both queues; what does not fit is preempted."""
         jobs = {active.number: active for active in question.jobs}
         self._update(jobs)
-        free, wanted = self._system.cluster.size, dict[int, int]()
-        for n in (*self._queues[0], *self._queues[1]):
-            if (asked := jobs[n].job.gpus) <= free:
-                wanted[n] = asked
-                free -= asked
+        order = (jobs[n] for queue in self._queues for n in queue)
+        wanted = first_fit(self._system.cluster, order)
         attained = {n: self._executed_s[n] * jobs[n].job.gpus for n in jobs}
         return Answer(place(self._system.cluster, question.jobs, wanted), attained)
 
@@ -71,6 +68,6 @@ POLICY = ElasticPolicy(
     option_help={"limit_gpu_s": "GPU-seconds after which a job is in the second queue"},
     network_view="N0",
     tuned_by_user=True,
-    look=Look("#b35806", "dot", "x"),
+    look=Look("#8f7ae0", "dashdot", "triangle-down"),
     value="GPU-seconds attained",
 )
