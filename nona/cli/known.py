@@ -69,6 +69,18 @@ def _check_training_policy(name: str) -> object:
     return get_policy(name)
 
 
+def _elastic_policies() -> Iterable[str]:
+    from nona.training.elastic.policies.registry import ELASTIC
+
+    return ELASTIC
+
+
+def _check_elastic_policy(name: str) -> object:
+    from nona.training.elastic.policies.registry import ELASTIC
+
+    return ELASTIC.find(name)
+
+
 def _solvers() -> Iterable[str]:
     from nona.placement.solver.registry import SOLVERS
 
@@ -136,6 +148,7 @@ OFFER = Name("offer", _devices, unchecked)
 SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)
+ELASTIC_POLICY = Name("policy", _elastic_policies, _check_elastic_policy, listed=True)
 SOLVER = Name("solver", _solvers, _check_solver, listed=True)
 RULE = Name("Contraction rule", _rules, listed=True)
 WAY = Name("way of sharing", _ways, unchecked, listed=True)

@@ -18,7 +18,7 @@ from nona.cli.options import (
     StudyOptions,
 )
 from nona.cli.output import emit
-from nona.cli.training.options import EstimatorOptions, TrainingStudyOptions
+from nona.cli.training.options import ElasticStudyOptions, EstimatorOptions, TrainingStudyOptions
 from nona.errors import SimulationError
 from nona.report.decisions.rows import file_rows
 from nona.report.decisions.text import decisions_text
@@ -31,6 +31,7 @@ from nona.report.paper.text import paper_text
 from nona.report.prediction_map.text import map_text
 from nona.report.serverless.study_text import study_text
 from nona.report.table_files import csv_bytes
+from nona.report.training.elastic.study_text import elastic_study_text
 from nona.report.training.study.text import study_text as training_text
 from nona.results.serverless.study import ServerlessStudy
 from nona.results.studies.decisions import DecisionStudy
@@ -38,8 +39,10 @@ from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.network_views import NetworkViewsStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
+from nona.results.training.elastic import ElasticStudy
 from nona.results.training.study import TrainingStudy
 from nona.study.decisions import DecisionProgress, DecisionSettings, decisions_study
+from nona.study.elastic.study import ElasticStudySettings, elastic_study
 from nona.study.estimator.study import EstimatorSettings, estimator_study
 from nona.study.exports import check_places, write_text
 from nona.study.network_views.run import NetworkViewSettings, network_views_study
@@ -207,3 +210,21 @@ def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:
         seed=arguments.seed,
     )
     return decisions_study(settings, engine=arguments.engine, workers=arguments.workers, on_progress=told)
+
+
+def elastic(arguments: ElasticStudyOptions) -> None:
+    """Compare policies for elastic jobs with each other and with the authors' figures."""
+    emit(arguments, _run_elastic(arguments), elastic_study_text)
+
+
+def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:
+    usual = ElasticStudySettings()
+    settings = ElasticStudySettings(
+        workloads=arguments.workload or usual.workloads,
+        loads=arguments.load or usual.loads,
+        interference=arguments.interference or usual.interference,
+        policies=arguments.policy,
+        replications=arguments.replications,
+        seed=arguments.seed,
+    )
+    return elastic_study(settings, workers=arguments.workers, on_progress=tell)

@@ -122,6 +122,7 @@ def test_a_shell_completes_commands_options_and_names() -> None:
         "serverless",
         "estimator",
         "training",
+        "elastic",
     ]
     assert "--warmup" in completions("simulate", "slides_example", "--w")
     assert completions("simulate", "") == list(scenario_names())

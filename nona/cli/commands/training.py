@@ -6,11 +6,12 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
-from nona.cli.known import TRAINING_POLICY
-from nona.cli.parameters import Quantity, Whole
+from nona.cli.known import ELASTIC_POLICY, TRAINING_POLICY
+from nona.cli.parameters import Decimal, Quantity, Share, Whole
 from nona.cli.training.options import (
     AllocateOptions,
     CheckpointOptions,
+    ElasticOptions,
     GenerateOptions,
     SimulateTrainingOptions,
     SwitchesOptions,
@@ -129,6 +130,54 @@ def checkpoints(options: CheckpointOptions) -> None:
     work.checkpoints(options, *opened(options.scenario))
 
 
-COMMANDS = (allocate, simulate, generate, switches, checkpoints)
+@command("elastic", "elastic jobs, whose GPUs and batch sizes change: Pollux, Optimus, Tiresias and others")
+@click.option(
+    "--workload",
+    default="1",
+    metavar="N|FILE",
+    help="1 (default) to 4, as measured for Pollux; or CSV: name, arrival_s, application, gpus, batch_size",
+)
+@click.option(
+    "--profiles",
+    type=common.FILE,
+    metavar="FOLDER",
+    help="applications.csv, placements.csv, scalability.csv and epochs.csv of your own applications",
+)
+@click.option(
+    "--policy",
+    type=ELASTIC_POLICY,
+    multiple=True,
+    metavar="P",
+    help="repeat for several (default pollux, optimus, tiresias)",
+)
+@click.option("--nodes", type=Whole(min=1, max=1024), default=16, help="nodes (default 16)")
+@click.option("--gpus", type=Whole(min=1, max=9), default=4, help="GPUs of each node (default 4)")
+@click.option("--tick", type=Whole(min=1), default=60, metavar="S", help="policies are asked so often")
+@click.option("--restart", type=Whole(min=0), default=30, metavar="S", help="pause when a job's GPUs change")
+@click.option(
+    "--load", type=Decimal(), default=1.0, help="how many jobs of a shipped workload: 0.5 is every second one"
+)
+@click.option(
+    "--interference",
+    type=Share(),
+    default=0.0,
+    help="part of its speed that a job on several nodes loses where it shares one with another such job",
+)
+@click.option("--share-nodes", is_flag=True, help="pollux may let jobs on several nodes share a node")
+@click.option(
+    "--replications", type=common.COUNT, default=1, help="runs of policies that draw random numbers"
+)
+@click.option("--seed", type=Whole(), default=0, help="of their random numbers (default 0)")
+@common.workers
+@common.json
+@takes(ElasticOptions)
+def elastic(options: ElasticOptions) -> None:
+    """Simulate elastic jobs."""
+    from nona.cli.training import elastic as work
+
+    work.elastic(options)
+
+
+COMMANDS = (allocate, simulate, elastic, generate, switches, checkpoints)
 for _command in COMMANDS:
     training.add_command(_command)

@@ -1,4 +1,4 @@
-"""Studies of training clusters: ``nona study estimator`` and ``nona study training``."""
+"""Studies of training clusters: ``nona study estimator``, ``training`` and ``elastic``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import Usual, command, takes
-from nona.cli.known import TRAINING_POLICY
-from nona.cli.parameters import Decimal, Whole
-from nona.cli.training.options import EstimatorOptions, TrainingStudyOptions
+from nona.cli.known import ELASTIC_POLICY, TRAINING_POLICY
+from nona.cli.parameters import Decimal, Share, Whole
+from nona.cli.training.options import ElasticStudyOptions, EstimatorOptions, TrainingStudyOptions
 
 if TYPE_CHECKING:  # these take most of the program along
+    from nona.study.elastic.study import ElasticStudySettings
     from nona.study.estimator.study import EstimatorSettings
     from nona.study.training.published.study import StudySettings
 
@@ -27,6 +28,12 @@ def _training() -> StudySettings:
     from nona.study.training.published.study import StudySettings
 
     return StudySettings()
+
+
+def _elastic() -> ElasticStudySettings:
+    from nona.study.elastic.study import ElasticStudySettings
+
+    return ElasticStudySettings()
 
 
 @command(
@@ -95,3 +102,43 @@ def training(options: TrainingStudyOptions) -> None:
     from nona.cli import study as studies
 
     studies.training(options)
+
+
+@command("elastic", "elastic training jobs: mean JCT over relative load and over interference")
+@click.option(
+    "--workload",
+    type=Whole(min=1, max=4),
+    multiple=True,
+    metavar="N",
+    help="only this one of the four; repeat for several",
+)
+@click.option(
+    "--load",
+    type=Decimal(),
+    multiple=True,
+    metavar="NUMBER",
+    help="times as many jobs in the same hours; repeat for several",
+)
+@click.option(
+    "--interference",
+    type=Share(),
+    multiple=True,
+    help="part of its speed that a job on several nodes loses beside another one; repeat for several",
+)
+@click.option("--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat")
+@click.option(
+    "--replications",
+    cls=Usual,
+    type=Whole(min=1),
+    default=lambda: _elastic().replications,
+    help="runs of each point of policies that draw random numbers",
+)
+@click.option("--seed", cls=Usual, type=Whole(), default=lambda: _elastic().seed, help="seed of all runs")
+@common.workers
+@common.json
+@takes(ElasticStudyOptions)
+def elastic(options: ElasticStudyOptions) -> None:
+    """The study of elastic jobs."""
+    from nona.cli import study as studies
+
+    studies.elastic(options)

@@ -42,6 +42,38 @@ class SimulateTrainingOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ElasticOptions(ListOptions):
+    """``nona training elastic``."""
+
+    workload: str
+    profiles: Path | None
+    policy: tuple[str, ...]
+    nodes: int
+    gpus: int
+    tick: int
+    restart: int
+    load: float
+    interference: float
+    share_nodes: bool
+    replications: int
+    seed: int
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElasticStudyOptions(ListOptions):
+    """``nona study elastic``."""
+
+    workload: tuple[int, ...]
+    load: tuple[float, ...]
+    interference: tuple[float, ...]
+    policy: tuple[str, ...]
+    replications: int
+    seed: int
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class EstimatorOptions(ListOptions):
     """``nona study estimator``."""
 

@@ -1,0 +1,1 @@
+"""Reports on elastic jobs: one workload, and the study."""

@@ -1,0 +1,81 @@
+"""The study of elastic jobs in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nona.report.text import share_text, table, time_text
+from nona.results.training.elastic import ElasticPoint, ElasticStudy
+from nona.simulation.statistics.intervals import Interval, mean_interval
+
+COLUMNS = ("policy", "load", "interference", "avoided", "mean JCT", "± 95 %", "authors' mean")
+
+
+def mean_of(point: ElasticPoint) -> Interval:
+    """Mean JCT with its interval over workloads; replications of a workload count as their mean."""
+    return mean_interval([float(np.mean(runs)) for runs in point.jcts_s])
+
+
+def published_of(point: ElasticPoint) -> float | None:
+    """What the authors' simulator gave on the same workloads; ``None`` unless it ran all of them."""
+    known = [value for value in point.published_s if value is not None]
+    return float(np.mean(known)) if len(known) == len(point.published_s) else None
+
+
+def over_load(study: ElasticStudy) -> list[ElasticPoint]:
+    """The points without interference, where whoever can avoid it does."""
+    return [p for p in study.points if p.avoid and not p.interference]
+
+
+def over_interference(study: ElasticStudy) -> list[ElasticPoint]:
+    """The points at load 1 with interference, or without avoiding it; those without either for comparison."""
+    return [p for p in study.points if p.load == 1]
+
+
+def elastic_study_text(study: ElasticStudy) -> str:
+    """Tables over load and over interference, replays beside the authors' figures, provenance."""
+    return "\n".join(_lines(study))
+
+
+def _lines(study: ElasticStudy) -> Iterator[str]:
+    yield "Mean JCT over relative load (the authors' means: eight workloads of that load, most not shipped)"
+    yield table([_row(p, p.published_mean_s) for p in over_load(study)], COLUMNS)
+    yield ""
+    yield "Mean JCT at load 1 over interference (the authors' means: the same workloads)"
+    yield table([_row(p, published_of(p)) for p in over_interference(study)], COLUMNS)
+    yield ""
+    yield from replay_lines(study.points, study.workloads)
+    yield ""
+    yield (
+        f"Intervals are over workloads {', '.join(map(str, study.workloads))}. `{study.command}`, version "
+        f"{study.version}, {study.date}, seed {study.seed}, {time_text(study.seconds)}."
+    )
+    yield from study.failed_checks
+
+
+def _row(point: ElasticPoint, known: float | None) -> dict[str, str]:
+    mean = mean_of(point)
+    return {
+        "policy": point.policy,
+        "load": f"{point.load:g}",
+        "interference": share_text(point.interference),
+        "avoided": "yes" if point.avoid and point.policy == "pollux" else "no",
+        "mean JCT": f"{mean.mean:,.0f} s",
+        "± 95 %": "–" if np.isnan(mean.half_width) else f"{mean.half_width:,.0f} s",
+        "authors' mean": "–" if known is None else f"{known:,.0f} s",
+    }
+
+
+def replay_lines(points: Sequence[ElasticPoint], workloads: Sequence[int]) -> Iterator[str]:
+    """Each policy's replay, workload by workload, against the authors' figure."""
+    for point in points:
+        if point.load != 1 or published_of(point) is None or not point.avoid or point.interference:
+            continue
+        parts = [
+            f"{number}: {np.mean(runs):,.2f} s ({100 * (np.mean(runs) / known - 1):+.2f} %)"
+            for number, runs, known in zip(workloads, point.jcts_s, point.published_s, strict=True)
+            if known is not None
+        ]
+        yield f"Replay, {point.policy}, by workload, against the authors' figure: " + ", ".join(parts) + "."

@@ -1,0 +1,179 @@
+"""The study: mean JCT over relative load, and over interference with and without avoidance.
+
+Every policy gets the same workloads; what the authors' simulator gave stands beside them.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+from nona import __version__
+from nona.errors import SimulationError
+from nona.experiments.pool import Key
+from nona.results.training.elastic import ElasticPoint, ElasticStudy
+from nona.study.elastic.run import ElasticRequest, elastic_system, published_mean
+from nona.study.provenance import now_text
+from nona.study.shipped import rounded_result
+from nona.training.elastic.engine.run import ElasticProgress
+from nona.training.elastic.model.workload import SHIPPED
+from nona.training.elastic.policies.registry import ELASTIC
+from nona.training.elastic.published import Case, published
+from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
+
+SWITCH = "avoid_interference"
+DIGITS = 10
+Hear = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticStudySettings:
+    """Size of the study; ``policies``: only these, all if empty. Interference is studied at load 1."""
+
+    workloads: tuple[int, ...] = SHIPPED
+    loads: tuple[float, ...] = (0.5, 1.0, 2.0)
+    interference: tuple[float, ...] = (0.25, 0.5)
+    policies: tuple[str, ...] = ()
+    replications: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not set(self.workloads) <= set(SHIPPED) or not self.workloads:
+            known = ", ".join(map(str, SHIPPED))
+            raise SimulationError(
+                f"Study: workloads={list(self.workloads)} must be among {known}; change them."
+            )
+        if self.replications < 1:
+            raise SimulationError(f"Study: replications={self.replications} must be at least 1; give more.")
+
+    @property
+    def wanted(self) -> list[str]:
+        """The policies."""
+        return [ELASTIC.find(name).name for name in self.policies] or list(ELASTIC)
+
+
+class Place(NamedTuple):
+    """A point of the study; ``avoid``: whether a policy that can avoid interference does."""
+
+    policy: str
+    load: float
+    interference: float
+    avoid: bool
+
+
+def places_of(settings: ElasticStudySettings) -> list[Place]:
+    """The points: all policies over load, then over interference at load 1.
+
+    With avoidance no job is ever slowed, so one run stands for every interference; policies without such a
+    switch are run at each.
+    """
+    found = [Place(name, load, 0.0, True) for name, load in product(settings.wanted, settings.loads)]
+    for name, part in product(settings.wanted, settings.interference):
+        avoids = SWITCH in ELASTIC[name].defaults
+        if avoids or part > 0:
+            found.append(Place(name, 1.0, part, not avoids))
+    return found
+
+
+def elastic_study(
+    settings: ElasticStudySettings | None = None,
+    *,
+    workers: int = 1,
+    on_progress: Hear = lambda share, text: None,
+) -> ElasticStudy:
+    """Run the study; its results with their provenance (command, version, date, seed).
+
+    ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
+    """
+    chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
+    places = places_of(chosen)
+    requests = [_request(chosen, place, number) for place in places for number in chosen.workloads]
+    pieces = [Piece(elastic_system(r), r.policies[0], r.options.get(r.policies[0], {})) for r in requests]
+    heard = _Heard(pieces, chosen.replications, on_progress)
+    found = run_pieces(pieces, chosen.replications, workers=workers, keep=False, on_progress=heard)
+    each = len(chosen.workloads)
+    points = [
+        _point(place, requests[i * each : (i + 1) * each], found[i * each : (i + 1) * each])
+        for i, place in enumerate(places)
+    ]
+    failed = [
+        f"{piece.policy}: {check.name}: {check.detail}"
+        for piece, runs in zip(pieces, found, strict=True)
+        for run in runs
+        for check in run.checks
+        if not check.ok
+    ]
+    return rounded_result(
+        ElasticStudy(
+            study="elastic",
+            command=_command(chosen),
+            version=__version__,
+            date=now_text(),
+            seed=chosen.seed,
+            workloads=chosen.workloads,
+            replications=chosen.replications,
+            points=tuple(points),
+            failed_checks=tuple(failed),
+            seconds=time.perf_counter() - begin,
+        ),
+        DIGITS,
+    )
+
+
+def _request(settings: ElasticStudySettings, place: Place, number: int) -> ElasticRequest:
+    request = ElasticRequest(
+        workload=str(number),
+        policies=(place.policy,),
+        load=place.load,
+        interference=place.interference,
+        replications=settings.replications,
+        seed=settings.seed,
+    )
+    if SWITCH in ELASTIC[place.policy].defaults:
+        request = replace(request, options={place.policy: {SWITCH: place.avoid}})
+    return request
+
+
+def _point(
+    place: Place, requests: Sequence[ElasticRequest], runs: Sequence[Sequence[ElasticRun]]
+) -> ElasticPoint:
+    return ElasticPoint(
+        policy=place.policy,
+        load=place.load,
+        interference=place.interference,
+        avoid=place.avoid,
+        jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
+        published_s=tuple(published_mean(request, place.policy) for request in requests),
+        published_mean_s=published().get(Case(*place, 0)),
+    )
+
+
+class _Heard:
+    """The share of all runs that is done."""
+
+    def __init__(self, pieces: Sequence[Piece], replications: int, on_progress: Hear) -> None:
+        self._total = sum(replications_of(ELASTIC[piece.policy], replications) for piece in pieces)
+        self._done: dict[Key, float] = {}
+        self._on_progress = on_progress
+
+    def __call__(self, progress: ElasticProgress) -> None:
+        self._done[progress.piece, progress.replication] = progress.fraction
+        self._on_progress(sum(self._done.values()) / self._total, progress.policy)
+
+
+def _command(chosen: ElasticStudySettings) -> str:
+    """The command that makes these results."""
+    usual, words = ElasticStudySettings(), ["nona", "study", "elastic", "--json"]
+    lists = (("workload", "workloads"), ("load", "loads"), ("interference", "interference"))
+    for option, name in lists:
+        if (values := getattr(chosen, name)) != getattr(usual, name):
+            words += [word for value in values for word in (f"--{option}", f"{value:g}")]
+    words += [word for policy in chosen.policies for word in ("--policy", policy)]
+    for name in ("replications", "seed"):
+        if (value := getattr(chosen, name)) != getattr(usual, name):
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)

@@ -1,0 +1,1 @@
+"""Time in ticks: jobs advance, then the policy is asked."""

@@ -1,0 +1,82 @@
+"""One job during one tick."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from nona.training.elastic.applications.batches import Split
+from nona.training.elastic.applications.times import Counts
+from nona.training.elastic.model.given import Given, counts_of, size_of
+from nona.training.elastic.model.system import ElasticJob
+from nona.training.elastic.policies.base import Agent
+
+NO_SPLIT = Split(0, 0)
+
+
+@dataclass(slots=True)
+class JobState:
+    """A job as it goes on. ``delay_s`` is left of the pause after its GPUs changed; ``starts``: how many."""
+
+    job: ElasticJob
+    agent: Agent
+    given: Given = ()
+    counts: Counts = ()
+    split: Split = NO_SPLIT
+    delay_s: float = 0.0
+    progress: float = 0.0
+    epoch: int = 0
+    gpu_s: float = 0.0
+    delayed_gpu_s: float = 0.0
+    starts: int = 0
+    completion_s: float = math.nan
+
+    def give(self, given: Given, restart_s: float) -> None:
+        """From now on the job has these GPUs; what it did is kept."""
+        if given == self.given:
+            return
+        self.given, self.counts = given, counts_of(given)
+        if given:
+            self.split = self.agent.split(self.counts)
+            self.delay_s = restart_s
+            self.starts += 1
+        else:
+            self.split = NO_SPLIT
+
+    def advance(self, now_s: float, seconds: float, kept: float) -> None:
+        """Run for a tick from ``now_s`` at the share ``kept`` of the speed that it would have alone.
+
+        An epoch ends at whole seconds, rounded half to even, as the public simulator has it.
+        """
+        if not self.given:
+            return
+        held, left = size_of(self.given), seconds
+        paused = min(self.delay_s, left)
+        self.delay_s -= paused
+        left -= paused
+        self.delayed_gpu_s += paused * held
+        clock = now_s + paused
+        application = self.job.application
+        while left > 0 and math.isnan(self.completion_s):
+            rate = self._rate() * kept
+            end = application.ends[self.epoch]
+            if self.progress + rate * left < end:
+                self.progress += rate * left
+                clock, left = clock + left, 0.0
+            else:
+                used = round((end - self.progress) / rate)
+                self.progress, self.epoch = end, self.epoch + 1
+                clock, left = clock + used, left - used
+                if self.epoch == application.epochs:
+                    self.completion_s = clock
+            self.split = self.agent.split(self.counts)
+        self.gpu_s += held * (seconds - left)
+
+    def _rate(self) -> float:
+        """Progress per second; the agent sees what is measured."""
+        application = self.job.application
+        seconds, time = application.step(self.counts, self.split)
+        batch = self.split.batch(sum(self.counts))
+        noise = application.noise(batch, self.epoch)
+        self.agent.measured(self.counts, self.split, time, noise)
+        return noise.gain(batch / application.batches.least) / seconds

@@ -1,0 +1,216 @@
+"""One run: every tick all jobs advance, then the policy gives GPUs for the next tick."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.options import Options
+from nona.random_streams import RandomStreams
+from nona.training.elastic.engine.advance import JobState
+from nona.training.elastic.model.given import Given, size_of
+from nona.training.elastic.model.system import ElasticSystem
+from nona.training.elastic.policies.base import Active, Answer, ElasticPolicy, Question
+from nona.training.elastic.records.run import Change, ElasticRecords, Points
+
+PACE_S = 0.1  # of reports
+MOST_TICKS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticProgress:
+    """A run so far: share of jobs complete, the clock, the mean JCT of those, and who has which GPUs.
+
+    ``piece``: its place among several runs.
+    """
+
+    policy: str
+    replication: int
+    fraction: float
+    time_s: float
+    running: int
+    waiting: int
+    mean_jct_s: float
+    given: Mapping[int, Given]
+    piece: int = 0
+
+
+OnProgress = Callable[[ElasticProgress], None]
+
+
+def simulate_elastic(
+    system: ElasticSystem,
+    policy: ElasticPolicy,
+    options: Options,
+    replication: int = 0,
+    on_progress: OnProgress | None = None,
+) -> ElasticRecords:
+    """Run a policy until all jobs are complete.
+
+    Semantics of a tick: a job whose GPUs changed pauses first; then it advances, epoch by epoch; then the
+    clock moves on, and the policy sees the jobs that came and are not complete. Jobs on several nodes lose
+    ``system.interference`` of their speed while they share a node with another such job.
+
+    Parameters
+    ----------
+    options
+        Of the policy, over its defaults.
+    replication
+        Which random numbers a policy draws.
+    on_progress
+        Called now and then; may raise to stop the run.
+
+    Raises
+    ------
+    SimulationError
+        For an unknown option, GPUs that a policy gives twice, or a run that does not end.
+
+    Source: Qiao et al., Pollux, OSDI 2021, section 5.3 and its public simulator.
+    """
+    return _Run(system, policy, options, replication, on_progress).finish()
+
+
+class _Run:
+    def __init__(
+        self,
+        system: ElasticSystem,
+        policy: ElasticPolicy,
+        options: Options,
+        replication: int,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self.system, self.policy, self.replication = system, policy, replication
+        rng = RandomStreams(system.seed, replication).generator("elastic", policy.name)
+        self.planner = policy.prepare(system, options, rng)
+        self.jobs = [JobState(job, self.planner.agent(job, n)) for n, job in enumerate(system.jobs)]
+        self.now_s, self.came = 0.0, 0
+        self.active: list[int] = []
+        self.jcts_s: list[float] = []
+        self.changes: list[Change] = []
+        self.points: list[tuple[float, int, int, int, float]] = []
+        self.ticks: list[tuple[float, int, int]] = []
+        self._on_progress, self._told_s = on_progress, time.monotonic()
+
+    def finish(self) -> ElasticRecords:
+        while self.came < len(self.jobs) or self.active:
+            if len(self.ticks) >= MOST_TICKS:
+                raise SimulationError(
+                    f"Policy {self.policy.name!r}: {len(self.active)} jobs are not complete after "
+                    f"{MOST_TICKS} ticks; give more GPUs or longer ticks."
+                )
+            self._advance()
+            self._admit()
+            if self.active:
+                self._ask()
+            running = sum(bool(self.jobs[n].given) for n in self.active)
+            self.ticks.append((self.now_s, running, len(self.active) - running))
+            self._report()
+        return self._records()
+
+    def _advance(self) -> None:
+        tick = float(self.system.tick_s)
+        slowed = self._slowed()
+        for n in self.active:
+            state = self.jobs[n]
+            state.advance(self.now_s, tick, 1.0 - self.system.interference if n in slowed else 1.0)
+        self.now_s += tick
+        for n in self.active:
+            self._note(n)
+        self.active = [n for n in self.active if math.isnan(self.jobs[n].completion_s)]
+
+    def _slowed(self) -> set[int]:
+        """Jobs on several nodes that share a node with another such job."""
+        if not self.system.interference:
+            return set()
+        wide = {n: self.jobs[n].given for n in self.active if len(self.jobs[n].given) > 1}
+        users = Counter(share.node for given in wide.values() for share in given)
+        return {n for n, given in wide.items() if any(users[share.node] > 1 for share in given)}
+
+    def _note(self, n: int) -> None:
+        state = self.jobs[n]
+        if state.given:
+            gpus = size_of(state.given)
+            ends = state.job.application.ends
+            start = ends[state.epoch - 1] if state.epoch else 0.0
+            part = (state.progress - start) / (ends[state.epoch] - start) if state.epoch < len(ends) else 0.0
+            self.points.append((self.now_s, n, gpus, state.split.batch(gpus), state.epoch + part))
+        if not math.isnan(state.completion_s):
+            self.jcts_s.append(state.completion_s - state.job.arrival_s)
+            self._give(n, (), None)
+
+    def _admit(self) -> None:
+        while self.came < len(self.jobs) and self.system.jobs[self.came].arrival_s <= self.now_s:
+            self.active.append(self.came)
+            self.came += 1
+
+    def _ask(self) -> None:
+        seen = tuple(self._seen(n) for n in self.active)
+        answer = self.planner.plan(Question(self.now_s, seen))
+        self._refuse_twice(answer)
+        for n in self.active:
+            given = answer.given.get(n, ())
+            if given != self.jobs[n].given:
+                self._give(n, given, answer.values.get(n))
+
+    def _seen(self, n: int) -> Active:
+        s = self.jobs[n]
+        restarts = max(s.starts - 1, 0)
+        return Active(n, s.job, s.epoch, s.given, s.gpu_s, restarts, self.now_s - s.job.arrival_s)
+
+    def _give(self, n: int, given: Given, value: float | None) -> None:
+        self.jobs[n].give(given, float(self.system.restart_s))
+        self.changes.append(Change(self.now_s, n, given, value))
+
+    def _refuse_twice(self, answer: Answer) -> None:
+        used = Counter[int]()
+        for given in answer.given.values():
+            for share in given:
+                used[share.node] += share.gpus
+        for node, gpus in used.items():
+            if gpus > self.system.cluster.gpus or not 0 <= node < self.system.cluster.nodes:
+                raise SimulationError(
+                    f"Policy {self.policy.name!r}: it gives {gpus} GPUs of node {node}, which has "
+                    f"{self.system.cluster.gpus}; correct the policy."
+                )
+
+    def _report(self) -> None:
+        if self._on_progress is None or time.monotonic() - self._told_s < PACE_S:
+            return
+        self._told_s = time.monotonic()
+        _, running, waiting = self.ticks[-1]
+        self._on_progress(
+            ElasticProgress(
+                policy=self.policy.name,
+                replication=self.replication,
+                fraction=len(self.jcts_s) / len(self.jobs),
+                time_s=self.now_s,
+                running=running,
+                waiting=waiting,
+                mean_jct_s=float(np.mean(self.jcts_s)) if self.jcts_s else math.nan,
+                given={n: self.jobs[n].given for n in self.active},
+            )
+        )
+
+    def _records(self) -> ElasticRecords:
+        points, ticks = np.array(self.points, float).reshape(-1, 5), np.array(self.ticks, float)
+        job, gpus, batch = points[:, 1:4].astype(np.int64).T
+        return ElasticRecords(
+            policy=self.policy.name,
+            arrival_s=np.array([job.arrival_s for job in self.system.jobs]),
+            completion_s=np.array([s.completion_s for s in self.jobs]),
+            gpu_s=np.array([s.gpu_s for s in self.jobs]),
+            paused_gpu_s=np.array([s.delayed_gpu_s for s in self.jobs]),
+            restarts=np.array([max(s.starts - 1, 0) for s in self.jobs]),
+            epochs=np.array([s.epoch for s in self.jobs]),
+            tick_s=ticks[:, 0],
+            running=ticks[:, 1].astype(np.int64),
+            waiting=ticks[:, 2].astype(np.int64),
+            changes=tuple(self.changes),
+            points=Points(points[:, 0], job, gpus, batch, points[:, 4]),
+        )

@@ -1,0 +1,1 @@
+"""What a run depends on: nodes, jobs, and both together."""

@@ -1,0 +1,1 @@
+"""Policies that give elastic jobs their GPUs, tick by tick."""

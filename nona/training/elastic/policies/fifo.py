@@ -1,0 +1,49 @@
+"""FIFO: in order of arrival, never preempted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.look import Look
+from nona.options import Options, check_known
+from nona.training.elastic.model.system import ElasticJob, ElasticSystem
+from nona.training.elastic.policies.base import Agent, Answer, ElasticPolicy, FixedBatch, Question
+from nona.training.elastic.policies.placing import first_fit, place
+
+
+@dataclass(frozen=True)
+class Fifo:
+    """The first that does not fit makes all behind it wait."""
+
+    system: ElasticSystem
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return FixedBatch(job)
+
+    def plan(self, question: Question) -> Answer:
+        """What fits, by arrival."""
+        wanted = first_fit(self.system.cluster, question.jobs, blocking=True)
+        return Answer(place(self.system.cluster, question.jobs, wanted), {})
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Fifo:
+    check_known("Policy 'fifo'", options, POLICY.defaults)
+    return Fifo(system)
+
+
+POLICY = ElasticPolicy(
+    name="fifo",
+    title="FIFO",
+    summary="In order of arrival, with the GPUs and batch sizes that users ask for; the first blocks.",
+    source="textbook",
+    adaptation="",
+    prepare=_prepare,
+    defaults={},
+    option_help={},
+    network_view="N0",
+    tuned_by_user=True,
+    look=Look("#8390a6", "longdashdot", "square"),
+)

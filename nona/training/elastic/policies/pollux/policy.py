@@ -1,0 +1,114 @@
+"""Pollux as a policy: who has which GPUs by the fairest goodputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from nona.look import Look
+from nona.options import Options, check_known, whole
+from nona.training.elastic.model.given import Given, Share
+from nona.training.elastic.model.system import ElasticJob, ElasticSystem
+from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.pollux.agent import TunedBatch
+from nona.training.elastic.policies.pollux.operators import Matrix
+from nona.training.elastic.policies.pollux.search import Effort, Jobs, evolve
+
+DELAY_S = 30.0  # what the policy believes that a restart costs
+
+
+@dataclass
+class Pollux:
+    """Searches from the front of the last tick's search."""
+
+    system: ElasticSystem
+    effort: Effort
+    rng: Generator
+    _agents: dict[int, TunedBatch] = field(default_factory=dict)
+    _last: dict[int, Matrix] = field(default_factory=dict)
+    _count: int = 1
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """One that fits a model of its job."""
+        cluster = self.system.cluster
+        found = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
+        return found
+
+    def plan(self, question: Question) -> Answer:
+        """The best by the first objective of the search's last front."""
+        seen = sorted(question.jobs, key=lambda active: (active.gpu_s, active.job.arrival_s))
+        jobs = self._jobs(seen)
+        states, values = evolve(self._first(seen, jobs), jobs, self.effort, self.rng)
+        self._last = {active.number: states[:, j] for j, active in enumerate(seen)}
+        self._count = len(states)
+        best = states[int(np.argmax(values[:, 0]))]
+        given = {active.number: _given(row) for active, row in zip(seen, best, strict=True)}
+        speed = {
+            active.number: float(jobs.speedups[j, int((best[j] > 0).sum() > 1), best[j].sum()])
+            for j, active in enumerate(seen)
+        }
+        return Answer(given, speed)
+
+    def _jobs(self, seen: list[Active]) -> Jobs:
+        cluster = self.system.cluster
+        base = np.zeros((len(seen), cluster.nodes), np.int8)
+        for j, active in enumerate(seen):
+            for share in active.given:
+                base[j, share.node] = share.gpus
+        fair = -(-cluster.size // len(seen))
+        agents = [self._agents[active.number] for active in seen]
+        kept = [
+            max(active.age_s - DELAY_S * active.restarts, 0.0) / (active.age_s + DELAY_S) for active in seen
+        ]
+        return Jobs(
+            base,
+            np.stack([agent.speedups(fair, cluster.size) for agent in agents]),
+            np.array(kept),
+            np.array([agent.most_gpus for agent in agents]),
+        )
+
+    def _first(self, seen: list[Active], jobs: Jobs) -> Matrix:
+        """The last front, without jobs that left and with nothing for those that came."""
+        if not self._last:
+            return jobs.base[None]
+        found = np.zeros((self._count, *jobs.base.shape), np.int8)
+        for j, active in enumerate(seen):
+            if (before := self._last.get(active.number)) is not None:
+                found[:, j] = before
+        return found
+
+
+def _given(row: Matrix) -> Given:
+    return tuple(Share(int(node), int(row[node])) for node in np.flatnonzero(row))
+
+
+def _prepare(system: ElasticSystem, options: Options, rng: Generator) -> Pollux:
+    owner = "Policy 'pollux'"
+    check_known(owner, options, POLICY.defaults)
+    chosen = {**POLICY.defaults, **options}
+    population, generations = (whole(owner, chosen, name, 2, 1000) for name in ("population", "generations"))
+    avoid = bool(chosen["avoid_interference"])
+    return Pollux(system, Effort(population, generations, system.cluster.gpus, avoid), rng)
+
+
+POLICY = ElasticPolicy(
+    name="pollux",
+    title="Pollux",
+    summary="GPUs and batch sizes together: the fairest goodputs by fitted models and a genetic search.",
+    source="Qiao et al., Pollux, OSDI 2021, sections 3 to 5, and its public simulator",
+    adaptation="The search is our own NSGA-II with that simulator's operators; seeded.",
+    prepare=_prepare,
+    defaults={"population": 100, "generations": 100, "avoid_interference": True},
+    option_help={
+        "population": "solutions of a generation",
+        "generations": "generations of a search, one search a tick",
+        "avoid_interference": "at most one job that is on several nodes on each node",
+    },
+    network_view="N2",
+    tuned_by_user=False,
+    drawn=True,
+    look=Look("#0f9b8e", "solid", "circle"),
+    value="believed speed-up over an equal share",
+)

@@ -1,0 +1,1 @@
+"""What a run leaves: who had which GPUs, checks, measures."""

@@ -1,0 +1,102 @@
+"""Runs of several policies on several systems, in this process or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nona.experiments.pieces import run_work
+from nona.experiments.pool import Key
+from nona.options import Options
+from nona.simulation.records.run import Check
+from nona.training.elastic.engine.run import ElasticProgress, OnProgress, simulate_elastic
+from nona.training.elastic.model.system import ElasticSystem
+from nona.training.elastic.policies.base import ElasticPolicy
+from nona.training.elastic.policies.registry import ELASTIC
+from nona.training.elastic.records.checks import elastic_checks
+from nona.training.elastic.records.measures import ElasticMeasures, measure_elastic
+from nona.training.elastic.records.run import ElasticRecords
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ElasticRun:
+    """What is kept of one run; ``records`` of the first replication only."""
+
+    measures: ElasticMeasures
+    checks: tuple[Check, ...]
+    records: ElasticRecords | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Piece:
+    """One policy, by its registered name, on one system."""
+
+    system: ElasticSystem
+    policy: str
+    options: Options
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ElasticWork:
+    """What every process gets once; keys are (place of the piece, replication)."""
+
+    pieces: tuple[Piece, ...]
+    reporting: bool
+    keep: bool
+
+    def run(self, key: Key, on_progress: OnProgress | None) -> ElasticRun:
+        """The run of a piece in a replication."""
+        piece = self.pieces[key[0]]
+        policy = ELASTIC.find(piece.policy)
+        records = simulate_elastic(piece.system, policy, piece.options, key[1], on_progress)
+        return ElasticRun(
+            measures=measure_elastic(piece.system, records),
+            checks=elastic_checks(piece.system, records),
+            records=records if self.keep and not key[1] else None,
+        )
+
+
+class _Passed:
+    """Passes progress on, with the place of its piece as the key."""
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress
+
+    def report(self, key: Key, progress: ElasticProgress) -> None:
+        """A run has come so far."""
+        if self._on_progress is not None:
+            self._on_progress(replace(progress, piece=key[0]))
+
+    def repeat(self, key: Key) -> None:
+        """A run's process was lost."""
+
+
+def replications_of(policy: ElasticPolicy, asked: int) -> int:
+    """As many as asked for if the policy draws random numbers, else one: all would be equal."""
+    return asked if policy.drawn else 1
+
+
+def run_pieces(
+    pieces: Sequence[Piece],
+    replications: int,
+    *,
+    workers: int = 1,
+    keep: bool = True,
+    on_progress: OnProgress | None = None,
+) -> list[tuple[ElasticRun, ...]]:
+    """The runs of each piece; policies that draw no random numbers have one.
+
+    Parameters
+    ----------
+    workers
+        Processes; results do not depend on it.
+    keep
+        Whether records of first replications are kept.
+    on_progress
+        Hears each run; may raise to stop all.
+    """
+    counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
+    keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]
+    work = ElasticWork(tuple(pieces), on_progress is not None, keep)
+    found: Mapping[Key, ElasticRun] = run_work(work, keys, _Passed(on_progress), workers)
+    return [tuple(found[i, r] for r in range(count)) for i, count in enumerate(counts)]
