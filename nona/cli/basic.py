@@ -24,7 +24,7 @@ from nona.cli.planning import capacity as capacity_command
 from nona.cli.planning import plan as plan_command
 from nona.cli.planning.options import CapacityOptions, PlanOptions
 from nona.cli.progress import ProgressLine
-from nona.cli.saved.items import save_run
+from nona.cli.saved.items import save_item
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
 from nona.hardware.executor import executor_class
@@ -51,6 +51,7 @@ from nona.simulation.statistics.warmup import run_name
 from nona.sources import samples
 from nona.sources.bundle import SCENARIO, pack_bundle, read_bundle
 from nona.sources.lookup import Sources
+from nona.store.simulations import run_item
 from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
 from nona.study.outcome import TIMELINE_JOBS, full_report, off_ranges, placement_outcome, simulation_outcome
 from nona.study.provenance import now_text
@@ -151,7 +152,7 @@ def simulate(arguments: SimulateOptions) -> None:
         write_text(arguments.html, simulation_html(outcome))
     if arguments.save:
         run = simulated_run(prepared, result, outcome, LiveRun(schedulers=tuple(report.schedulers)))
-        save_run(arguments.store, arguments.save, run, sources)
+        save_item(arguments.store, run_item(arguments.save, "", run, sources))
 
 
 def sweep(arguments: SweepOptions) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from nona.results.about import About
 from nona.results.document import Document, Figure
 from nona.results.estimate import Estimate
 from nona.results.verdict import Verdict
@@ -175,3 +176,11 @@ class PlanReport(Document):
     def best(self) -> PlanOption | None:
         """The option that the answer names."""
         return None if self.answer is None else self.options[self.answer.option]
+
+
+class PlanOutcome(Document):
+    """A plan as it is exported and saved: its report, where it comes from, and the models of its workload."""
+
+    about: About
+    report: PlanReport
+    models: tuple[str, ...]

@@ -67,7 +67,7 @@ class SavedList(Document):
     unreadable: int = 0
 
 
-Unit = Literal["s", "share"]
+Unit = Literal["s", "share", "number"]
 
 
 class SavedAnswer(Document):

@@ -53,6 +53,21 @@ def offer_entry(value: object) -> object:
     return {key: text for key, text in found.items() if text}
 
 
+def link_entry(value: object) -> object:
+    """A link as a file may write it: ``CAPACITY[=PRICE]``, or its keys.
+
+    >>> link_entry("100 Gbit/s=400/month")
+    {'capacity': '100 Gbit/s', 'price': '400/month'}
+    >>> link_entry("25 Gbit/s")
+    {'capacity': '25 Gbit/s'}
+    """
+    if not isinstance(value, str):
+        return value
+    capacity, _, price = value.partition("=")
+    found = {"capacity": capacity.strip(), "price": price.strip()}
+    return {key: text for key, text in found.items() if text}
+
+
 class OfferSpec(Part):
     """Servers on offer: a GPU, how each is sliced (``all``: every maximal layout), its price per hour.
 
@@ -123,7 +138,9 @@ class PlanSpec(Part):
     schedulers: Annotated[tuple[SchedulerEntry, ...], Field(min_length=1, max_length=50)] = tuple(
         SchedulerSpec(name=name) for name in ("least-loaded", "nona")
     )
-    links: Annotated[tuple[LinkOfferSpec, ...], Field(max_length=10)] = ()
+    links: Annotated[
+        tuple[Annotated[LinkOfferSpec, BeforeValidator(link_entry)], ...], Field(max_length=10)
+    ] = ()
     prices: PricesSpec = PricesSpec()
     mixed: bool = True
     growth: Growth = 0.0

@@ -66,7 +66,7 @@ def _named(text: str) -> Any:
     return getattr(import_module(module), name)
 
 
-SIMULATION = "simulation"
+SIMULATION, PLAN = "simulation", "plan"
 SAVED_KINDS: Registry[SavedKind] = Registry(
     "Kind of saved item",
     (
@@ -76,6 +76,13 @@ SAVED_KINDS: Registry[SavedKind] = Registry(
             "nona.report.simulations.simulated:SimulatedRun",
             "nona.store.simulations:facts",
             "nona.store.simulations:answers",
+        ),
+        SavedKind(
+            PLAN,
+            "plan",
+            "nona.results.plan:PlanOutcome",
+            "nona.store.plans:facts",
+            "nona.store.plans:answers",
         ),
     ),
     StoreError,

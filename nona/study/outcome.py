@@ -24,6 +24,7 @@ from nona.results.about import About, ModelFacts
 from nona.results.estimate import OffRange
 from nona.results.placement.outcome import PlacementOutcome
 from nona.results.placement.report import FullPlacementReport
+from nona.results.plan import PlanOutcome, PlanReport
 from nona.results.simulation.outcome import SimulationOutcome
 from nona.results.simulation.report import SimulationReport
 from nona.scenario.file import dump_scenario, scenario_hash
@@ -108,6 +109,11 @@ def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
     rates = [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
     error = times_error(list(model_facts(study).values()), rates)
     return means_if_off(report.schedulers, error, study.scenario.background.compute.utilization)
+
+
+def plan_outcome(study: Study, report: PlanReport, made: str) -> PlanOutcome:
+    """A plan with its provenance."""
+    return PlanOutcome(about=about(study, made), report=report, models=study.scenario.labels)
 
 
 def placement_outcome(

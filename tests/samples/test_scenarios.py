@@ -38,6 +38,10 @@ PROMISED = {
     "relaxed_heavy",
     "mig_or_mps",
     "serverless_nodes",
+    "black_friday",
+    "a100s_sliced_or_l4s",
+    "survive_a_rack",
+    "language_and_vision",
 }
 NAMES = sorted(PROMISED)
 
@@ -108,7 +112,7 @@ def test_the_report_on_a_placement_certifies_it(name: str) -> None:
     assert placed.lower_bound_s <= placed.objective_s * (1 + 1e-12)
     assert placed.gap == pytest.approx(1 - placed.lower_bound_s / placed.objective_s, abs=1e-9)
     assert placed.objective_s == pytest.approx(placed.response.mean_s, rel=1e-9)
-    assert placed.formula.gap <= 1e-4
+    assert placed.formula.gap <= (1e-3 if name == "language_and_vision" else 1e-4)
     assert placed.lower_bound_s <= placed.formula.lower_bound_s * (1 + 1e-12)
     predicted = placed.predicted
     assert 0 <= predicted.network_utilization < 1
@@ -117,7 +121,7 @@ def test_the_report_on_a_placement_certifies_it(name: str) -> None:
     assert max(link.utilization for link in links) == pytest.approx(predicted.network_utilization)
     on_the_way = sum(link.share * link.wait_s for link in links)
     assert on_the_way == pytest.approx(predicted.network_wait_s)
-    assert (len(links) > 1) == (name == "racks_and_nics")
+    assert (len(links) > 1) == (name in {"racks_and_nics", "survive_a_rack"})
     for model in placed.models.values():
         for subgraph in model.subgraphs:
             shares = [c.probability for c in subgraph.configurations]

@@ -19,7 +19,7 @@ from nona.cli.main import main
 from nona.errors import SimulationError
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.experiments import dask_pool
-from nona.simulation.experiments.dask_pool import DaskPool
+from nona.simulation.experiments.dask_pool import DaskPool, simulation_report
 from nona.simulation.experiments.replications import run_replications
 from nona.simulation.known.bound import bind_to
 from nona.simulation.known.parts import one_task_query, system_of
@@ -34,6 +34,10 @@ SYSTEM = system_of(
 OPTIONS = RunOptions(jobs=400, warmup=50, engine="simpy")
 
 
+def simulations(address, timeout_s=10.0):
+    return DaskPool(address, simulation_report, timeout_s)
+
+
 def prepared(names=("random", "opportunistic")):
     return [(s, s.prepare(SYSTEM, None, {})) for s in map(get_scheduler, names)]
 
@@ -46,7 +50,7 @@ def address(tmp_path_factory):
 
 def test_the_records_are_those_of_the_embedded_pool(address):
     reports = []
-    there = run_replications(SYSTEM, prepared(), OPTIONS, 3, 1, reports.append, DaskPool(address, 60))
+    there = run_replications(SYSTEM, prepared(), OPTIONS, 3, 1, reports.append, simulations(address, 60))
     here = run_replications(SYSTEM, prepared(), OPTIONS, 3, workers=2)
     assert list(here) == list(there) == ["random", "opportunistic"]
     for name in here:
@@ -73,7 +77,7 @@ def test_cancelling_ends_the_runs_on_the_workers(address, reason):
         raise reason
 
     with pytest.raises(reason):
-        run_replications(SYSTEM, prepared(), LONG, 1, 1, stop, DaskPool(address))
+        run_replications(SYSTEM, prepared(), LONG, 1, 1, stop, simulations(address))
     assert seen[0].fraction < 0.5
     with distributed.Client(address, set_as_default=False) as client:
         end = time.monotonic() + 30
@@ -85,13 +89,19 @@ def test_cancelling_ends_the_runs_on_the_workers(address, reason):
 def test_a_decision_that_is_not_allowed_comes_out_as_its_error(address):
     bad = bind_to([7], [7])
     with pytest.raises(SimulationError, match="does not exist"):
-        run_replications(SYSTEM, [(bad, bad.prepare(SYSTEM, None, {}))], OPTIONS, 2, pool=DaskPool(address))
+        run_replications(
+            SYSTEM,
+            [(bad, bad.prepare(SYSTEM, None, {}))],
+            OPTIONS,
+            2,
+            pool=simulations(address),
+        )
 
 
 def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path):
     given = [mortal(tmp_path / "deaths", 1, 3.0), *prepared(("random",))]
     with cluster(tmp_path) as address:
-        there = run_replications(SYSTEM, given, OPTIONS, 3, pool=DaskPool(address, 60))
+        there = run_replications(SYSTEM, given, OPTIONS, 3, pool=simulations(address, 60))
     assert list((tmp_path / "deaths").iterdir()) == []
     here = run_replications(SYSTEM, given, OPTIONS, 3)  # no deaths are left
     for name in here:
@@ -102,7 +112,7 @@ def test_a_lost_worker_costs_a_retry_and_not_the_study(tmp_path):
 def test_work_that_is_lost_with_its_only_worker_is_sent_again(tmp_path):
     given = [mortal(tmp_path / "deaths", 1, 3.0)]
     with cluster(tmp_path, workers=1, nanny=True) as address:
-        there = run_replications(SYSTEM, given, OPTIONS, 2, pool=DaskPool(address, 60))
+        there = run_replications(SYSTEM, given, OPTIONS, 2, pool=simulations(address, 60))
     assert list((tmp_path / "deaths").iterdir()) == []
     for a, b in zip(run_replications(SYSTEM, given, OPTIONS, 2)["mortal"], there["mortal"], strict=True):
         same(a, b)
@@ -110,19 +120,19 @@ def test_work_that_is_lost_with_its_only_worker_is_sent_again(tmp_path):
 
 def test_what_is_wrong_with_a_cluster_is_said_in_one_line(tmp_path):
     with pytest.raises(SimulationError, match="no scheduler answers at 'nonsense'"):
-        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool("nonsense"))
+        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=simulations("nonsense"))
     with cluster(tmp_path, workers=0) as address:
         with pytest.raises(SimulationError, match="has no worker; start some") as caught:
-            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool(address, 1.0))
+            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=simulations(address, 1.0))
         assert "\n" not in str(caught.value)
     with pytest.raises(SimulationError, match="no scheduler answers"):
-        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool(address, 0.5))
+        run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=simulations(address, 0.5))
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SimulationError, match=r"install nona-planner\[dask\]"):
-        DaskPool("tcp://127.0.0.1:8786")
+        simulations("tcp://127.0.0.1:8786")
 
 
 def test_a_worker_that_cannot_read_the_work_says_so(address, monkeypatch):
@@ -132,7 +142,7 @@ def test_a_worker_that_cannot_read_the_work_says_so(address, monkeypatch):
     scheduler = replace(get_scheduler("random"), decide=here_only.decide)
     given = [(scheduler, scheduler.prepare(SYSTEM, None, {}))]
     with pytest.raises(SimulationError, match="cannot read the work"):
-        run_replications(SYSTEM, given, OPTIONS, 1, pool=DaskPool(address))
+        run_replications(SYSTEM, given, OPTIONS, 1, pool=simulations(address))
 
 
 def test_the_command_line_runs_on_a_cluster(address, capsys):
@@ -152,7 +162,7 @@ def test_a_client_that_failed_is_not_collected_while_another_starts(address, mon
     monkeypatch.setattr(dask_pool, "check_address", lambda *_: None)  # so that the client itself fails
     for _ in range(3):
         with pytest.raises(SimulationError, match="no scheduler answers"):
-            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=DaskPool("nonsense"))
-        with DaskPool(address, 60)._connected() as client:
+            run_replications(SYSTEM, prepared(), OPTIONS, 1, pool=simulations("nonsense"))
+        with simulations(address, 60)._connected() as client:
             assert client.status == "running"
             assert gc.isenabled()

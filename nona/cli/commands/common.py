@@ -63,6 +63,11 @@ workers = click.option(
     callback=at_most_cores,
     help="number of processes, at most one per core; results do not depend on it",
 )
+dask = click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="address of a Dask scheduler to run on, e.g. tcp://host:8786 (needs nona-planner[dask])",
+)
 store = click.option(
     "--store",
     type=FILE,

@@ -130,6 +130,13 @@ def capacity(options: CapacityOptions) -> None:
     metavar="S",
     help="scheduler to plan with (default least-loaded and nona); repeat for several",
 )
+@click.option(
+    "--link",
+    multiple=True,
+    metavar="CAPACITY[=PRICE]",
+    help="capacity of the shared link on offer, with its price, e.g. '25 Gbit/s' or '100 Gbit/s=400/month'; "
+    "repeat for several (default: that of the scenario)",
+)
 @click.option("--growth", metavar="SHARE/TIME", help="growth of the traffic, e.g. 8%/month")
 @click.option("--profile", type=common.FILE, metavar="FILE", help="CSV with the traffic by hour of the week")
 @click.option("--confidence", type=Share(), metavar="SHARE", help="of each verdict (default 95%)")
@@ -140,6 +147,14 @@ def capacity(options: CapacityOptions) -> None:
 @click.option("--replications", type=common.COUNT, help="most runs of an option (default 256)")
 @common.seed
 @common.workers
+@common.dask
+@common.html
+@click.option("--csv", type=common.OUTPUT, metavar="FILE", help="also write one row per option")
+@click.option(
+    "--parquet", type=common.OUTPUT, metavar="FILE", help="also write one row per option, with types"
+)
+@click.option("--save", default="", metavar="NAME", help="also save the plan, see `nona saved`")
+@common.store
 @common.json
 @takes(PlanOptions)
 def plan(options: PlanOptions) -> None:

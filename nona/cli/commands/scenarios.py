@@ -133,11 +133,7 @@ def place(options: PlaceOptions) -> None:
 @common.seed
 @common.engine
 @common.workers
-@click.option(
-    "--dask",
-    metavar="ADDRESS",
-    help="address of a Dask scheduler to run on, e.g. tcp://host:8786 (needs nona-planner[dask])",
-)
+@common.dask
 @click.option(
     "--records",
     type=common.OUTPUT,

@@ -25,11 +25,12 @@ class CapacityOptions(ListOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(ListOptions):
-    """``nona plan``; offers as ``GPU[:MIG][=PRICE]``."""
+    """``nona plan``; offers as ``GPU[:MIG][=PRICE]``, links as ``CAPACITY[=PRICE]``."""
 
     scenario: str
     offer: tuple[str, ...]
     scheduler: tuple[str, ...]
+    link: tuple[str, ...]
     growth: str | None
     profile: Path | None
     confidence: float | None
@@ -38,3 +39,9 @@ class PlanOptions(ListOptions):
     replications: int | None
     seed: int | None
     workers: int
+    dask: str | None
+    html: Path | None
+    csv: Path | None
+    parquet: Path | None
+    save: str
+    store: Path | None

@@ -6,20 +6,33 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 from nona.cli.output import emit, warn_of_hardware
 from nona.cli.planning.options import PlanOptions
 from nona.cli.progress import ProgressLine
-from nona.errors import NonaError
+from nona.cli.saved.items import save_item
+from nona.errors import NonaError, SimulationError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
+from nona.report.html.plan import plan_html
+from nona.report.plan.rows import option_rows
 from nona.report.plan.text import plan_text
+from nona.report.table_files import csv_bytes, parquet_bytes
 from nona.results.plan import PlanReport
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
+from nona.simulation.experiments.dask_pool import DaskPool, no_report
 from nona.sources.lookup import Sources
-from nona.study import prepare
+from nona.sources.opening import Opened
+from nona.store.plans import plan_item
+from nona.study import Study, prepare
+from nona.study.exports import check_places, write_bytes, write_text
+from nona.study.outcome import plan_outcome
 from nona.study.planning.plan import plan as plan_scenario
+from nona.study.planning.planner import RunPool
 from nona.study.planning.progress import PlanProgress
+from nona.study.provenance import now_text
 
 
 def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
@@ -27,8 +40,10 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
 
     Whoever interrupts gets what is known so far.
     """
+    check_places(arguments.html, arguments.csv, arguments.parquet)
     scenario, sources = _asked(arguments, scenario, sources)
-    warn_of_hardware(prepare(scenario, sources))
+    prepared = prepare(scenario, sources)
+    warn_of_hardware(prepared)
     line = ProgressLine(quiet=arguments.json)
     last: list[PlanReport] = []
 
@@ -37,14 +52,39 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         line.tell(progress.text)
 
     try:
-        report = plan_scenario(scenario, sources, workers=arguments.workers, on_table=on_table)
+        pool: RunPool | None = DaskPool(arguments.dask, no_report) if arguments.dask else None
+        report = plan_scenario(scenario, sources, workers=arguments.workers, pool=pool, on_table=on_table)
     except KeyboardInterrupt:
         if not last:
             raise
         report = last[0]
         print("\nwarning: interrupted; what follows is what was known by then", file=sys.stderr)
+    except SimulationError as error:  # as when a cluster is lost
+        line.end()
+        if last:
+            _write(arguments, last[0], Opened(scenario, sources), prepared)
+            print("warning: not finished; what was printed was known by then", file=sys.stderr)
+        raise error
     line.end()
+    _write(arguments, report, Opened(scenario, sources), prepared)
+
+
+def _write(arguments: PlanOptions, report: PlanReport, opened: Opened, prepared: Study) -> None:
+    """Print the plan, then write the files and save it: whatever happens to these, it is there."""
     emit(arguments, report, plan_text)
+    if arguments.csv or arguments.parquet:
+        frame = pd.DataFrame(option_rows(report))
+        if arguments.csv:
+            write_bytes(arguments.csv, csv_bytes(frame))
+        if arguments.parquet:
+            write_bytes(arguments.parquet, parquet_bytes(frame))
+    if not (arguments.html or arguments.save):
+        return
+    outcome = plan_outcome(prepared, report, now_text())
+    if arguments.html:
+        write_text(arguments.html, plan_html(outcome))
+    if arguments.save:
+        save_item(arguments.store, plan_item(arguments.save, "", outcome, opened))
 
 
 def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tuple[Scenario, Sources]:
@@ -53,6 +93,8 @@ def _asked(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> tupl
     part: dict[str, object] = dict(scenario.plan.model_dump(mode="json")) if scenario.plan else {}
     if arguments.offer:
         part["offers"] = list(arguments.offer)
+    if arguments.link:
+        part["links"] = list(arguments.link)
     if arguments.scheduler:
         part["schedulers"] = list(dict.fromkeys(arguments.scheduler))
     given: dict[str, object] = {

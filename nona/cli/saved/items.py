@@ -21,13 +21,11 @@ from nona.errors import StoreError
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_BUNDLE_BYTES
 from nona.report.saved.text import comparison_text, item_text, list_text
-from nona.report.simulations.simulated import SimulatedRun
 from nona.results.saved import SavedList
 from nona.serving.settings import store_folder
-from nona.sources.lookup import Sources
 from nona.store.comparing import compare as compared
 from nona.store.database import Database
-from nona.store.simulations import run_item
+from nona.store.rows import NewItem
 from nona.store.store import COMMAND_LINE, Store
 from nona.store.transfer import export_items, import_items
 from nona.study.exports import check_places, write_bytes
@@ -38,9 +36,9 @@ def store_at(folder: Path | None) -> Store:
     return Store(Database(folder or store_folder()), COMMAND_LINE, everyone=True, master=True)
 
 
-def save_run(folder: Path | None, name: str, run: SimulatedRun, sources: Sources) -> None:
-    """Save a simulation; where is said on standard error."""
-    (item,) = store_at(folder).save(run_item(name, "", run, sources))
+def save_item(folder: Path | None, new: NewItem) -> None:
+    """Save a result; where is said on standard error."""
+    (item,) = store_at(folder).save(new)
     print(f"saved as {item.id[:8]}, {item.name!r}; see: nona saved show {item.id[:8]}", file=sys.stderr)
 
 

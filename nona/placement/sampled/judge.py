@@ -50,9 +50,15 @@ class Values:
     def error(self) -> float:
         """Standard error; what was never seen in N jobs may still be as frequent as about 1/N.
 
+        It is not a number where the value is infinite.
+
         >>> Values(np.ones(1), (np.array([1.0, 0.0, 0.0, 0.0]),)).error
         0.25
+        >>> Values(np.ones(1), (np.array([1.0, math.inf]),)).error
+        nan
         """
+        if not math.isfinite(self.value):
+            return math.nan
         unseen = sum(
             w**2 * float(x.mean() == 0) / len(x) ** 2
             for w, x in zip(self.weights.tolist(), self.y, strict=True)

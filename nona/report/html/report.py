@@ -55,7 +55,7 @@ def simulation_html(data: SimulationOutcome) -> str:
     return document(
         f"{told.name}: simulation",
         [
-            _header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
+            report_header(told, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
             bullets([*lines, *told_off], "findings"),
             paragraph(" ".join(advice.lines)) if advice else Markup(),
             results_section(data),
@@ -81,7 +81,7 @@ def placement_html(data: PlacementOutcome) -> str:
     return document(
         f"{told.name}: placement",
         [
-            _header(told, "Placement", {"Solver": data.nona.solver}),
+            report_header(told, "Placement", {"Solver": data.nona.solver}),
             placement_section(data.nona, data),
             provenance_section(data.models),
             section("Limits", bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
@@ -90,7 +90,8 @@ def placement_html(data: PlacementOutcome) -> str:
     )
 
 
-def _header(told: About, what: str, more: Mapping[str, object]) -> Markup:
+def report_header(told: About, what: str, more: Mapping[str, object]) -> Markup:
+    """The top of a report with its provenance."""
     about = {
         "Made": told.made,
         "By": f"Nona Planner {told.version}",

@@ -56,7 +56,7 @@ def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) ->
     body = []
     for i, row in enumerate(rows):
         y = 8 + i * ROW
-        body.append(_text(LEFT - 8, y + 17, row.name, "end"))
+        body.append(text_at(LEFT - 8, y + 17, row.name, "end"))
         end = at(row.value) if row.value is not None else LEFT
         if row.value is not None:
             body.append(_rect(LEFT, y + 4, end - LEFT, ROW - 10, row.colour, f"{row.name}: {row.label}"))
@@ -68,8 +68,8 @@ def bars(rows: Sequence[Bar], axis: str, alt: str, most: float | None = None) ->
                 f'<path class="w" fill="none" stroke-width="1.5" d="M{low:.1f} {middle - 5:.1f}v10m0 -5'
                 f'H{high:.1f}m0 -5v10"/>'
             )
-        body.append(_text(end + 8, y + 17, row.label))
-    return _framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
+        body.append(text_at(end + 8, y + 17, row.label))
+    return framed(body, marks, at, 8 + len(rows) * ROW, axis, alt)
 
 
 def stacked_bars(
@@ -82,14 +82,14 @@ def stacked_bars(
     top = 8 + ROW * math.ceil(len(parts) / 4)
     for i, (name, values) in enumerate(rows):
         y, start = top + i * ROW, 0.0
-        body.append(_text(LEFT - 8, y + 17, name, "end"))
+        body.append(text_at(LEFT - 8, y + 17, name, "end"))
         for (part, colour), value in zip(parts, values, strict=False):
             told = f"{name}, {part}: {value:.4g} {axis.rpartition(', ')[2]}"
             body.append(_rect(at(start), y + 4, at(start + value) - at(start), ROW - 10, colour, told))
             start += value
         if not values:
-            body.append(_text(LEFT + 8, y + 17, "overloaded"))
-    return _framed(body, marks, at, top + len(rows) * ROW, axis, alt, top)
+            body.append(text_at(LEFT + 8, y + 17, "overloaded"))
+    return framed(body, marks, at, top + len(rows) * ROW, axis, alt, top)
 
 
 def lines(
@@ -113,15 +113,15 @@ def lines(
     body = list(_legend([(c.name, c.colour, c.dash) for c in curves]))
     for level in levels:
         body.append(f'<path class="g" d="M{left} {up(level):.1f}H{WIDTH - 24}"/>')
-        body.append(_text(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
-    body.append(_text(left, top - 2, upright, "start", "q"))
+        body.append(text_at(left - 6, up(level) + 4, f"{level:.4g}", "end", "q"))
+    body.append(text_at(left, top - 2, upright, "start", "q"))
     body += [_curve(curve, at, up, steps) for curve in curves]
     for name, place in limits.items():
         x = at(place)
         body.append(f'<path class="s" stroke-dasharray="6 4" stroke-width="1.5" d="M{x:.1f} {top}V{low}"/>')
         anchor = "end" if x > WIDTH - 140 else "start"
-        body.append(_text(x + (-5 if anchor == "end" else 5), low - 8, name, anchor, "st"))
-    return _framed(body, marks, at, low, axis, alt, top)
+        body.append(text_at(x + (-5 if anchor == "end" else 5), low - 8, name, anchor, "st"))
+    return framed(body, marks, at, low, axis, alt, top)
 
 
 def _curve(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
@@ -147,7 +147,7 @@ def _path(curve: Line, at: Scale, up: Scale, steps: bool) -> str:
     return "".join(begin + [f"L{at(x):.1f} {up(y):.1f}" for x, y in points[1:]])
 
 
-def _framed(
+def framed(
     body: Sequence[str],
     marks: Sequence[float],
     at: Scale,
@@ -156,9 +156,10 @@ def _framed(
     alt: str,
     top: float = 4,
 ) -> str:
+    """A chart: grid and axis around its ``body``, which ends at ``bottom``."""
     grid = [f'<path class="g" d="M{at(m):.1f} {top}V{bottom}"/>' for m in marks]
-    labels = [_text(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
-    title = _text((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")
+    labels = [text_at(at(m), bottom + 18, f"{m:.4g}", "middle", "q") for m in marks]
+    title = text_at((at.begin + at.end) / 2, bottom + 38, axis, "middle", "q")
     return (
         f'<svg viewBox="0 0 {WIDTH} {bottom + 48:.0f}" role="img" aria-label="{escape(alt)}">\n'
         + "\n".join([*grid, *body, *labels, title])
@@ -172,10 +173,11 @@ def _legend(entries: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         x, y = 10 + (i % 4) * (WIDTH - 20) / 4, 14 + (i // 4) * ROW * 0.75
         stroke = f' stroke-dasharray="{_DASHES[dash]}"' if _DASHES.get(dash) else ""
         yield f'<path stroke="{escape(colour)}" stroke-width="4"{stroke} d="M{x:.1f} {y:.1f}h30"/>'
-        yield _text(x + 36, y + 4, name, longest=19)
+        yield text_at(x + 36, y + 4, name, longest=19)
 
 
-def _text(x: float, y: float, value: str, anchor: str = "start", kind: str = "", longest: int = 24) -> str:
+def text_at(x: float, y: float, value: str, anchor: str = "start", kind: str = "", longest: int = 24) -> str:
+    """Text of a chart, cut where it is too long; ``kind`` is its class."""
     shown = value if len(value) <= longest or kind else value[: longest - 1] + "…"
     attributes = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return (

@@ -191,7 +191,10 @@ def week_text(week: PlanWeek, currency: str) -> str:
     )
 
 
-def _energy_text(option: PlanOption) -> str:
+def energy_text(option: PlanOption) -> str:
+    """Energy and CO₂ of a million queries; empty where the watts are not known."""
+    if option.energy_kwh_per_million is None:
+        return ""
     carbon = option.co2_kg_per_million
     also = "" if carbon is None else f", {carbon:.3g} kg of CO₂"
     return f"Energy of the GPUs: {option.energy_kwh_per_million:.3g} kWh per million queries{also}."
@@ -202,8 +205,8 @@ def plan_text(report: PlanReport) -> str:
     told = [plan_finding(report)]
     if report.answer is not None:
         told.append(f"Cost: {answer_text(report.answer, report.currency)}.")
-    if report.best is not None and report.best.energy_kwh_per_million is not None:
-        told.append(_energy_text(report.best))
+    if report.best is not None and (energy := energy_text(report.best)):
+        told.append(energy)
     told.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
     told += [f"Without {f.lost}: {f.verdict}." for f in report.failures]
     if report.week is not None:

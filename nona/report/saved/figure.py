@@ -12,8 +12,8 @@ from nona.results.estimate import Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, Unit
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
-_SCALES: dict[Unit, float] = {"s": 1e3, "share": 100.0}
-_AXES: dict[Unit, str] = {"s": "ms", "share": "%"}
+_SCALES: dict[Unit, float] = {"s": 1e3, "share": 100.0, "number": 1.0}
+_AXES: dict[Unit, str] = {"s": "ms", "share": "%", "number": ""}
 _ROW, _APART = 56, 0.19
 
 
@@ -38,7 +38,7 @@ def answers_figure(found: SavedComparison) -> go.Figure:
         showgrid=False,
         zeroline=False,
     )
-    title = f"{answers[0].measure}, {_AXES[unit]}"
+    title = ", ".join(word for word in (answers[0].measure, _AXES[unit]) if word)
     if log:
         log_axis(made, values, title)
     else:

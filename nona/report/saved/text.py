@@ -13,8 +13,12 @@ from nona.results.saved import SavedComparison, SavedItem, SavedList, Unit
 from nona.units import format_time
 
 LONGEST = 60  # characters of a name or note in a table
-SHOWN: Mapping[Unit, Show] = {"s": format_time, "share": partial(share_text, digits=1)}
-CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points}
+SHOWN: Mapping[Unit, Show] = {
+    "s": format_time,
+    "share": partial(share_text, digits=1),
+    "number": "{:,.4g}".format,
+}
+CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": "{:,.4g}".format}
 
 
 def date_text(item: SavedItem) -> str:
@@ -90,9 +94,10 @@ def changes_text(changes: tuple[str, ...]) -> str:
 def comparison_rows(found: SavedComparison) -> list[dict[str, str]]:
     """A row for each measure of each subject: its value in every item, and the changes from the first."""
     rows = []
+    subject = "scheduler" if found.items[0].kind == "simulation" else "of"
     for answer in found.answers:
         show, change = SHOWN[answer.unit], CHANGES[answer.unit]
-        row = {"measure": answer.measure, "scheduler": answer.subject}
+        row = {"measure": answer.measure, subject: answer.subject}
         row |= {str(n): mean_text(value, show) for n, value in enumerate(answer.values, start=1)}
         every = zip(answer.changes, answer.clear, strict=True)
         for number, (value, clear) in list(enumerate(every, start=1))[1:]:

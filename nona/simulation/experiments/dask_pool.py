@@ -11,17 +11,18 @@ from __future__ import annotations
 import gc
 import importlib
 import pickle
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Generic, cast
 
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.experiments.pool import RETRIES, Key, Listener, Work, pickled
+from nona.experiments.pool import RETRIES, Key, Listener, P, R, Work, pickled
 from nona.simulation.experiments.dask_address import check_address, unanswered
 from nona.simulation.records.run import Records
 from nona.simulation.run import Cancelled, Progress
@@ -30,10 +31,12 @@ TOPIC = "nona-progress"  # one for all studies: the scheduler keeps the last eve
 REPORT_S = 0.25  # seconds between two reports of a run, and between two looks whether it is cancelled
 
 
-class DaskPool:
+class DaskPool(Generic[P, R]):
     """The Dask cluster whose scheduler answers at ``address``, as ``tcp://host:8786``.
 
-    ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
+    ``report`` makes what the listener hears, from the share of a run that is done and, at its end, its
+    result: :func:`simulation_report` for simulations, :func:`no_report` where it is told no more than that
+    a run goes on. ``timeout_s`` is how long to wait for the scheduler, and for its first worker.
 
     Raises
     ------
@@ -42,16 +45,15 @@ class DaskPool:
         worker, or loses a run again and again.
     """
 
-    def __init__(self, address: str, timeout_s: float = 10.0) -> None:
+    def __init__(self, address: str, report: Callable[[float, R | None], P], timeout_s: float = 10.0) -> None:
         self.address, self.timeout_s = address, timeout_s
+        self._report = report
         self._distributed = _import()
 
-    def run(
-        self, work: Work[Progress, Records], keys: Sequence[Key], listener: Listener[Progress]
-    ) -> dict[Key, Records]:
+    def run(self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P]) -> dict[Key, R]:
         """See :class:`~nona.experiments.pool.Pool`."""
         payload = pickled(work)
-        found: dict[Key, Records] = {}
+        found: dict[Key, R] = {}
         with self._connected() as client:
             for _ in range(1 + RETRIES):
                 self._attempt(client, payload, [k for k in keys if k not in found], listener, found)
@@ -102,8 +104,8 @@ class DaskPool:
         client: Any,
         payload: bytes,
         keys: Sequence[Key],
-        listener: Listener[Progress],
-        found: dict[Key, Records],
+        listener: Listener[P],
+        found: dict[Key, R],
     ) -> None:
         """Run ``keys`` and fill in what is found; not found is what was lost with the work itself."""
         study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
@@ -126,12 +128,12 @@ class DaskPool:
                 if key not in futures:  # a late report
                     continue
                 if isinstance(event, float):
-                    listener.report(key, _progress(event))
+                    listener.report(key, self._report(event, None))
                     continue
-                records = self._result(futures.pop(key))
-                if records is not None:
-                    found[key] = records
-                    listener.report(key, _progress(1.0, records))
+                result = self._result(futures.pop(key))
+                if result is not None:
+                    found[key] = result
+                    listener.report(key, self._report(1.0, result))
         finally:
             client.cancel(list(futures.values()), force=True)
 
@@ -145,10 +147,10 @@ class DaskPool:
                 f"Dask: the scheduler at {self.address} was lost ({_line(error)}); start it again."
             ) from error
 
-    def _result(self, future: Any) -> Records | None:
-        """The records of a run that has ended; ``None`` if its work was lost."""
+    def _result(self, future: Any) -> R | None:
+        """The result of a run that has ended; ``None`` if its work was lost."""
         try:
-            records: Records = future.result()
+            result: R = future.result()
         except self._distributed.CancelledError:
             return None
         except self._distributed.KilledWorker as error:
@@ -156,15 +158,15 @@ class DaskPool:
                 f"Dask: a run lost its worker repeatedly ({_line(error)}); give the workers more memory, "
                 "or use fewer jobs."
             ) from error
-        return records
+        return result
 
 
-def run_on_worker(payload: bytes, key: Key, study: str) -> Records:
+def run_on_worker(payload: bytes, key: Key, study: str) -> object:
     """One run, on a worker: reports to the study, and ends when it has been cancelled."""
     worker = _import().get_worker()
     name = worker.get_current_task()
     try:
-        work: Work[Progress, Records] = pickle.loads(payload)
+        work = _work(worker, payload)
     except Exception as error:  # whatever an import may raise is for the study to show
         raise SimulationError(
             f"Dask: worker {worker.address} cannot read the work ({_line(error)}); install the same "
@@ -172,7 +174,7 @@ def run_on_worker(payload: bytes, key: Key, study: str) -> Records:
         ) from error
     last_s = time.monotonic()
 
-    def watch(progress: Progress) -> None:
+    def watch(progress: Progress | None) -> None:
         nonlocal last_s
         if time.monotonic() - last_s < REPORT_S:
             return
@@ -181,12 +183,26 @@ def run_on_worker(payload: bytes, key: Key, study: str) -> Records:
         if task is None or task.state == "cancelled":
             raise Cancelled
         if work.reporting:
-            worker.log_event(TOPIC, (study, *key, float(progress.fraction)))
+            worker.log_event(TOPIC, (study, *key, 0.0 if progress is None else float(progress.fraction)))
 
     return work.run(key, watch)
 
 
-def _progress(fraction: float, records: Records | None = None) -> Progress:
+def _work(worker: Any, payload: bytes) -> Work[Any, Any]:
+    """The work; the one that a thread of the worker had last is kept with what it has prepared."""
+    kept: dict[int, tuple[bytes, Work[Any, Any]]] = vars(worker).setdefault("nona_works", {})
+    last = kept.get(threading.get_ident())
+    if last is None or last[0] != payload:
+        last = payload, cast(Work[Any, Any], pickle.loads(payload))
+        kept[threading.get_ident()] = last
+    return last[1]
+
+
+def no_report(fraction: float, result: object) -> None:
+    """That a run goes on, and nothing else."""
+
+
+def simulation_report(fraction: float, records: Records | None) -> Progress:
     """A report without jobs, or with all that the records hold, in order of completion."""
     if records is None:
         return Progress(fraction, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))

@@ -17,7 +17,7 @@ from nona.placement.sampled.reported import by_response
 from nona.scenario.schema import SimulationSpec
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
-from nona.simulation.experiments.dask_pool import DaskPool
+from nona.simulation.experiments.dask_pool import DaskPool, simulation_report
 from nona.simulation.experiments.precision import Precision
 from nona.simulation.experiments.replications import ReplicationProgress, RunPool
 from nona.simulation.records.run import Records
@@ -226,7 +226,7 @@ def _overloaded(study: Study, placement: Placement | None) -> tuple[str, ...]:
 def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
     """Where the runs run; ``None`` leaves it to the number of workers."""
     if dask:
-        yield DaskPool(dask)
+        yield DaskPool(dask, simulation_report)
     elif workers > 1:
         with ProcessPool(workers) as processes:
             yield processes

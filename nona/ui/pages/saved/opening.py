@@ -7,6 +7,7 @@ from nona.results.saved import SavedItem
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 from nona.store.contents import Contents
+from nona.store.kinds import PLAN
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.pages.saved.access import attempt, store
 from nona.ui.session.page_list import page_file
@@ -33,7 +34,7 @@ def open_item(state: AppState, item: SavedItem) -> None:
         state.tell(f"“{item.name}” is open, with its result.")
     else:
         state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
-    state.go_to = page_file("simulation")
+    state.go_to = page_file("plan" if item.kind == PLAN else "simulation")
 
 
 def _with_files(contents: Contents, state: AppState) -> Scenario:

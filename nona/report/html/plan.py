@@ -1,0 +1,159 @@
+"""A plan as one HTML file: the answer, its charts, every option, and what the verdicts rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from nona.report.figures.scheduler_styles import scheduler_style
+from nona.report.figures.style import GOOD, PALETTE, QUIET
+from nona.report.html.parts import bullets, chart, document, facts, paragraph, section, table
+from nona.report.html.report import report_header, scenario_section
+from nona.report.html.svg_charts import Line, lines, stacked_bars
+from nona.report.html.svg_points import Point, Shape, points
+from nona.report.plan.budget import tightest
+from nona.report.plan.costs import bills
+from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
+from nona.report.plan.text import (
+    answer_text,
+    cliff_finding,
+    curve_rows,
+    energy_text,
+    finding_parts,
+    money,
+    plan_rows,
+    servers_text,
+    week_text,
+)
+from nona.results.plan import PlanOption, PlanOutcome, PlanReport, PlanWeek
+from nona.results.verdict import Verdict
+
+SHAPES: Mapping[Verdict, Shape] = {"keeps": "circle", "misses": "cross", "open": "diamond"}
+LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
+MOST_ROWS = 200
+BUDGET = "error budget used"
+
+
+def plan_html(data: PlanOutcome) -> str:
+    """The report on a plan (:func:`nona.study.outcome.plan_outcome`); equal data give equal bytes."""
+    told, report = data.about, data.report
+    size = f"{len(report.options):,} options, {report.seconds:.3g} s on the clock"
+    sure = f"{100 * report.confidence:.4g} % for each verdict"
+    large, rest = finding_parts(report)
+    findings = [(large, "good" if report.answer else "bad"), *([(rest, "")] if rest else [])]
+    return document(
+        f"{told.name}: plan",
+        [
+            report_header(told, "Plan", {"Confidence": sure, "Size": size}),
+            bullets(findings, "findings"),
+            _answer(report),
+            _options(report),
+            _traffic(report),
+            section("Failures", table(failure_rows(report), "Whether the answer keeps with servers missing")),
+            _costs(report),
+            _week(report.week, report.currency),
+            section("Evidence", paragraph(evidence_text(report)), _chains(report)),
+            scenario_section(told, "plan", "--html", "plan.html"),
+        ],
+    )
+
+
+def _answer(report: PlanReport) -> Markup:
+    if report.answer is None or report.best is None:
+        return Markup()
+    pairs = {
+        "Servers": servers_text(report.best.servers),
+        "Scheduler": report.best.scheduler,
+        "Cost": answer_text(report.answer, report.currency),
+        "Targets": "; ".join(t.text for t in report.targets),
+    }
+    return section("Answer", facts(pairs), paragraph(energy_text(report.best)))
+
+
+def _options(report: PlanReport) -> Markup:
+    """Cost and error budget of every simulated option, and the table of all."""
+    rows = plan_rows(report)
+    shown = rows[:MOST_ROWS]
+    rest = f"{len(rows) - len(shown):,} dearer options are not shown." if len(rows) > len(shown) else ""
+    found = [p for i, o in enumerate(report.options) if (p := _point(report, i, o)) is not None]
+    picture = Markup()
+    if found:
+        names = ", ".join(dict.fromkeys(o.scheduler for o in report.options if o.shares))
+        axis, alt = f"{report.currency} per hour", "Cost and error budget of every simulated option"
+        svg = points(found, axis, BUDGET, alt, list(SHAPES.items()), (1.0, "all that the targets allow"))
+        note = f"The shape is the verdict, the colour the scheduler ({names})."
+        picture = chart("Options by cost and by how much of the error budget they use", svg, note)
+    numbered = [{"option": f"{i}", **row} for i, row in enumerate(shown)]
+    return section("Options", picture, table(numbered, "Options in order of cost", ("why",)), paragraph(rest))
+
+
+def _point(report: PlanReport, index: int, option: PlanOption) -> Point | None:
+    budget = tightest(report.targets, option.shares)
+    if budget is None:
+        return None
+    is_answer = report.answer is not None and report.answer.option == index
+    name = servers_text(option.servers)
+    price = f"{money(option.cost_per_hour, report.currency)} per hour"
+    told = f"{name}, {option.scheduler}: {option.verdict}, {price}"
+    return Point(
+        option.cost_per_hour,
+        max(budget.used, LEAST_USED),
+        told,
+        SHAPES[option.verdict],
+        scheduler_style(option.scheduler).colour,
+        "answer" if is_answer else "",
+    )
+
+
+def _traffic(report: PlanReport) -> Markup:
+    """The answer under more traffic: the curve of its error budget, and a table."""
+    found = [
+        (c.factor, b.used) for c in report.curve if (b := tightest(report.targets, c.shares)) is not None
+    ]
+    if not found:
+        return Markup()
+    curve = Line(BUDGET, [x for x, _ in found], [min(y, 3.0) for _, y in found], PALETTE[0])
+    limits = {}
+    if report.answer is not None and report.answer.headroom is not None:
+        limits = {f"headroom {report.answer.headroom:.3g}×": report.answer.headroom}
+    finding = cliff_finding(report)
+    svg = lines([curve], "traffic, times that of today", BUDGET, finding, limits, steps=False)
+    picture = chart(finding, svg, "1 is all that the targets allow; above 3 the curve is cut.")
+    return section("More traffic", picture, table(curve_rows(report), "The answer under more traffic"))
+
+
+def _costs(report: PlanReport) -> Markup:
+    found = bills(report)
+    if not found:
+        return Markup()
+    parts = list(dict.fromkeys(c.part for bill in found for c in bill.costs))
+    rows = [
+        (bill.name, [sum(c.per_hour for c in bill.costs if c.part == part) for part in parts])
+        for bill in found
+    ]
+    legend = [(part, PALETTE[i % len(PALETTE)]) for i, part in enumerate(parts)]
+    alt = "Cost per hour by part of the options that keep"
+    svg = stacked_bars(rows, legend, f"cost per hour, {report.currency}", alt)
+    notes = [(note, "") for note in report.prices]
+    warning = "Prices are as of these dates: check them before you buy." if notes else ""
+    return section("Costs", chart("What the options that keep cost", svg), bullets(notes), paragraph(warning))
+
+
+def _week(week: PlanWeek | None, currency: str) -> Markup:
+    if week is None:
+        return Markup()
+    hours = [float(h) for h in range(len(week.factors))]
+    constant = Line("constant", hours, [float(max(week.servers))] * len(hours), QUIET, "dash")
+    by_hour = Line("by hour", hours, [float(n) for n in week.servers], GOOD)
+    traffic = Line("traffic", hours, list(week.factors), PALETTE[4])
+    axis = "hour of the week, 0 is Monday 0:00"
+    upright, alt = f"servers of {week.gpu}; traffic, times that of today", "Traffic and servers by hour"
+    svg = lines([traffic, constant, by_hour], axis, upright, alt, {})
+    return section("Week", chart(week_text(week, currency), svg))
+
+
+def _chains(report: PlanReport) -> Markup:
+    rows: Sequence[Mapping[str, object]] = chain_rows(report)
+    texts = [{k: "–" if v is None else str(v) for k, v in row.items()} for row in rows]
+    return table(texts, "Counts that were ruled out, missed and kept, for each kind of cluster")
