@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.ui.pages.plan.files import plan_files
 from nona.ui.pages.plan.form.controls import controls
 from nona.ui.pages.plan.option_views import options_section
 from nona.ui.pages.plan.run_area import run_area
@@ -19,9 +20,10 @@ if state.scenario.plan is None:
     start_screen(state)
 else:
     controls(state)
-    report = run_area(state)
-    if report is not None:
-        options_section(state, report)
-        plan_tabs(report)
+    found = run_area(state)
+    if found is not None:
+        options_section(state, found.report)
+        plan_tabs(found.report)
+        plan_files(state, found)
     guide_link("plan", "How the plan is searched, and what its verdicts mean")
     equivalent(state, "plan", key="plan")

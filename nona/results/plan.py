@@ -153,7 +153,7 @@ class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
     ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the search came to its
-    end; ``ended_early_s``: when somebody cancelled. ``curve`` and ``failures`` are of the answer.
+    end. ``curve`` and ``failures`` are of the answer.
     """
 
     answer: PlanAnswer | None
@@ -170,7 +170,6 @@ class PlanReport(Document):
     failures: tuple[PlanFailure, ...] = ()
     prices: tuple[str, ...] = ()
     week: PlanWeek | None = None
-    ended_early_s: Figure = None
 
     @property
     def best(self) -> PlanOption | None:
@@ -179,8 +178,12 @@ class PlanReport(Document):
 
 
 class PlanOutcome(Document):
-    """A plan as it is exported and saved: its report, where it comes from, and the models of its workload."""
+    """A plan as it is shown, exported and saved: its report, its provenance, the models of its workload.
+
+    ``ended_early_s``: when somebody cancelled the search.
+    """
 
     about: About
     report: PlanReport
     models: tuple[str, ...]
+    ended_early_s: Figure = None

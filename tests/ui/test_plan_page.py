@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from app_driver import Open, finish, go, new_session, pickers, tab, until
 from streamlit.testing.v1 import AppTest
 
-from nona.results.plan import PlanReport
+from nona.results.plan import PlanOutcome, PlanReport
 from nona.scenario.file import scenario_from_mapping
 from nona.sources.lookup import Sources
+from nona.store.database import Database
+from nona.store.store import COMMAND_LINE, Store
 from nona.study.planning.opened import opened
 from nona.study.planning.question import question_of
 from nona.ui.pages.plan.pins import option_name
@@ -68,7 +71,11 @@ def planned() -> Iterator[AppTest]:
 
 
 def report_of(at: AppTest) -> PlanReport:
-    found = state_of(at).held("plan", PlanReport)
+    return outcome_of(at).report
+
+
+def outcome_of(at: AppTest) -> PlanOutcome:
+    found = state_of(at).held("plan", PlanOutcome)
     assert found is not None
     return found
 
@@ -218,6 +225,26 @@ def test_a_profile_that_cannot_be_read_is_one_line_when_the_plan_is_asked_for(op
     assert "168" in line
 
 
+def test_a_saved_plan_is_there_after_other_work(
+    planned: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NONA_STORE", str(tmp_path))
+    planned.run()
+    planned.button(key="save-plan").click().run()
+    (item,) = Store(Database(tmp_path), COMMAND_LINE, master=True).listing().items
+    assert "Buy " in item.facts.finding
+    found = outcome_of(planned)
+    before = state_of(planned).scenario
+    state_of(planned).edit(("plan", "hit"), "50%")
+    del state_of(planned).results["plan"]
+    go(planned, "11_saved").button(key=f"saved-open-{item.id}").click().run()
+    assert not planned.exception
+    go(planned, PAGE)
+    assert state_of(planned).scenario.plan == before.plan
+    assert outcome_of(planned) == found
+    assert not any("has changed" in w.value for w in planned.warning)
+
+
 def test_cancel_keeps_what_is_known(open_page: Open) -> None:
     at = adopt(open_page(PAGE), hit=0.99, schedulers=["least-loaded", "nona", "jsq-d"])
     at.button(key="run-plan").click().run()
@@ -227,8 +254,7 @@ def test_cancel_keeps_what_is_known(open_page: Open) -> None:
     job.touch()
     job.cancel()
     finish(at, "plan")
-    report = report_of(at)
     if not job.best:
         pytest.fail("the job ended before anything was known")
-    assert report.ended_early_s is not None
+    assert outcome_of(at).ended_early_s is not None
     assert any("Cancelled after" in w.value for w in at.warning)

@@ -12,7 +12,7 @@ from nona.report.html.parts import bullets, chart, document, facts, paragraph, s
 from nona.report.html.report import report_header, scenario_section
 from nona.report.html.svg_charts import Line, lines, stacked_bars
 from nona.report.html.svg_points import Point, Shape, points
-from nona.report.plan.budget import tightest
+from nona.report.plan.budget import LEAST_USED, tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
 from nona.report.plan.text import (
@@ -30,7 +30,6 @@ from nona.results.plan import PlanOption, PlanOutcome, PlanReport, PlanWeek
 from nona.results.verdict import Verdict
 
 SHAPES: Mapping[Verdict, Shape] = {"keeps": "circle", "misses": "cross", "open": "diamond"}
-LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
 MOST_ROWS = 200
 BUDGET = "error budget used"
 

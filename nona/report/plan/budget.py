@@ -11,6 +11,8 @@ from nona.results.document import Interval
 from nona.results.estimate import Estimate
 from nona.results.plan import PlanTarget
 
+LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

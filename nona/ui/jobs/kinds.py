@@ -79,7 +79,7 @@ KINDS: Registry[TaskKind] = Registry(
             "plan",
             (*SIMULATION_PARTS, "plan"),
             "nona.ui.tasks.planning.plan:plan_purchase",
-            "nona.results.plan:PlanReport",
+            "nona.results.plan:PlanOutcome",
         ),
         TaskKind(
             "congestion",

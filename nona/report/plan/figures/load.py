@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from nona.planning.money import breaks_after
 from nona.report.figures.compare import log_axis
 from nona.report.figures.style import QUIET, figure, rule, text
-from nona.report.plan.budget import Budget, tightest
-from nona.report.plan.figures.marks import BUDGET, COLOURS, LEAST_USED, SYMBOLS, marker
+from nona.report.plan.budget import LEAST_USED, Budget, tightest
+from nona.report.plan.figures.marks import BUDGET, COLOURS, SYMBOLS, marker
 from nona.report.plan.text import money
 from nona.results.plan import PlanLoad, PlanReport
 

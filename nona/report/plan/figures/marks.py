@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from nona.report.figures.style import BAD, GOOD, QUIET
 from nona.results.verdict import Verdict
 
-LEAST_USED = 0.005  # of the error budget; where options without a late job are drawn
 BUDGET = "error budget used"
 SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}
 COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}

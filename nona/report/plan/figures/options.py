@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from nona.report.figures.compare import log_axis, spread_wide
 from nona.report.figures.scheduler_styles import scheduler_style
 from nona.report.figures.style import GOOD, figure, rule, text
-from nona.report.plan.budget import tightest
-from nona.report.plan.figures.marks import BUDGET, LEAST_USED, SYMBOLS, marker
+from nona.report.plan.budget import LEAST_USED, tightest
+from nona.report.plan.figures.marks import BUDGET, SYMBOLS, marker
 from nona.report.plan.text import money, servers_text
 from nona.results.plan import PlanOption, PlanReport
 

@@ -1,1 +1,1 @@
-"""The demo: seven questions as stories of a few steps, shown on the pages themselves."""
+"""The demo: eight questions as stories of a few steps, shown on the pages themselves."""

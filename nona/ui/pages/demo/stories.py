@@ -11,6 +11,7 @@ from nona.ui.pages.demo.training_story import TRAINING_STORY
 MODELS, CONTRACTION = "pages/2_models.py", "pages/3_contraction.py"
 CLUSTER, WORKLOAD, PLACEMENT = "pages/4_cluster.py", "pages/5_workload.py", "pages/6_placement.py"
 SIMULATION, SERVERLESS = "pages/7_simulation.py", "pages/9_serverless.py"
+PLAN = "pages/8_plan.py"
 OVERVIEW, VALIDATION = "pages/1_overview.py", "pages/12_validation.py"
 MOST_STEPS = 5
 RUN, SWEEP = ("simulation-view", "Run"), ("simulation-view", "Sweep")
@@ -111,6 +112,37 @@ STORIES = (
                 (RUN, ("result-tabs", "Compare")),
                 "simulate",
                 against=True,
+            ),
+        ),
+    ),
+    Story(
+        "What should we buy, and when does it break?",
+        "a100s_sliced_or_l4s",
+        (
+            Step(
+                PLAN,
+                "GPUs on offer, whole or sliced, at their prices. The plan finds the cheapest servers and "
+                "scheduler that keep every target: each marker is a cluster that was simulated.",
+                choices=(("plan-tabs", "More traffic"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "What the answer costs, part by part, beside the next ones that keep the targets.",
+                choices=(("plan-tabs", "Costs"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "What is left when a server fails: no headroom was bought for that.",
+                choices=(("plan-tabs", "Failures"),),
+                run="plan",
+            ),
+            Step(
+                PLAN,
+                "The evidence: for every kind of cluster, which counts were ruled out, missed or kept.",
+                choices=(("plan-tabs", "Evidence"),),
+                run="plan",
             ),
         ),
     ),

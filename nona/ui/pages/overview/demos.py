@@ -54,11 +54,21 @@ QUESTIONS = (
         "What does my cluster need?",
         "How many servers keep the SLOs, scheduler by scheduler; then change servers, GPUs, MIG slices or "
         "the link, and see the difference with its interval.",
-        "Plan a cluster",
+        "Size a cluster",
         ":material/dns:",
         "pages/6_placement.py",
         "vision_language_8_servers",
         (("placement-tabs", "How many servers"), ("simulation-view", "Run")),
+    ),
+    Question(
+        "What should we buy, and when does it break?",
+        "GPUs on offer at their prices, whole or sliced: the cheapest cluster and scheduler that keep every "
+        "target, with headroom, failures and the month in which growth uses it up.",
+        "Plan a purchase",
+        ":material/shopping_cart:",
+        "pages/8_plan.py",
+        "a100s_sliced_or_l4s",
+        (("plan-tabs", "More traffic"),),
     ),
     Question(
         "Which scheduler, up to what load?",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from nona.report.plan.figures.options import MEASURES, Measure, options_figure
 from nona.report.plan.text import answer_text, finding_parts, money
-from nona.results.plan import PlanReport
+from nona.results.plan import PlanOutcome, PlanReport
 from nona.ui.jobs.job import Job
 from nona.ui.pages.plan.option_views import live_options
 from nona.ui.pages.plan.pins import pinned_in
@@ -23,10 +23,10 @@ KIND = "plan"
 POLL_S = 0.6
 
 
-def run_area(state: AppState) -> PlanReport | None:
-    """Buttons, then the answer so far or the last one; the report to show below, if there is one."""
+def run_area(state: AppState) -> PlanOutcome | None:
+    """Buttons, then the answer so far or the last one; the plan to show below, if there is one."""
     running = job_buttons(state, KIND, "Find the plan")
-    held = state.held(KIND, PlanReport)
+    held = state.held(KIND, PlanOutcome)
     with st.container():
         if not running and held is not None:
             stale_note(state, KIND)
@@ -39,10 +39,10 @@ def run_area(state: AppState) -> PlanReport | None:
 def _area(state: AppState, every_s: float | None) -> None:
     if not live_area(state, KIND, every_s, _live, "Fewer offers, schedulers or runs end sooner."):
         return
-    held = state.held(KIND, PlanReport)
+    held = state.held(KIND, PlanOutcome)
     if held is not None:
         _answer(held)
-        _choice(held, "plan-chart")
+        _choice(held.report, "plan-chart")
     elif current_job(state, KIND) is None:
         st.caption(
             "The search first orders the options by prediction, then simulates them until each verdict "
@@ -52,17 +52,18 @@ def _area(state: AppState, every_s: float | None) -> None:
 
 def _live(job: Job) -> None:
     st.progress(job.fraction, text=plain(progress_text(job)))
-    report = PlanReport.from_json(job.live)
-    _answer(report)
-    _choice(report, "plan-chart-live")
-    live_options(report)
+    found = PlanOutcome.from_json(job.live)
+    _answer(found)
+    _choice(found.report, "plan-chart-live")
+    live_options(found.report)
 
 
-def _answer(report: PlanReport) -> None:
+def _answer(found: PlanOutcome) -> None:
     """The answer in a sentence, with its price as the large number."""
-    if report.ended_early_s is not None:
+    report = found.report
+    if found.ended_early_s is not None:
         st.warning(
-            f"Cancelled after {duration(report.ended_early_s)}: this is what was known by then.",
+            f"Cancelled after {duration(found.ended_early_s)}: this is what was known by then.",
             icon=":material/stop_circle:",
         )
     answer = report.answer

@@ -20,7 +20,7 @@ DEMOS = (
     (
         "a100s_sliced_or_l4s",
         "A100s sliced or L4s whole?",
-        "Three layouts of a large GPU against a small one: which mix is cheapest?",
+        "Three ways to use a large GPU, against a small one: which mix is cheapest?",
         ":material/call_split:",
     ),
     (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nona.report.simulations.simulated import SimulatedRun
+from nona.results.plan import PlanOutcome
 from nona.results.saved import SavedItem
-from nona.scenario.file import scenario_hash
+from nona.scenario.file import parse_scenario, scenario_hash
 from nona.scenario.schema import Scenario
 from nona.store.contents import Contents
 from nona.store.kinds import PLAN
@@ -13,8 +14,6 @@ from nona.ui.pages.saved.access import attempt, store
 from nona.ui.session.page_list import page_file
 from nona.ui.session.start import with_files
 from nona.ui.session.state import OPENED, AppState, Result
-
-KIND = "simulate"
 
 
 def open_item(state: AppState, item: SavedItem) -> None:
@@ -28,9 +27,7 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.apply(taken, f"{OPENED}the saved “{item.name}”")  # a step of its own, whatever was opened before
     state.drafts = {}
     state.show_first_model()
-    run = None if item.imported else _run(contents)
-    if run is not None and _fingerprint(run.scenario) == _fingerprint(taken):
-        _show(state, item, run)
+    if not item.imported and _shown(state, item, contents, taken):
         state.tell(f"“{item.name}” is open, with its result.")
     else:
         state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
@@ -43,21 +40,30 @@ def _with_files(contents: Contents, state: AppState) -> Scenario:
     return with_files(opened.scenario, opened.sources, state.uploads)
 
 
-def _run(contents: Contents) -> SimulatedRun | None:
-    """The result, if it is a simulation that this version can read; else the scenario alone is opened."""
+def _shown(state: AppState, item: SavedItem, contents: Contents, taken: Scenario) -> bool:
+    """Show the result, if this version can read it and it belongs to the scenario; whether it is shown."""
     try:
         found = contents.answer()
     except ValueError:
-        return None
-    return found if isinstance(found, SimulatedRun) else None
+        return False
+    if isinstance(found, PlanOutcome):
+        own = parse_scenario(found.about.yaml)
+        state.results["plan"] = Result(_fingerprint("plan", own), found, f"saved-{item.id}")
+        return True
+    if not isinstance(found, SimulatedRun) or _fingerprint("simulate", found.scenario) != _fingerprint(
+        "simulate", taken
+    ):
+        return False
+    _show_run(state, item, found)
+    return True
 
 
-def _show(state: AppState, item: SavedItem, run: SimulatedRun) -> None:
-    job_id, fingerprint = f"saved-{item.id}", _fingerprint(run.scenario)
+def _show_run(state: AppState, item: SavedItem, run: SimulatedRun) -> None:
+    job_id, fingerprint = f"saved-{item.id}", _fingerprint("simulate", run.scenario)
     if state.runs.of_job(job_id) is None:
         state.runs.add(fingerprint, job_id, run, item.name)
-    state.results[KIND] = Result(fingerprint, run, job_id)
+    state.results["simulate"] = Result(fingerprint, run, job_id)
 
 
-def _fingerprint(scenario: Scenario) -> str:
-    return scenario_hash(scenario, *KINDS.find(KIND).parts)
+def _fingerprint(kind: str, scenario: Scenario) -> str:
+    return scenario_hash(scenario, *KINDS.find(kind).parts)

@@ -1,34 +1,53 @@
-"""The button that saves the run that is shown, with a name and a note."""
+"""The button that saves a result, with a name and a note."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
 
 from nona.results.saved import MOST_NAME, MOST_NOTE
-from nona.store.simulations import run_item
+from nona.store.rows import NewItem
 from nona.ui.pages.saved.access import attempt, complaint, cookie_hint, store
-from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
 
 @dataclass(frozen=True, slots=True)
+class ToSave:
+    """A result that can be saved.
+
+    Attributes
+    ----------
+    key
+        Tells it from other results of the session.
+    noun, name
+        What people call its kind, and what it is called until somebody types another name.
+    item
+        Makes of a name and a note what is saved; raises :class:`~nona.errors.NonaError`.
+    """
+
+    key: str
+    noun: str
+    name: str
+    item: Callable[[str, str], NewItem]
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
-    """The names under which runs of this session were saved, by their numbers."""
+    """The names under which results of this session were saved, by their keys."""
 
-    names: Mapping[int, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
-def save_popover(state: AppState, run: Kept) -> None:
+def save_popover(state: AppState, made: ToSave) -> None:
     """A button that unfolds name, note and Save."""
-    name, note = f"save-name-{run.number}", f"save-note-{run.number}"
-    done = state.choices.of(Saved).names.get(run.number)
+    name, note = f"save-name-{made.key}", f"save-note-{made.key}"
+    done = state.choices.of(Saved).names.get(made.key)
     hint = "Keeps the scenario with its models, and the result, until you delete it; see the page Saved."
-    with st.popover("Save this run", icon=":material/bookmark_add:", help=hint):
-        st.session_state.setdefault(name, run.name[:MOST_NAME])
+    with st.popover(f"Save this {made.noun}", icon=":material/bookmark_add:", help=hint):
+        st.session_state.setdefault(name, made.name[:MOST_NAME])
         st.text_input("Name", key=name, max_chars=MOST_NAME, help="What the page Saved lists it as.")
         hint = "Anything to remember; searches look into it."
         st.text_area("Note", key=note, max_chars=MOST_NOTE, height=80, help=hint)
@@ -37,8 +56,8 @@ def save_popover(state: AppState, run: Kept) -> None:
             type="primary",
             icon=":material/bookmark_added:",
             on_click=_save,
-            args=(state, run, name, note),
-            key="save-run",
+            args=(state, made, name, note),
+            key=f"save-{made.noun}",
         )
         if done is not None:
             st.caption(plain(f"Saved as “{done}”. Save again to keep a second copy."))
@@ -46,10 +65,10 @@ def save_popover(state: AppState, run: Kept) -> None:
         cookie_hint()
 
 
-def _save(state: AppState, run: Kept, name: str, note: str) -> None:
+def _save(state: AppState, made: ToSave, name: str, note: str) -> None:
     given, told = str(st.session_state.get(name, "")), str(st.session_state.get(note) or "")
-    saved = attempt(state, lambda: store().save(run_item(given, told, run.data, state.uploads.sources)))
+    saved = attempt(state, lambda: store().save(made.item(given, told)))
     if saved:
         names = state.choices.of(Saved).names
-        state.choices.keep(Saved({**names, run.number: saved[0].name}))
+        state.choices.keep(Saved({**names, made.key: saved[0].name}))
         state.tell(f"Saved as “{saved[0].name}”.", "saved", "See it")

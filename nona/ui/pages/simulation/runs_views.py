@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.ui.pages.saved.saving import save_popover
+from nona.store.simulations import run_item
+from nona.ui.pages.saved.saving import ToSave, save_popover
 from nona.ui.session.runs import Kept
 from nona.ui.session.state import AppState, Result
 
@@ -58,7 +59,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             args=(state, None if pinned else shown.number),
             key="pin-run",
         )
-        save_popover(state, shown)
+        save_popover(state, _to_save(state, shown))
         if state.is_stale(KIND):
             st.button(
                 "Restore its scenario",
@@ -68,6 +69,13 @@ def runs_bar(state: AppState, shown: Kept) -> None:
                 args=(state, shown.number),
                 key="restore-run",
             )
+
+
+def _to_save(state: AppState, run: Kept) -> ToSave:
+    sources = state.uploads.sources
+    return ToSave(
+        str(run.number), "run", run.name, lambda name, note: run_item(name, note, run.data, sources)
+    )
 
 
 def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
