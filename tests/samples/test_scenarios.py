@@ -102,7 +102,9 @@ def test_a_scenario_loads_its_resources_sensibly_and_is_solved(name: str) -> Non
         # an SLO that can be kept, and that says something
         assert query.slo_s is not None
         least = min(query.tasks.dag.critical_path(list(row))[0] for row in query.tasks.compute_s)
-        assert least < query.slo_s < 20 * predicted.jct_s
+        # short queries behind those of language models wait for many times their own time
+        most = 80 if name == "language_and_vision" else 20
+        assert least < query.slo_s < most * predicted.jct_s
 
 
 @pytest.mark.parametrize("name", query_scenario_names())
