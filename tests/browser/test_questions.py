@@ -124,7 +124,7 @@ def assert_fits_everywhere(page: Any, name: str) -> None:
 @on_a_narrow_window
 def test_what_my_cluster_needs_and_how_sure_that_is(app_page: Any) -> None:
     page = app_page
-    page.get_by_role("button", name="Plan a cluster").click()
+    page.get_by_role("button", name="Size a cluster").click()
     title_is(page, "Placement")
     asked = page.locator(".st-key-capacity-inputs")
     for text in ("8 × a100-40gb; link 100 Gbit/s", "resnet18 300/s within 40 ms"):

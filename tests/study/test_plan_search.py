@@ -222,6 +222,19 @@ def test_an_open_count_is_no_evidence_against_fewer_servers() -> None:
     assert "still open at 95 %" in text or "are open" in text
 
 
+@pytest.mark.parametrize(("rate", "slo_ms"), [(990.0, 100.0), (4975.0, 60.0)])
+def test_runs_are_long_enough_for_the_queues_near_saturation(rate: float, slo_ms: float) -> None:
+    """At 99 % load a run of 300 jobs ends long before the queue of M/M/c has grown."""
+    report = plan(scenario(rate, slo_ms, {**PART, "most": 60}, jobs=300))
+    assert report.best is not None
+    servers, least = report.best.servers[0].count, least_mmc(rate, 0.01, slo_ms / 1000, 0.9)
+    assert mmc_within(rate, 0.01, least - 1, slo_ms / 1000) > 0  # there is a steady state below
+    assert servers >= least
+    assert mmc_within(rate, 0.01, servers - 1, slo_ms / 1000) < 0.97
+    wrong = [o for o in report.options if o.verdict == "keeps" and o.servers[0].count < least]
+    assert wrong == []
+
+
 def test_bounds_never_rule_out_what_keeps() -> None:
     """The load bound is the exact stability limit of a single line, also with two classes of speed."""
     part = {**PART, "offers": [f"{A}=1", f"{B}=1"]}

@@ -36,8 +36,8 @@ def press(at: AppTest, key: str) -> AppTest:
     return at
 
 
-def test_seven_stories_of_at_most_five_steps_without_numbers_in_their_texts() -> None:
-    assert len(STORIES) == len(QUESTIONS) + 1 == 7
+def test_eight_stories_of_at_most_five_steps_without_numbers_in_their_texts() -> None:
+    assert len(STORIES) == len(QUESTIONS) + 1 == 8
     for story in STORIES:
         assert 1 < len(story.steps) <= MOST_STEPS
     for story, step in STEPS:
@@ -110,18 +110,18 @@ def test_ones_own_session_comes_back_whole(open_page: Open) -> None:
 
 def test_a_late_key_moves_nothing_and_leads_back_to_the_step_that_is_shown() -> None:
     state = AppState()
-    begin(state, 3)
-    pages = [step.page for step in STORIES[3].steps]
-    press_key(state, "next 4.1")
+    begin(state, 4)
+    pages = [step.page for step in STORIES[4].steps]
+    press_key(state, "next 5.1")
     assert state.go_to == pages[1]
     state.go_to = ""
-    for told in ("next 4.1", "back 4.1", "leave 4.1"):  # pressed before the browser had drawn the second step
+    for told in ("next 5.1", "back 5.1", "leave 5.1"):  # pressed before the browser had drawn the second step
         press_key(state, told)
         found = state.choices.find(Tour)
         assert found is not None
-        assert found.place == "4.2"
+        assert found.place == "5.2"
         assert state.go_to == pages[1] != pages[0], "Streamlit would draw the page it was pressed on"
-    press_key(state, "back 4.2")
+    press_key(state, "back 5.2")
     assert state.go_to == pages[0]
 
 

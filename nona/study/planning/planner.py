@@ -18,7 +18,7 @@ from nona.study.planning.chains import CLOSE, Chain, Chains
 from nona.study.planning.prediction import Prediction
 from nona.study.planning.question import MILLE, Question
 from nona.study.planning.runs import OptionRuns, Outcome, Trial
-from nona.study.planning.trials import Known, looked_at, ruled_out
+from nona.study.planning.trials import Known, looked_at, ruled_out, with_runs_long_enough
 
 RunPool = Pool[None, Outcome]
 LANES = 4  # chains that are searched side by side, whatever the number of processes
@@ -200,7 +200,8 @@ class Planner:
         for trial in chosen:
             own = self.work.numbering.number(trial)
             outcomes = [done[key] for key in keys if key[0] == own]
-            self.known[trial] = looked_at(self.question, self.known.get(trial, Known()), outcomes)
+            found = looked_at(self.question, self.known.get(trial, Known()), outcomes)
+            self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, found)
             self.on_known(self.text(trial))
 
     def text(self, trial: Trial) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.study.cache import Recent, StudyCache
 from nona.study.placing.rehearsal import rehearsed
 from nona.study.placing.short_runs import QUICK_RUNS
+from nona.study.planning.bounds import Bounds
 from nona.study.planning.question import Question
+from nona.study.planning.run_length import run_jobs
 from nona.study.preparation import Study, prepare
 from nona.study.simulating.run import place
 
@@ -127,6 +130,10 @@ class OptionRuns:
         self._cache = StudyCache()
         self._ready = Recent[Any](KEPT)
 
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return Bounds(self.question, self._cache)
+
     def run(self, key: Key, on_progress: Callable[[None], None] | None) -> Outcome:
         """The replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
         tell = on_progress or (lambda progress: None)
@@ -136,12 +143,13 @@ class OptionRuns:
         except PlacementError as error:
             return Impossible(str(error))
         spec = study.scenario.simulation
+        jobs = run_jobs(self._bounds, trial.option, trial.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
         found: list[Seen] = []
         for number in range(FIRST * key[1], FIRST * (key[1] + 1)):
             tell(None)
-            options = RunOptions(jobs=spec.jobs, warmup=warmup, replication=number)
-            watch = (lambda progress: tell(None)) if spec.jobs >= LONG else None
+            options = RunOptions(jobs=jobs, warmup=warmup, replication=number)
+            watch = (lambda progress: tell(None)) if jobs >= LONG else None
             records = simulate_run(study.system, scheduler, prepared, options, watch)
             found.append(seen_of(self.question, study, records))
             if found[-1].overloaded:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nona.planning.offers import Option
 from nona.planning.targets import Target
 from nona.planning.verdict import LEVELS, Counts, limits, looks_within, replications_needed, verdict
 from nona.results.document import number
@@ -15,8 +16,9 @@ from nona.results.estimate import UNKNOWN, Estimate
 from nona.results.plan import By, PlanModel
 from nona.results.verdict import Verdict
 from nona.simulation.records.sketch import QuantileSketch
-from nona.study.planning.bounds import Excluded
+from nona.study.planning.bounds import Bounds, Excluded
 from nona.study.planning.question import Question
+from nona.study.planning.run_length import least_jobs, run_jobs, utilization_of
 from nona.study.planning.runs import Impossible, Outcome, Seen
 
 SHOWN = 0.025  # each end of a shown interval at 95 %
@@ -73,6 +75,18 @@ def looked_at(question: Question, known: Known, outcomes: Sequence[Outcome]) -> 
         more = replications_needed(counts, question.shares, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
     return replace(after, verdict=found, reason=_reason(question, counts, found), hopeless=hopeless)
+
+
+def with_runs_long_enough(bounds: Bounds, option: Option, load: int, known: Known) -> Known:
+    """What is known of an option; where it seems to keep in runs that are too short, that is open."""
+    if known.verdict != "keeps":
+        return known
+    utilization = utilization_of(bounds, option, load)
+    jobs, needed = run_jobs(bounds, option, load), least_jobs(utilization)
+    if jobs >= needed:
+        return known
+    reason = f"runs of {jobs:,} jobs are too short to see the queues at a load of {100 * utilization:.4g} %"
+    return replace(known, verdict="open", reason=reason, hopeless=True)
 
 
 def counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Counts]:
