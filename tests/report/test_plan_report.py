@@ -10,7 +10,7 @@ from nona.report.plan.budget import tightest
 from nona.report.plan.costs import bills
 from nona.report.plan.evidence import chain_rows, failure_rows
 from nona.report.plan.figures.costs import costs_figure
-from nona.report.plan.figures.load import cliff_figure
+from nona.report.plan.figures.load import LOAD_MEASURES, cliff_figure
 from nona.report.plan.figures.marks import SYMBOLS
 from nona.report.plan.figures.options import options_figure
 from nona.report.plan.figures.week import week_figure
@@ -84,11 +84,16 @@ def test_every_simulated_option_has_a_marker_of_its_verdict(report: PlanReport) 
 
 
 def test_the_cliff_shows_every_factor_and_the_headroom(report: PlanReport) -> None:
-    drawn = cliff_figure(report)
-    factors = sorted(x for t in drawn.data if t.name for x in t.x)
-    assert factors == [c.factor for c in report.curve if c.shares]
+    known = [c for c in report.curve if c.shares]
     assert report.answer is not None
-    assert report.answer.headroom in {s.x0 for s in drawn.layout.shapes}
+    for measure in LOAD_MEASURES:
+        drawn = cliff_figure(report, measure)
+        assert sorted(x for t in drawn.data if t.name for x in t.x) == [c.factor for c in known]
+        assert report.answer.headroom in {s.x0 for s in drawn.layout.shapes}
+    (costs,) = [t for t in cliff_figure(report, "Cost per million").data if not t.name]
+    assert list(costs.y) == [c.cost_per_million for c in known]
+    (times,) = [t for t in cliff_figure(report, "p99").data if not t.name]
+    assert [y / 1000 for y in times.y] == pytest.approx([c.models["one"].p99_s for c in known])
 
 
 def test_bills_add_up_to_what_a_million_queries_cost(report: PlanReport) -> None:

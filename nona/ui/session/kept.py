@@ -40,6 +40,7 @@ CHOICES = (
     "paper-schedulers",
     "placed-model",
     "placed-subgraph-*",
+    "plan-load-measure",
     "plan-measure",
     "plan-option",
     "plan-pinned",

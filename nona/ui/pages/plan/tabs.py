@@ -9,7 +9,7 @@ import streamlit as st
 
 from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
 from nona.report.plan.figures.costs import costs_figure
-from nona.report.plan.figures.load import cliff_figure
+from nona.report.plan.figures.load import LOAD_MEASURES, LoadMeasure, cliff_figure
 from nona.report.plan.figures.week import week_figure
 from nona.report.plan.text import cliff_finding, curve_rows, week_text
 from nona.results.plan import PlanReport
@@ -35,7 +35,17 @@ def _traffic(report: PlanReport) -> None:
         st.caption("Nothing keeps the targets yet, so that there is no traffic to try it with.")
         return
     finding = cliff_finding(report)
-    chart(cliff_figure(report), finding, "plan-cliff", "Error budget used over the traffic, with verdicts.")
+    shown = st.segmented_control(
+        "Show over the traffic",
+        LOAD_MEASURES,
+        default=LOAD_MEASURES[0],
+        required=True,
+        key="plan-load-measure",
+        persist_state="session",
+        help="In time: the share of jobs within the bound of the tightest target. p99: of the slowest model.",
+    )
+    measure: LoadMeasure = shown if shown in LOAD_MEASURES else LOAD_MEASURES[0]
+    chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(pd.DataFrame(curve_rows(report)), "plan-curve", "The answer with more and less traffic")
 
