@@ -11,15 +11,18 @@ from app_driver import Open, finish, go, new_session, pickers, tab, until
 from streamlit.testing.v1 import AppTest
 
 from nona.results.plan import PlanOutcome, PlanReport
-from nona.scenario.file import scenario_from_mapping
+from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.lookup import Sources
+from nona.sources.samples import scenario_path
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store
 from nona.study.planning.opened import opened
 from nona.study.planning.question import question_of
 from nona.ui.pages.plan.pins import option_name
+from nona.ui.pages.plan.start import DEMOS
 from nona.ui.pages.plan.tabs import TABS
 from nona.ui.session.workspace import jobs
+from nona.ui.shell.demo_cards import Demo
 
 PAGE = "8_plan"
 FAST, SLOW = "a100-40gb", "l4"
@@ -92,6 +95,15 @@ def test_a_scenario_without_a_question_offers_what_its_cluster_has(open_page: Op
     assert pickers(at)["Schedulers"]["chosen"] == [s.name for s in spec.schedulers]
     at.button(key="remove-plan").click().run()
     assert state_of(at).scenario.plan is None
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda d: d.name)
+def test_every_demo_of_the_start_opens(open_page: Open, demo: Demo) -> None:
+    at = open_page(PAGE)
+    at.button(key=f"open-plan-{demo.name}").click().run()
+    assert not at.exception
+    assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+    assert at.button(key="run-plan").disabled is False
 
 
 def test_the_page_says_what_the_search_found(planned: AppTest) -> None:

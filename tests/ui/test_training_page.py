@@ -57,7 +57,7 @@ def test_every_demo_of_the_start_opens(open_page: Open, demo: Any) -> None:
     at.button(key=f"open-training-{demo.name}").click().run()
     assert not at.exception
     assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
-    assert at.session_state["training-tabs"] == demo.tab
+    assert at.session_state["training-tabs"] == dict(demo.choices)["training-tabs"]
 
 
 def test_jobs_are_generated_for_the_present_cluster(open_page: Open) -> None:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.sources.samples import scenario_names
 from nona.ui.pages.plan.form.edits import begin_plan
-from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import plain
+from nona.ui.shell.demo_cards import Demo, demo_cards, demo_error
 
 DEMOS = (
-    (
+    Demo(
         "black_friday",
         "Black Friday",
         "Traffic peaks every week and grows every month: what to buy, and when is it used up?",
         ":material/trending_up:",
     ),
-    (
+    Demo(
         "a100s_sliced_or_l4s",
         "A100s sliced or L4s whole?",
         "Three ways to use a large GPU, against a small one: which mix is cheapest?",
         ":material/call_split:",
     ),
-    (
+    Demo(
         "survive_a_rack",
         "Survive a rack",
         "Servers stand in racks: does the cheapest cluster survive the loss of one?",
         ":material/domain_disabled:",
     ),
-    (
+    Demo(
         "language_and_vision",
         "Language models and vision on one cluster",
         "Long and short queries share GPUs, each with a target of its own.",
@@ -48,11 +46,8 @@ def start_screen(state: AppState) -> None:
     )
     with st.grid(3, min_column_width=260):
         _own(state)
-        for name, title, about, icon in DEMOS:
-            if name in scenario_names():
-                _card(state, name, title, about, icon)
-    if state.choices.complaints.get("demo-error"):
-        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+        demo_cards(state, "plan", DEMOS)
+    demo_error(state)
 
 
 def _own(state: AppState) -> None:
@@ -69,22 +64,3 @@ def _own(state: AppState) -> None:
             args=(state,),
             help="Adds the key plan to the scenario; the cluster stays as it is.",
         )
-
-
-def _card(state: AppState, name: str, title: str, about: str, icon: str) -> None:
-    with st.container(border=True, height="stretch"):
-        st.markdown(f"**{title}**")
-        st.caption(about)
-        st.button(
-            "Open this demo",
-            icon=icon,
-            key=f"open-plan-{name}",
-            width="stretch",
-            on_click=_open,
-            args=(state, name),
-            help=f"Makes “{title}” the scenario; Undo restores the open one.",
-        )
-
-
-def _open(state: AppState, name: str) -> None:
-    open_scenario(state, name)

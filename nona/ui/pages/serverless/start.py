@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from nona.errors import NonaError
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
-from nona.sources.samples import scenario_names
 from nona.study.serverless import prepare_serverless
 from nona.ui.loaded.shelf import fetch
-from nona.ui.session.kept import choose
-from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
+from nona.ui.shell.demo_cards import Demo, demo_cards, demo_error
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 
 SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
-
-
-@dataclass(frozen=True, slots=True)
-class Demo:
-    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
-
-    name: str
-    title: str
-    about: str
-    icon: str
-    choices: tuple[tuple[str, str], ...] = ()
 
 
 DEMOS = (
@@ -76,28 +61,10 @@ def start_screen(state: AppState) -> None:
         "*configurations* while calls come in; the platform queues, dispatches, warms and shares."
     )
     with st.grid(3, min_column_width=260):
-        for demo in DEMOS:
-            if demo.name in scenario_names():
-                _card(state, demo)
+        demo_cards(state, "serverless", DEMOS)
         _own(state)
-    if state.choices.complaints.get("demo-error"):
-        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+    demo_error(state)
     guide_link("serverless", "What is simulated here, and what is assumed")
-
-
-def _card(state: AppState, demo: Demo) -> None:
-    with st.container(border=True, height="stretch"):
-        st.markdown(f"**{demo.title}**")
-        st.caption(demo.about)
-        st.button(
-            "Open this demo",
-            icon=demo.icon,
-            key=f"open-serverless-{demo.name}",
-            width="stretch",
-            on_click=open_serverless,
-            args=(state, demo),
-            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
-        )
 
 
 def _own(state: AppState) -> None:
@@ -117,13 +84,6 @@ def _own(state: AppState) -> None:
             args=(state,),
             help="Adds the key serverless to the scenario, with its defaults; everything else stays.",
         )
-
-
-def open_serverless(state: AppState, demo: Demo) -> None:
-    """Open a demo and the tab that answers its question."""
-    if open_scenario(state, demo.name):
-        for key, value in demo.choices:
-            choose(state, key, value)
 
 
 def make_serverless(state: AppState) -> None:

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
-from nona.sources.samples import scenario_names
 from nona.ui.pages.training.form.jobs import trace_upload
-from nona.ui.session.kept import choose
-from nona.ui.session.shipped import open_scenario
 from nona.ui.session.state import AppState
+from nona.ui.shell.demo_cards import Demo, demo_cards, demo_error
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.guide_link import guide_link
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
-
-
-@dataclass(frozen=True, slots=True)
-class Demo:
-    """A shipped scenario to begin with; ``tab`` is the one that answers its question."""
-
-    name: str
-    title: str
-    about: str
-    icon: str
-    tab: str = "Policies"
 
 
 DEMOS = (
@@ -34,37 +19,42 @@ DEMOS = (
         "Who gets the V100?",
         "Three jobs, two GPUs, small enough to solve by hand: which job gains most from the fast GPU?",
         ":material/looks_one:",
-        "Allocation",
+        (("training-tabs", "Allocation"),),
     ),
     Demo(
         "shared_research_cluster",
         "A shared research cluster",
         "Jobs arrive all day on three types of GPU. Compare fair, fast and simple policies.",
         ":material/groups:",
+        (("training-tabs", "Policies"),),
     ),
     Demo(
         "deadlines_at_least_cost",
         "Deadlines at the least cost",
         "Every job has a deadline, every GPU a price: which policy keeps the deadlines and spends least?",
         ":material/savings:",
+        (("training-tabs", "Policies"),),
     ),
     Demo(
         "two_teams_one_cluster",
         "Two teams, one cluster",
         "Each team has a weight; one shares fairly inside, the other runs first in, first out.",
         ":material/diversity_2:",
+        (("training-tabs", "Policies"),),
     ),
     Demo(
         "training_notebooks_inference",
         "Training, notebooks and inference together",
         "Notebooks hold their GPUs, inference keeps replicas on different servers, training gets the rest.",
         ":material/dashboard:",
+        (("training-tabs", "Policies"),),
     ),
     Demo(
         "failures_and_checkpoints",
         "Failures and checkpoints",
         "GPUs fail, jobs return to their last checkpoint: how often should they save?",
         ":material/healing:",
+        (("training-tabs", "Policies"),),
     ),
 )
 
@@ -77,30 +67,13 @@ def start_screen(state: AppState) -> None:
         "each job gets on each type; rounds of some minutes give each job that share."
     )
     with st.grid(3, min_column_width=260):
-        for demo in DEMOS:
-            if demo.name in scenario_names():
-                _card(state, demo)
+        demo_cards(state, "training", DEMOS)
         _generated(state)
         _traced(state)
-    for place in ("demo-error", "training-trace"):
-        if state.choices.complaints.get(place):
-            st.error(plain(state.choices.complaints[place]), icon=":material/error:")
+    demo_error(state)
+    if state.choices.complaints.get("training-trace"):
+        st.error(plain(state.choices.complaints["training-trace"]), icon=":material/error:")
     guide_link("training", "What is simulated here, and what is assumed")
-
-
-def _card(state: AppState, demo: Demo) -> None:
-    with st.container(border=True, height="stretch"):
-        st.markdown(f"**{demo.title}**")
-        st.caption(demo.about)
-        st.button(
-            "Open this demo",
-            icon=demo.icon,
-            key=f"open-training-{demo.name}",
-            width="stretch",
-            on_click=open_training,
-            args=(state, demo),
-            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
-        )
 
 
 def _generated(state: AppState) -> None:
@@ -124,12 +97,6 @@ def _traced(state: AppState) -> None:
         st.markdown("**A trace on this cluster**")
         st.caption("Gavel's format (ten columns, tabs between them) or CSV with a line of column names.")
         trace_upload(state)
-
-
-def open_training(state: AppState, demo: Demo) -> None:
-    """Open a demo and the tab that answers its question."""
-    if open_scenario(state, demo.name):
-        choose(state, "training-tabs", demo.tab)
 
 
 def make_training(state: AppState) -> None:

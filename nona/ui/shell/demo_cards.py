@@ -1,0 +1,60 @@
+"""Cards of shipped scenarios with which a page begins, each with the question that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from nona.sources.samples import scenario_names
+from nona.ui.session.kept import choose
+from nona.ui.session.shipped import open_scenario
+from nona.ui.session.state import AppState
+from nona.ui.widgets.fields import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A shipped scenario to begin with; ``choices`` are (widget, value) on this page."""
+
+    name: str
+    title: str
+    about: str
+    icon: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
+    """A card for each demo that is shipped; ``page`` begins the keys of its button."""
+    for demo in demos:
+        if demo.name in scenario_names():
+            _card(state, page, demo)
+
+
+def demo_error(state: AppState) -> None:
+    """Why the last demo could not be opened."""
+    if state.choices.complaints.get("demo-error"):
+        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+
+
+def _card(state: AppState, page: str, demo: Demo) -> None:
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"**{demo.title}**")
+        st.caption(demo.about)
+        st.button(
+            "Open this demo",
+            icon=demo.icon,
+            key=f"open-{page}-{demo.name}",
+            width="stretch",
+            on_click=_open,
+            args=(state, demo),
+            help=f"Makes “{demo.title}” the scenario; Undo restores the open one.",
+        )
+
+
+def _open(state: AppState, demo: Demo) -> None:
+    """Open a demo and the tab that answers its question."""
+    if open_scenario(state, demo.name):
+        for key, value in demo.choices:
+            choose(state, key, value)
