@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,19 @@ from nona.hardware.geometry import board
 from nona.hardware.mig import maximal_layouts, parse_layout
 
 ALL = "all"
+
+
+def gpu_text(gpu: str, mig: str | None) -> str:
+    """A GPU with its slices, for people.
+
+    >>> gpu_text("l4", None), gpu_text("a100-40gb", "3g.20gb, 2g.10gb, 2g.10gb")
+    ('l4', 'a100-40gb (3g.20gb + 2 × 2g.10gb)')
+    """
+    if mig is None:
+        return gpu
+    slices = Counter(part.strip() for part in mig.split(","))
+    parts = (name if count == 1 else f"{count} × {name}" for name, count in slices.items())
+    return f"{gpu} ({' + '.join(parts)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +47,9 @@ class Offer:
         """The executor type for people.
 
         >>> Offer("l4", None, 0.8, 64).text, Offer("a30", "2g.12gb, 2g.12gb", 1.2, 64).text
-        ('l4', 'a30 (2g.12gb, 2g.12gb)')
+        ('l4', 'a30 (2 × 2g.12gb)')
         """
-        return self.gpu if self.mig is None else f"{self.gpu} ({self.mig})"
+        return gpu_text(self.gpu, self.mig)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nona.planning.offers import gpu_text
 from nona.report.plan.text import servers_text
 from nona.results.plan import PlanCost, PlanOption, PlanReport
 
@@ -34,7 +35,7 @@ def parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
 
     The price of data is what the cost of a million queries holds beyond that of servers and link.
     """
-    servers = [PlanCost(part=_kind(s.gpu, s.mig), per_hour=s.count * s.price) for s in option.servers]
+    servers = [PlanCost(part=gpu_text(s.gpu, s.mig), per_hour=s.count * s.price) for s in option.servers]
     link = option.cost_per_hour - sum(c.per_hour for c in servers)
     data = 0.0
     answer = report.answer
@@ -44,7 +45,3 @@ def parts_of(report: PlanReport, option: PlanOption) -> tuple[PlanCost, ...]:
     both = (PlanCost(part="link", per_hour=link), PlanCost(part="data moved", per_hour=data))
     least = 1e-9 * max(option.cost_per_hour, 1e-9)
     return tuple(c for c in (*servers, *both) if c.per_hour > least)
-
-
-def _kind(gpu: str, mig: str | None) -> str:
-    return gpu if mig is None else f"{gpu} ({mig})"

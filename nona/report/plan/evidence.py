@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nona.planning.offers import gpu_text
 from nona.report.plan.text import servers_text
 from nona.results.plan import PlanReport
 
@@ -24,7 +25,7 @@ def chain_rows(report: PlanReport) -> list[dict[str, str | int | None]]:
     """For each kind of cluster, the counts of the servers that grow: ruled out, missed, kept."""
     return [
         {
-            "servers that grow": c.gpu if c.mig is None else f"{c.gpu} ({c.mig})",
+            "servers that grow": gpu_text(c.gpu, c.mig),
             "beside": servers_text(c.others) or "–",
             "scheduler": c.scheduler,
             "ruled out up to": c.lowest - 1,

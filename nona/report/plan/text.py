@@ -6,6 +6,7 @@ from calendar import month_name
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+from nona.planning.offers import gpu_text
 from nona.report.means import mean_text
 from nona.report.plan.budget import tightest
 from nona.report.text import or_dash, table, time_text
@@ -77,12 +78,22 @@ def _nothing(report: PlanReport) -> str:
     simulated = [o for o in report.options if o.replications]
     count = len(report.cheaper_open)
     if not report.complete:
-        return "No option that was simulated so far keeps all targets."
+        return "No option that was simulated so far keeps all targets." if simulated else _predicted(report)
     if count:
         return f"No option keeps all targets; {count} of those simulated are open: allow more replications."
     if not simulated and report.options:
         return f"No option keeps all targets: {report.options[-1].reason}."
     return "No option on offer keeps all targets."
+
+
+def _predicted(report: PlanReport) -> str:
+    """What prediction says while nothing is simulated."""
+    likely = next((o for o in report.options if o.predicted is not None and o.predicted >= 1), None)
+    if likely is None:
+        return "Nothing is simulated yet; no option is predicted to keep all targets."
+    price = money(likely.cost_per_hour, report.currency)
+    what = f"{servers_text(likely.servers)} under {likely.scheduler} at {price} per hour"
+    return f"Nothing is simulated yet; the cheapest that is predicted to keep all targets is {what}."
 
 
 def servers_text(servers: Sequence[PlanServers]) -> str:
@@ -91,7 +102,7 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
     >>> servers_text([PlanServers(count=2, gpu="l4", mig=None), PlanServers(count=1, gpu="t4", mig=None)])
     '2 × l4 + 1 × t4'
     """
-    return " + ".join(f"{s.count:,} × {s.gpu}{f' ({s.mig})' if s.mig else ''}" for s in servers)
+    return " + ".join(f"{s.count:,} × {gpu_text(s.gpu, s.mig)}" for s in servers)
 
 
 def money(amount: float | None, currency: str) -> str:

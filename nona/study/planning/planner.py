@@ -191,6 +191,8 @@ class Planner:
     def look(self, trials: Iterable[Trial]) -> None:
         """One more look at each of these trials, all in parallel."""
         chosen = list(dict.fromkeys(trials))
+        for first in chosen[:1]:
+            self.on_known(f"Simulating {self.servers(first)}")
         keys: list[Key] = [
             (self.work.numbering.number(trial), part)
             for trial in chosen
@@ -207,12 +209,14 @@ class Planner:
     def text(self, trial: Trial) -> str:
         """A trial and its verdict, for progress."""
         known = self.known[trial]
-        servers = " + ".join(
-            f"{n} × {self.question.offers[k].text}" for k, n in enumerate(trial.option.counts) if n
-        )
+        return f"{self.servers(trial)}: {known.verdict} after {len(known.seen)} runs"
+
+    def servers(self, trial: Trial) -> str:
+        """The servers of a trial, its scheduler and its traffic."""
+        counts = enumerate(trial.option.counts)
+        servers = " + ".join(f"{n} × {self.question.offers[k].text}" for k, n in counts if n)
         load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"
-        name = self.question.schedulers[trial.option.scheduler].name
-        return f"{servers}, {name}{load}: {known.verdict} after {len(known.seen)} runs"
+        return f"{servers}, {self.question.schedulers[trial.option.scheduler].name}{load}"
 
     def all_known(self) -> Iterator[tuple[Option, Known]]:
         """The options of which something is known with the traffic as it is, the cheapest first."""

@@ -86,7 +86,8 @@ def workload_text(scenario: Scenario) -> str:
     if not scenario.workload:
         return "no queries" if scenario.training is None else jobs_text(scenario.training)
     names, rate = scenario.labels, sum(row.rate for row in scenario.workload)
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {rate:.4g}/s"
+    shown = f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
+    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {shown}/s"
 
 
 def _deciders(scenario: Scenario) -> Fact:

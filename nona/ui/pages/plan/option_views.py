@@ -21,12 +21,12 @@ from nona.ui.widgets.tables import table
 VERDICTS = ("keeps", "open", "misses")
 RULED_OUT = "ruled out by bounds"
 CHOICES = (*VERDICTS, RULED_OUT)
-WIDTHS: Mapping[str, ColumnWidth] = {"answer": 48, "servers": 250, "why": 420}
+WIDTHS: Mapping[str, ColumnWidth] = {"servers": 230, "why": 420}
 LIVE_ROWS = 12
 BOUNDS = ("load", "idle", "memory")
 FORMATS = {
-    "cost per hour": "%.4g",
-    "cost per million": "%.4g",
+    "cost per hour": "%.2f",
+    "cost per million": "%.3f",
     "error budget used": "%.3g",
     "p99 ms": "%.4g",
     "busy %": "%.1f",
@@ -95,6 +95,7 @@ def _waits(option: PlanOption) -> bool:
 def _formats(frame: pd.DataFrame) -> dict[str, Any]:
     texts = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     numbers = {name: st.column_config.NumberColumn(format=how) for name, how in FORMATS.items()}
+    texts["answer"] = st.column_config.TextColumn(" ", width=28, help="→ is the answer.")
     return {name: made for name, made in {**texts, **numbers}.items() if name in frame}
 
 

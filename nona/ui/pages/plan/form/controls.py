@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.planning.money import growth_text
+from nona.planning.offers import gpu_text
 from nona.report.text import counted
 from nona.schedulers.registry import scheduler_names
 from nona.ui.pages.plan.form.demand import demand_fields
@@ -39,7 +40,7 @@ def _summary(state: AppState) -> list[str]:
     spec = state.scenario.plan
     if spec is None:
         return []
-    names = [o.gpu + (f" ({o.mig})" if o.mig else "") for o in spec.offers]
+    names = [gpu_text(o.gpu, o.mig) for o in spec.offers]
     own = (
         [f"target{'' if len(spec.targets) == 1 else 's'} of {listed(list(spec.targets))}"]
         if spec.targets
@@ -53,7 +54,7 @@ def _summary(state: AppState) -> list[str]:
         listed(names) if names else "servers of the cluster",
         listed([s.name for s in spec.schedulers]),
         counted(len(spec.links), "link") if spec.links else "",
-        f"{100 * spec.confidence:.6g} % sure",
+        f"{100 * spec.confidence:.6g} % confidence",
     ]
 
 

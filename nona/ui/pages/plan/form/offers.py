@@ -120,7 +120,7 @@ def price_field(state: AppState, label: str, path: Path, otherwise: float | None
         label,
         shown,
         key=key,
-        placeholder="none" if otherwise is None else f"{otherwise:.4g}",
+        placeholder="none" if otherwise is None else f"{otherwise:.4g}, listed" if otherwise else "0",
         on_change=commit,
         help=hint
         or "Per GPU and hour, or 900/month, or 30000/3years: bought and written off. "
