@@ -143,7 +143,7 @@ def test_keys_pressed_while_the_page_loads_leave_text_and_page_at_the_same_step(
         page.wait_for_timeout(600)
         assert f"step {step} of" in bar.inner_text()
     bar.get_by_text("Question 4 of").wait_for()
-    assert page.get_by_role("heading", level=1).inner_text() == "Workload"
+    assert page.get_by_role("heading", level=1).inner_text() == "Plan"
 
 
 def test_a_second_key_waits_until_the_script_rests(app_page: Any, app_url: str) -> None:
