@@ -96,6 +96,7 @@ STARTED = (
     Started("grid", PLACED, "simulation", (SWEEP,), _two_numbers),
     Started("answer", PLACED, "simulation", (WHAT_IF,), _another_load, own_button=False),
     Started("count", PLACED, "contraction", (("contraction-tabs", "Left to distribute"),), _another_device),
+    Started("plan", "a100s_sliced_or_l4s", "plan"),
     Started("validate", PLACED, "validation", (("validation-tabs", "Theory"),)),
     Started("check", PLACED, "validation", (("validation-tabs", "Self-checks"),)),
     Started("story", PLACED, "", own_button=False),

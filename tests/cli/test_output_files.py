@@ -116,6 +116,7 @@ OUTPUTS = [
 NEEDED = {
     "bundle": ["slides_example"],
     "measure": ["no_such_model"],
+    "plan": ["slides_example"],
     "saved bundle": ["1"],
     "place": ["slides_example"],
     "simulate": ["slides_example"],
@@ -141,10 +142,18 @@ def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
         ("saved import", "file"),
         ("plan", "--profile"),
     }
+    read.add(("training elastic", "--profiles"))
     folders = {words for words, option in paths_of() if option == "--store"}  # data bases that grow
     assert {"app", "simulate", "saved list", "saved import"} <= folders
     assert {path for path in paths_of() if path[1] != "--store"} == read
-    assert {option for _, option in OUTPUTS} == {"--output", "--html", "--records", "--trace", "--csv"}
+    assert {option for _, option in OUTPUTS} == {
+        "--output",
+        "--html",
+        "--records",
+        "--trace",
+        "--csv",
+        "--parquet",
+    }
 
 
 @pytest.mark.parametrize(("words", "option"), OUTPUTS, ids=[" ".join((*w, o)) for w, o in OUTPUTS])
