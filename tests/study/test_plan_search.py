@@ -23,7 +23,7 @@ from nona.sources.lookup import Sources
 from nona.study.planning.bounds import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
-from nona.study.planning.question import question_of
+from nona.study.planning.question import cluster_price, question_of
 
 A, B = "a100-40gb", "l4"
 
@@ -259,6 +259,17 @@ def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
     assert report.best is not None
     assert report.best.servers[0].count == least_mmc(100.0, 0.01, 0.035, 0.95)
     assert [t.text for t in report.targets] == ["p95 of one at most 35 ms"]
+
+
+def test_a_cluster_costs_what_the_option_costs_that_is_like_it() -> None:
+    offers = [f"{A}:3g+2g+2g=2", B, {"gpu": "t4", "gpus": 4}]
+    asked = scenario(1.0, 30.0, {"offers": offers, "prices": {"server": 0.1, "gpus": {"t4": 0.3}}})
+    question = question_of(asked, Sources())
+    for counts in ((3, 0, 0), (1, 2, 0), (0, 5, 7)):
+        option = Option(counts, 0)
+        like_it = question.scenario_of(option).model_copy(update={"plan": asked.plan})
+        assert cluster_price(like_it) == pytest.approx(question.cost(option))
+    assert cluster_price(asked.model_copy(update={"plan": None})) is None
 
 
 def test_energy_lies_between_idle_and_busy_by_utilisation() -> None:

@@ -125,7 +125,7 @@ def plan_rows(report: PlanReport) -> list[dict[str, str]]:
             "cost per hour": f"{o.cost_per_hour:,.4g}",
             "verdict": o.verdict,
             "by": o.by,
-            "hits of the worst model": _worst(o),
+            "in time, tightest target": _in_time(report, o),
             "p99 of the slowest": _slowest(o),
             "headroom": or_dash(o.headroom, "{:.3g}×".format),
             "runs": f"{o.replications}",
@@ -142,11 +142,10 @@ def why_text(option: PlanOption) -> str:
     return f"not simulated; predicted to {'keep' if option.predicted >= 1 else 'miss'}"
 
 
-def _worst(option: PlanOption) -> str:
-    known = [m.hit_rate for m in option.models.values() if m.hit_rate.mean is not None]
-    if not known:
-        return "–"
-    return mean_text(min(known, key=lambda e: e.mean or 0.0), lambda share: f"{100 * share:.5g} %")
+def _in_time(report: PlanReport, option: PlanOption) -> str:
+    """The share that the verdict is about, with the verdict's limits."""
+    found = tightest(report.targets, option.shares)
+    return "–" if found is None else mean_text(found.share, lambda share: f"{100 * share:.5g} %")
 
 
 def _slowest(option: PlanOption) -> str:

@@ -176,14 +176,48 @@ def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[
                 [f"plan.offers: {offer.gpu!r} has no MIG; leave out ':{offer.mig}', or name another GPU."]
             )
         layouts = slicings(device.mig, offer.mig)
-    price = offer.price if offer.price is not None else spec.prices.gpus.get(offer.gpu)
+    price = offer.price if offer.price is not None else gpu_price(spec, offer.gpu)
     if price is None:
-        listed = listed_prices().get(offer.gpu)
-        if listed is None:
-            raise ScenarioError(
-                [f"plan.offers: {offer.gpu!r} has no price; write it as {offer.gpu}=1.29 (per GPU and hour)."]
-            )
-        price = listed.usd_per_hour
+        raise ScenarioError(
+            [f"plan.offers: {offer.gpu!r} has no price; write it as {offer.gpu}=1.29 (per GPU and hour)."]
+        )
     whole = price * offer.gpus + spec.prices.server
     for layout in layouts:
         yield Offer(offer.gpu, layout, whole, offer.most or spec.most, offer.gpus, offer.vcpus, offer.mps)
+
+
+def gpu_price(spec: PlanSpec, gpu: str) -> float | None:
+    """Price per hour of a GPU that has none in its offer: as the plan says, else as listed, else ``None``.
+
+    >>> gpu_price(PlanSpec(), "v100"), gpu_price(PlanSpec(), "mine")
+    (2.48, None)
+    """
+    given = spec.prices.gpus.get(gpu)
+    if given is not None:
+        return given
+    listed = listed_prices().get(gpu)
+    return None if listed is None else listed.usd_per_hour
+
+
+def cluster_price(scenario: Scenario) -> float | None:
+    """Price per hour of the scenario's servers under its plan, the link left out.
+
+    Formula: Σ count · price of a server. Servers that are on offer cost what the offer says. ``None`` if
+    there is no plan.
+
+    Raises
+    ------
+    ScenarioError
+        For a GPU without a price.
+    HardwareError
+        For an unknown device or layout.
+    """
+    spec = scenario.plan
+    if spec is None:
+        return None
+    offers, total = _offers(scenario, spec), 0.0
+    for group in scenario.cluster.servers:
+        own = OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
+        server = next(_expanded(scenario, spec, own))
+        total += group.count * next((o.price for o in offers if _alike(o, server)), server.price)
+    return total

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from nona.errors import NonaError
+from nona.report.plan.text import money
 from nona.report.serverless.words import hit_rate, ranked
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.simulated import SimulatedRun
@@ -15,6 +17,7 @@ from nona.report.training.words import by_mean_jct, hours_text, jobs_text
 from nona.results.serverless.dispatch import ServerlessOutcome
 from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.schema import Scenario
+from nona.study.planning.question import cluster_price
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import plain
 
@@ -40,7 +43,7 @@ def strip(state: AppState) -> None:
 
 
 def facts(state: AppState) -> tuple[Fact, ...]:
-    """Product, scenario, cluster, workload, schedulers; SLO hits where a run has counted them."""
+    """Product, scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
     s = state.scenario
     known = [
         Fact(PRODUCT, "pages/1_overview.py", "To the Overview."),
@@ -53,7 +56,19 @@ def facts(state: AppState) -> tuple[Fact, ...]:
         hits = _mean_jct(state)
     else:
         hits = _hits(state) if s.serverless is None else _kept(state)
-    return (*known, hits) if hits else tuple(known)
+    return tuple(fact for fact in (*known, hits, _cost(s)) if fact)
+
+
+def _cost(scenario: Scenario) -> Fact | None:
+    """What the cluster costs as it stands, where the scenario's plan gives prices."""
+    try:
+        price = cluster_price(scenario)
+    except NonaError:  # page Plan says what is wrong
+        return None
+    if scenario.plan is None or price is None:
+        return None
+    text = f"{money(price, scenario.plan.prices.currency)} per hour"
+    return Fact(text, "pages/8_plan.py", "Price of the cluster's servers, by the prices on page Plan.")
 
 
 def _workload(scenario: Scenario) -> Fact:
