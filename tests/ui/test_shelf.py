@@ -114,12 +114,14 @@ def page() -> None:
     import streamlit as st
 
     from nona.ui.loaded.shelf import fetch
+    from nona.ui.shell.problem_views import shown_errors
 
     def slow() -> str:
         time.sleep(0.6)
         return "made"
 
-    st.text(fetch("slow", slow, "Reading the model"))
+    with shown_errors():
+        st.text(fetch("slow", slow, "Reading the model"))
 
 
 def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +141,17 @@ def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch: pytes
     assert [t.value for t in at.text] == ["made"]
     assert not at.caption
     assert any(t.startswith("Reading the model …") for t in told)
+
+
+def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr("nona.ui.loaded.shelf.BUDGET_S", 0.0)
+        (error,) = AppTest.from_function(page).run().error
+    assert "it takes longer than 0 s, the budget of a step" in error.value
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    assert [t.value for t in at.text] == ["made"]
 
 
 def test_no_full_collection_runs_while_a_large_model_is_made() -> None:

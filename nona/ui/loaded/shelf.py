@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from nona.errors import JobError
 from nona.ui.jobs.line import Line
 from nona.ui.loaded.tidying import tidying
 from nona.ui.session.workspace import whose
@@ -35,6 +36,7 @@ T = TypeVar("T")
 KEPT, AT_ONCE = 128, 4
 RETRY_S = 20.0
 QUIET_S, BEAT_S = 0.25, 0.1
+BUDGET_S = 60.0  # that a page waits for one step
 
 
 class Shelf:
@@ -128,6 +130,11 @@ def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
 
     A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
     a page this simply waits.
+
+    Raises
+    ------
+    JobError
+        When a page has waited for :data:`BUDGET_S`; the work goes on, and is there later.
     """
     in_page = get_script_run_ctx() is not None
     future: Future[T] = shelf().ask(key, make, whose() if in_page else "")
@@ -146,6 +153,12 @@ def _show_until(future: Future[Any], doing: str) -> None:
         st.skeleton(height=180)
     while not future.done():
         seconds = time.monotonic() - begin
+        if seconds > BUDGET_S:
+            place.empty()
+            raise JobError(
+                f"{doing}: it takes longer than {BUDGET_S:.0f} s, the budget of a step; "
+                "it goes on: open this page again later, or take a smaller model."
+            )
         line.caption(f"{doing} … {seconds:.0f} s" if seconds >= 1 else f"{doing} …")  # the run may end here
         wait([future], BEAT_S)
     place.empty()
