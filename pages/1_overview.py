@@ -23,7 +23,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Start the demo",
         icon=":material/slideshow:",
         type="primary",
-        help=f"{len(QUESTIONS)} questions, a few steps each, on the pages. Your scenario comes back at the end.",
+        help=f"{len(QUESTIONS)} questions, a few steps each, on the pages. Your scenario comes back then.",
         on_click=begin,
         args=(state,),
         key="start-demo",
@@ -38,8 +38,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(
         "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
         f"the {term('link')}: its messages; grey lines: their waits for other messages. Split queries take "
-        "longer than the formula says: a task that joins parts waits for the last of them, the formula for mean "
-        "waits."
+        "longer than the formula says: a task that joins parts waits for the last of them; the formula adds "
+        "mean waits."
     )
 
 st.subheader("What do you want to find out?")
