@@ -11,8 +11,9 @@ from app_driver import Open
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
 from nona.ui.jobs.registry import JobRegistry
-from nona.ui.pages.overview.demos import QUESTIONS
+from nona.ui.pages.overview.demos import QUESTIONS, answer
 from nona.ui.pages.overview.story.story import TRIES, Kept, finding, kept, story_view
+from nona.ui.session.state import AppState
 from nona.ui.tasks.story import LOADS
 
 
@@ -95,6 +96,20 @@ def test_every_question_leads_to_its_page(open_page: Open, number: int) -> None:
     wanted = load_scenario(scenario_path(question.scenario)) if question.scenario else before
     assert at.session_state["nona_state"].scenario == wanted
     assert question.page.split("_")[1].removesuffix(".py") == at.title[0].value.lower()
+
+
+def test_a_question_is_asked_of_ones_own_scenario_if_it_can_be() -> None:
+    state = AppState()
+    assert state.edit(("workload", 0, "rate"), "77/s")
+    own = state.scenario
+    for question in (q for q in QUESTIONS if q.scenario):
+        answer(state, question)
+        assert state.go_to == question.page
+        assert (state.scenario == own) == (question.part == "workload")
+        if state.scenario != own:
+            assert "brings yours back" in state.toast
+            state.undo()
+            assert state.scenario == own
 
 
 def test_the_example_opens_with_the_load_that_was_chosen(open_page: Open) -> None:

@@ -7,12 +7,12 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 from nona.errors import NonaError
-from nona.scenario.file import load_scenario
+from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.named import file_names
-from nona.sources.samples import scenario_path
+from nona.sources.samples import scenario_names, scenario_path
 from nona.study import with_value
-from nona.ui.session.state import AppState
+from nona.ui.session.state import START, AppState
 
 NOTHING: Mapping[str, float | str] = MappingProxyType({})
 
@@ -42,3 +42,14 @@ def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario
     for place, value in changes.items():
         scenario = with_value(scenario, place, value)
     return scenario
+
+
+def is_own(scenario: Scenario) -> bool:
+    """Whether somebody made this scenario: it is neither the one at the start nor one that ships.
+
+    >>> is_own(shipped("slides_example")), is_own(shipped("slides_example", {"seed": 3}))
+    (False, True)
+    """
+    if scenario == scenario_from_mapping(START):
+        return False
+    return all(scenario != load_scenario(scenario_path(name)) for name in scenario_names())

@@ -18,7 +18,7 @@ from nona.sources.samples import scenario_description, scenario_path
 from nona.study.network_story import LINK_LOAD
 from nona.ui.pages.overview.story.story import chosen_load
 from nona.ui.session.kept import choose
-from nona.ui.session.shipped import open_scenario
+from nona.ui.session.shipped import is_own, open_scenario
 from nona.ui.session.state import AppState
 from nona.ui.tasks.story import SCENARIO
 from nona.ui.widgets.summary_bar import listed
@@ -29,7 +29,8 @@ from nona.units import format_bandwidth
 class Question:
     """A user's question: the page with the answer, and the scenario to start from.
 
-    Without a ``scenario`` the present one is kept; ``choices`` are (widget, value) on that page.
+    Without a ``scenario`` the present one is kept, and so is one that somebody made, if it has the ``part``
+    that the question is about. ``choices`` are (widget, value) on that page.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Question:
     page: str
     scenario: str = ""
     choices: tuple[tuple[str, str], ...] = ()
+    part: str = "workload"
 
 
 QUESTIONS = (
@@ -89,6 +91,7 @@ QUESTIONS = (
         "pages/9_serverless.py",
         "strict_light",
         (("serverless-tabs", "Policies"),),
+        "serverless",
     ),
     Question(
         "Who should get which GPU, when jobs train for hours?",
@@ -99,6 +102,7 @@ QUESTIONS = (
         "pages/10_training.py",
         "shared_research_cluster",
         (("training-tabs", "Policies"),),
+        "training",
     ),
     Question(
         "How accurate are the results?",
@@ -138,11 +142,18 @@ def open_demo(state: AppState, key: str) -> None:
 
 
 def answer(state: AppState, question: Question) -> None:
-    """Open the question's scenario, if it has one, and go to its page."""
-    if not question.scenario or open_scenario(state, question.scenario):
-        for key, value in question.choices:
-            choose(state, key, value)
-        state.go_to = question.page
+    """Open the question's scenario, where it has one and nobody's own can be asked, and go to its page."""
+    own = is_own(state.scenario)
+    if question.scenario and not (own and getattr(state.scenario, question.part)):
+        if not open_scenario(state, question.scenario):
+            return
+        if own:
+            state.tell(
+                f"“{state.scenario.name}” is the scenario now; *Undo* in the side bar brings yours back."
+            )
+    for key, value in question.choices:
+        choose(state, key, value)
+    state.go_to = question.page
 
 
 def open_example(state: AppState, page: str) -> None:
