@@ -27,7 +27,7 @@ from nona.simulation.compiled.memory.accessors import accessor, row_accessor
 from nona.simulation.compiled.memory.fields import Field, Row
 
 _READY = "ready"
-_KEPT = 3  # folders of other versions that may still be in use
+_KEPT = 12  # folders (a few MB each) of other versions and checkouts that may still be in use
 # Functions of the loop own no memory, so nothing has to be counted; nothing is divided by zero.
 _LOOP = {"_nrt": False, "error_model": "numpy"}
 _INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
