@@ -26,16 +26,21 @@ from nona.scenario.values import (
 )
 
 MOST_CONFIGURATIONS = 4096
+Exponent = Annotated[float, Field(ge=0, le=2)]
 Whole = Annotated[int, Field(ge=1, le=4096)]
 Sizes = Annotated[tuple[Whole, ...], Field(min_length=1, max_length=64)]
 
 
 class GpuLawSpec(Part):
-    """Seconds on the GPU at batch b and g vGPUs: max(``floor``, ``per_query`` · b / g^``exponent``)."""
+    """Seconds on the GPU at batch b and g vGPUs.
+
+    max(``floor``, (``constant`` + ``per_query`` · b) / g^``exponent``).
+    """
 
     per_query: PositiveSeconds
     floor: Seconds = 0.0
-    exponent: Annotated[float, Field(ge=0, le=2)] = 0.95
+    constant: Seconds = 0.0
+    exponent: Exponent = 0.94
 
 
 class CpuLawSpec(Part):
@@ -197,15 +202,20 @@ class ServerlessSpec(Part):
     names none gets the default law around its own time. ``slo_factor`` times the time at the smallest
     configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
     arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
-    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. ``gpu_floor``
-    and ``cpu_share`` are those of the default law. A network in the workload is one function, or with
-    ``models: tasks`` one for each of its tasks, where that is sensible.
+    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. A network in
+    the workload is one function, or with ``models: tasks`` one for each of its tasks, where that is sensible.
+
+    ``cpu_share``, ``gpu_floor``, ``gpu_constant`` and ``gpu_exponent`` are of the default law. A function
+    of which only the time T at the smallest configuration is known takes on the GPU (1 - ``cpu_share``) · T ·
+    max(``gpu_floor``, (``gpu_constant`` + (1 - ``gpu_constant``) · b) / g^``gpu_exponent``).
     """
 
     functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
     models: Literal["whole", "tasks"] = "whole"
     configurations: ConfigurationsSpec = ConfigurationsSpec()
-    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.4
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.19
+    gpu_constant: Annotated[float, Field(ge=0, lt=1)] = 0.55
+    gpu_exponent: Exponent = 0.94
     cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
     sharing: SharingSpec = SharingSpec()
     prices: PricesSpec = PricesSpec()

@@ -15,7 +15,15 @@ from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec
 from nona.serverless.model.catalogue import shipped_function
-from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
+from nona.serverless.model.function import (
+    CpuLaw,
+    DefaultLaw,
+    Function,
+    GpuLaw,
+    LawTimes,
+    TableTimes,
+    default_times,
+)
 
 DEFAULT_COLD_START_S = 5.0
 
@@ -73,12 +81,13 @@ class FunctionBook:
         spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), _time_s(stage)
         if name in spec.functions:
             return own_function(name, spec.functions[name])
-        shipped = shipped_function(name, spec.gpu_floor, spec.cpu_share)
+        law = DefaultLaw(spec.cpu_share, spec.gpu_floor, spec.gpu_constant, spec.gpu_exponent)
+        shipped = shipped_function(name, law)
         if time_s is None:
             return shipped
-        times = default_times(time_s, spec.gpu_floor, spec.cpu_share)
+        times = default_times(time_s, law)
         if shipped is not None:
-            return replace(shipped, times=times)
+            return replace(shipped, times=times, confirmed=())
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
 
 
@@ -122,7 +131,7 @@ def own_function(name: str, spec: FunctionSpec) -> Function:
     """A function as the scenario describes it."""
     times: LawTimes | TableTimes
     if spec.gpu is not None:
-        gpu = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.exponent)
+        gpu = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.constant, spec.gpu.exponent)
         times = LawTimes(gpu, CpuLaw(spec.cpu.parallel, spec.cpu.serial))
     else:
         times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
