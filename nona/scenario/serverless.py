@@ -60,9 +60,15 @@ class TimeRow(Part):
 
 
 class FunctionSpec(Part):
-    """A function: its times by law (``gpu``, ``cpu``) or by ``table``, its cold start, its input."""
+    """A function: its times, its cold start, its input.
+
+    The times are by law (``gpu``, and ``cpu``), by ``table``, those of a measured ``network`` (and
+    ``cpu``), or from a file of measured times (``profile``).
+    """
 
     gpu: GpuLawSpec | None = None
+    network: Name | None = None
+    profile: Name | None = None
     cpu: CpuLawSpec = CpuLawSpec()
     table: Annotated[tuple[TimeRow, ...], Field(max_length=10_000)] = ()
     cold_start: Seconds = 5.0
@@ -71,10 +77,17 @@ class FunctionSpec(Part):
 
     @_model_validator(mode="after")
     def _one_of_them(self) -> Self:
-        if (self.gpu is None) != bool(self.table):
+        given = [self.gpu is not None, bool(self.table), self.network is not None, self.profile is not None]
+        if sum(given) != 1:
             raise PydanticCustomError(
                 "function",
-                "a function has either a law (gpu, and cpu) or a table of times; give one of the two",
+                "a function's times are by one of gpu (a law), table, network and profile (a file); "
+                "{n} are given, keep one",
+                {"n": sum(given)},
+            )
+        if self.cpu != CpuLawSpec() and (self.table or self.profile is not None):
+            raise PydanticCustomError(
+                "function", "a table or a profile has the times in all; leave cpu out, or give a law"
             )
         return self
 

@@ -10,6 +10,7 @@ no part on the CPU, as none was measured apart. Cold starts are assumed; the inp
 
 from __future__ import annotations
 
+from nona.errors import CostError
 from nona.hardware.table_file import Row, shipped_table
 from nona.serverless.model.function import DEFAULT_LAW, DefaultLaw, Function, GpuLaw, LawTimes, default_times
 
@@ -44,7 +45,18 @@ def network_law(name: str) -> GpuLaw:
     >>> round(1e3 * network_law("vgg16").seconds(1, 1), 1)
     8.0
     """
-    return _law(next(row for row in shipped_table(*NETWORKS) if row["network"] == name))
+    return _law(_network_row(name))
+
+
+def shipped_network(name: str) -> Function:
+    """The measured network ``name`` as a function.
+
+    Raises
+    ------
+    CostError
+        When it was not measured.
+    """
+    return _network(_network_row(name))
 
 
 def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | None:
@@ -63,10 +75,14 @@ def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | Non
                 source=f"{row['source']}, {row['network']}",
                 confirmed=tuple(row["confirmed"].split()),
             )
+    return shipped_network(name) if name in network_names() else None
+
+
+def _network_row(name: str) -> Row:
     for row in shipped_table(*NETWORKS):
         if row["network"] == name:
-            return _network(row)
-    return None
+            return row
+    raise CostError(f"Network {name!r}: it is not a measured one; use {', '.join(network_names())}.")
 
 
 def _network(row: Row) -> Function:
@@ -76,7 +92,7 @@ def _network(row: Row) -> Function:
         LawTimes(_law(row)),
         cold_start_s=NETWORK_COLD_START_S,
         input_bytes=inputs[row["network"]],
-        source=f"ParvaGPU (Lee et al., SC 2024), A100-80GB; law's mean error {100 * float(row['error']):.1f} %",
+        source=f"ParvaGPU (Lee et al., SC 2024), A100; law's mean error {100 * float(row['error']):.1f} %",
         confirmed=(MEASURED,),
     )
 
