@@ -20,6 +20,9 @@ from benchmarks.damage import damaged, options
 from nona.cost.measured import read_measured
 from nona.errors import NonaError
 from nona.hardware.mig_parted import read_mig_parted
+from nona.serverless.model.configuration import grid
+from nona.serverless.profiles.between import profile_times
+from nona.serverless.profiles.reader import read_profile, rows_of
 from nona.simulation.workload.trace_rows import trace_columns
 from nona.simulation.workload.traces import read_azure_functions, read_azure_llm, read_times
 from nona.training.workload.job_table import read_job_table
@@ -27,6 +30,7 @@ from nona.training.workload.table import read_throughputs
 from nona.training.workload.trace import read_trace
 
 MOST_S = 10.0
+SPACE = grid([1, 2, 8], [1, 2], [1, 7])
 STAMPS = b"TIMESTAMP,ContextTokens,GeneratedTokens\n" + b"".join(
     b"2023-11-16 18:17:%02d.9799600,%d,44\n" % (second, 100 + second) for second in range(40)
 )
@@ -42,6 +46,25 @@ GAVEL = b"".join(
     for i in range(20)
 )
 JOBS = b"model,steps,workers,weight,arrival\n" + b"".join(b"mine,%d,1,1,%d\n" % (90 + i, i) for i in range(9))
+PROFILE = b"# taken here\nbatch,vcpus,gpu_percent,percentile,ms\n" + b"".join(
+    b"%d,%d,%d,%d,%d.5\n" % (1 << b, v, g, p, 10 << b)
+    for b in range(3)
+    for v in (1, 2)
+    for g in (10, 50)
+    for p in (50, 95)
+)
+PARVAGPU = b"Mig instance,Batch size,Workload Number,Throughput,Latency\n" + b"".join(
+    b"%d,%d,%d,%d.25,0.0%d\n" % (g, 1 << b, n, 100 * g, 1 + b)
+    for g in (1, 2, 7)
+    for b in range(4)
+    for n in (1, 2)
+)
+INFLESS = b"".join(
+    b"resnet-50 %d %d %d %d.000000\n" % (v, g, 1 << b, 9 << b)
+    for v in (2, 4)
+    for g in (0, 10)
+    for b in range(4)
+)
 PARTED = b"""version: v1
 mig-configs:
   two:
@@ -93,6 +116,9 @@ def tables() -> tuple[Table, ...]:
         Table("training trace", GAVEL, lambda d: read_trace(d, "t.trace")),
         Table("job table", JOBS, lambda d: read_job_table(d, "t.csv")),
         Table("throughputs", b"\n".join(shipped.split(b"\n")[:60]), lambda d: read_throughputs(d, "t.csv")),
+        Table("profile", PROFILE, lambda d: profile_times(rows_of(read_profile(d), "f"), SPACE)),
+        Table("profile of ParvaGPU", PARVAGPU, lambda d: profile_times(rows_of(read_profile(d), "f"), SPACE)),
+        Table("profile of INFless", INFLESS, lambda d: profile_times(rows_of(read_profile(d), "f"), SPACE)),
         Table("mig-parted", PARTED, lambda d: read_mig_parted(d, "a100-40gb")),
     )
 

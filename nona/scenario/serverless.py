@@ -26,16 +26,21 @@ from nona.scenario.values import (
 )
 
 MOST_CONFIGURATIONS = 4096
+Exponent = Annotated[float, Field(ge=0, le=2)]
 Whole = Annotated[int, Field(ge=1, le=4096)]
 Sizes = Annotated[tuple[Whole, ...], Field(min_length=1, max_length=64)]
 
 
 class GpuLawSpec(Part):
-    """Seconds on the GPU at batch b and g vGPUs: max(``floor``, ``per_query`` · b / g^``exponent``)."""
+    """Seconds on the GPU at batch b and g vGPUs.
+
+    max(``floor``, (``constant`` + ``per_query`` · b) / g^``exponent``).
+    """
 
     per_query: PositiveSeconds
     floor: Seconds = 0.0
-    exponent: Annotated[float, Field(ge=0, le=2)] = 0.95
+    constant: Seconds = 0.0
+    exponent: Exponent = 0.94
 
 
 class CpuLawSpec(Part):
@@ -55,9 +60,15 @@ class TimeRow(Part):
 
 
 class FunctionSpec(Part):
-    """A function: its times by law (``gpu``, ``cpu``) or by ``table``, its cold start, its input."""
+    """A function: its times, its cold start, its input.
+
+    The times are by law (``gpu``, and ``cpu``), by ``table``, those of a measured ``network`` (and
+    ``cpu``), or from a file of measured times (``profile``).
+    """
 
     gpu: GpuLawSpec | None = None
+    network: Name | None = None
+    profile: Name | None = None
     cpu: CpuLawSpec = CpuLawSpec()
     table: Annotated[tuple[TimeRow, ...], Field(max_length=10_000)] = ()
     cold_start: Seconds = 5.0
@@ -66,10 +77,17 @@ class FunctionSpec(Part):
 
     @_model_validator(mode="after")
     def _one_of_them(self) -> Self:
-        if (self.gpu is None) != bool(self.table):
+        given = [self.gpu is not None, bool(self.table), self.network is not None, self.profile is not None]
+        if sum(given) != 1:
             raise PydanticCustomError(
                 "function",
-                "a function has either a law (gpu, and cpu) or a table of times; give one of the two",
+                "a function's times are by one of gpu (a law), table, network and profile (a file); "
+                "{n} are given, keep one",
+                {"n": sum(given)},
+            )
+        if self.cpu != CpuLawSpec() and (self.table or self.profile is not None):
+            raise PydanticCustomError(
+                "function", "a table or a profile has the times in all; leave cpu out, or give a law"
             )
         return self
 
@@ -197,15 +215,20 @@ class ServerlessSpec(Part):
     names none gets the default law around its own time. ``slo_factor`` times the time at the smallest
     configuration is every application's SLO, in place of its row's. ``interval`` replaces the rows'
     arrivals: each call is of one row, drawn in proportion to the rates. ``noise`` is the standard
-    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. ``gpu_floor``
-    and ``cpu_share`` are those of the default law. A network in the workload is one function, or with
-    ``models: tasks`` one for each of its tasks, where that is sensible.
+    deviation of the factor on every time; policies plan with the ``profile_percentile`` of it. A network in
+    the workload is one function, or with ``models: tasks`` one for each of its tasks, where that is sensible.
+
+    ``cpu_share``, ``gpu_floor``, ``gpu_constant`` and ``gpu_exponent`` are of the default law. A function
+    of which only the time T at the smallest configuration is known takes on the GPU (1 - ``cpu_share``) · T ·
+    max(``gpu_floor``, (``gpu_constant`` + (1 - ``gpu_constant``) · b) / g^``gpu_exponent``).
     """
 
     functions: dict[Name, FunctionSpec] = Field(default_factory=dict, max_length=200)
     models: Literal["whole", "tasks"] = "whole"
     configurations: ConfigurationsSpec = ConfigurationsSpec()
-    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.4
+    gpu_floor: Annotated[float, Field(ge=0, le=20)] = 0.19
+    gpu_constant: Annotated[float, Field(ge=0, lt=1)] = 0.55
+    gpu_exponent: Exponent = 0.94
     cpu_share: Annotated[float, Field(ge=0, lt=1)] = 0.2
     sharing: SharingSpec = SharingSpec()
     prices: PricesSpec = PricesSpec()

@@ -64,7 +64,7 @@ def provenance() -> tuple[Default, ...]:
                 continue
             value = shown(_known(get_policy(name).defaults, option))
             where = f"serverless.policies, {name}: options.{option}"
-        elif key.startswith("function."):
+        elif not value:
             value = "see the table of functions"
         found.append(Default(key, value, tag, row["source"], where))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Which files a scenario names: models, traces, tables of times and of throughputs, traffic by hour."""
+"""Which files a scenario names: models, traces, tables of times and rates, profiles, traffic by hour."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nona.scenario.schema import Scenario
+from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingJobSpec, TrainingSpec
 from nona.sources.samples import sample_names
 from nona.training.workload.model_names import batch_of, with_batch
 from nona.training.workload.table import MODELLED, TABLES
 
-Kind = Literal["model", "trace", "measured", "throughputs", "profile"]
-KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "throughputs", "profile")
+Kind = Literal["model", "trace", "measured", "times", "throughputs", "profile"]
+KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "times", "throughputs", "profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,9 @@ def named_files(scenario: Scenario) -> Iterator[NamedFile]:
             yield NamedFile(f"workload[{i}].arrivals.trace", row.arrivals.trace, "trace")
     if scenario.cost.measured:
         yield NamedFile("cost.measured", scenario.cost.measured, "measured")
+    for name, function in (scenario.serverless.functions if scenario.serverless else {}).items():
+        if function.profile is not None:
+            yield NamedFile(f"serverless.functions.{name}.profile", function.profile, "times")
     if scenario.training is not None:
         yield from _training_files(scenario, scenario.training)
     if scenario.plan is not None and scenario.plan.profile:
@@ -91,8 +95,23 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
     plan = scenario.plan
     if plan is not None and plan.profile:
         plan = plan.model_copy(update={"profile": renamed(plan.profile)})
-    update = {"workload": tuple(rows), "cost": cost, "training": training, "plan": plan}
+    serverless = scenario.serverless and _profiles_renamed(scenario.serverless, renamed)
+    update = {
+        "workload": tuple(rows),
+        "cost": cost,
+        "training": training,
+        "plan": plan,
+        "serverless": serverless,
+    }
     return scenario.model_copy(update=update)
+
+
+def _profiles_renamed(serverless: ServerlessSpec, renamed: Callable[[str], str]) -> ServerlessSpec:
+    functions = {
+        name: f.model_copy(update={"profile": renamed(f.profile)}) if f.profile is not None else f
+        for name, f in serverless.functions.items()
+    }
+    return serverless.model_copy(update={"functions": functions})
 
 
 def _training_renamed(

@@ -20,6 +20,7 @@ from nona.scenario.plan import offer_entry
 from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.values import named_entry
 from nona.schedulers.registry import get_scheduler
+from nona.serverless.model.catalogue import network_names
 from nona.serverless.policies.registry import get_policy
 from nona.sources.lookup import Sources
 from nona.sources.near import instead
@@ -36,7 +37,14 @@ def unknown_names(data: Mapping[str, Any]) -> list[str]:
     known = {*devices(), *map(str, _mapping(_mapping(data.get("cluster")).get("devices")))}
     training = unknown_in_training(_mapping(data.get("training")), known, _mapping(data.get("models")))
     cluster = _mapping(data.get("cluster"))
-    return [*_cluster(cluster), *_samples(data), *_named(data), *_offers(data, known), *training]
+    return [
+        *_cluster(cluster),
+        *_samples(data),
+        *_named(data),
+        *_networks(data),
+        *_offers(data, known),
+        *training,
+    ]
 
 
 def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
@@ -122,6 +130,16 @@ def _named(data: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{place}[{i}]: {error}"
 
 
+def _networks(data: Mapping[str, Any]) -> Iterator[str]:
+    for name, function in _mapping(_mapping(data.get("serverless")).get("functions")).items():
+        network = _mapping(function).get("network")
+        if isinstance(network, str) and network not in network_names():
+            yield (
+                f"serverless.functions.{name}.network: {network[:60]!r} is not a measured network; "
+                f"{instead(network, network_names())}."
+            )
+
+
 def _models(data: Mapping[str, Any]) -> Iterator[_Named]:
     """Models of the workload that are neither samples nor inside the scenario."""
     inside = _mapping(data.get("models"))
@@ -140,6 +158,10 @@ def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
     measured = _mapping(data.get("cost")).get("measured")
     if isinstance(measured, str):
         yield _Named("cost.measured", measured)
+    for name, function in _mapping(_mapping(data.get("serverless")).get("functions")).items():
+        times = _mapping(function).get("profile")
+        if isinstance(times, str):
+            yield _Named(f"serverless.functions.{name}.profile", times)
     profile = _mapping(data.get("plan")).get("profile")
     if isinstance(profile, str):
         yield _Named("plan.profile", profile)

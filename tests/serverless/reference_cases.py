@@ -96,7 +96,7 @@ def plain_options(draw: st.DrawFn) -> dict[str, Any]:
 
 def function(number: int, seconds: float, cold_s: float) -> Function:
     """A function with a part on the CPU and one on the GPU."""
-    law = LawTimes(GpuLaw(0.7 * seconds, 0.3 * seconds), CpuLaw(0.2 * seconds, 0.1 * seconds))
+    law = LawTimes(GpuLaw(0.4 * seconds, 0.3 * seconds, 0.3 * seconds), CpuLaw(0.2 * seconds, 0.1 * seconds))
     return Function(f"f{number}", law, cold_start_s=cold_s, input_bytes=1e6)
 
 

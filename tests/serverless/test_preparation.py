@@ -70,14 +70,15 @@ def test_the_slo_factor_stands_in_for_slos() -> None:
 
 
 def test_own_functions_come_first_and_keep_their_law() -> None:
-    law = {"gpu": {"per_query": "10 ms", "floor": "4 ms", "exponent": 1.0}, "cpu": {"parallel": "2 ms"}}
+    law = {"gpu": {"per_query": "10 ms", "constant": "3 ms", "floor": "4 ms", "exponent": 1.0}}
+    law["cpu"] = {"parallel": "2 ms"}
     made = system(functions={"b": {**law, "cold_start": "1 s", "input": "2 MB"}})
     b = next(f for f in made.functions if f.name == "b")
     number = made.functions.index(b)
     assert b.cold_start_s == 1.0
-    assert made.time_s[number, made.space.number[Configuration(1, 1, 1)]] == pytest.approx(0.012)
+    assert made.time_s[number, made.space.number[Configuration(1, 1, 1)]] == pytest.approx(0.015)
     assert made.time_s[number, made.space.number[Configuration(4, 2, 7)]] == pytest.approx(
-        4 * 0.001 + max(0.004, 0.04 / 7)
+        4 * 0.001 + max(0.004, 0.043 / 7)
     )
 
 

@@ -206,7 +206,7 @@ def _system(*functions: Function) -> ServerlessSystem:
 
 
 def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mig() -> None:
-    system = _system(Function("f", LawTimes(GpuLaw(0.7, 0.05, 1.0), CpuLaw(0.1))))
+    system = _system(Function("f", LawTimes(GpuLaw(0.7, 0.05, exponent=1.0), CpuLaw(0.1))))
     invoker = Invoker(sms=108)
     for spec in (SharingSpec(), SharingSpec(mode="mig-geometry")):
         assert (gpu_seconds(system, make_pool(invoker, spec)) == system.gpu_s).all()

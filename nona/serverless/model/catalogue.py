@@ -1,41 +1,106 @@
-"""The functions that ship with the program: the six of ESG.
+"""The functions that ship with the program: the six of ESG, and the eleven measured networks.
 
-Times at the smallest configuration (1 vCPU, 1 vGPU, batch 1) are published, seen in a summary of the
-paper; cold starts, input sizes and networks are recollected; how times scale is our law
+Of ESG's, times at the smallest configuration (1 vCPU, 1 vGPU, batch 1) are published, seen in a summary of
+the paper; cold starts, input sizes and networks are recollected; how times scale is our law
 (:func:`~nona.serverless.model.function.default_times`). Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024.
+
+Of the networks, the law of GPU times is fitted to measurements (:mod:`nona.serverless.profiles`). They have
+no part on the CPU, as none was measured apart. Cold starts are assumed; the input is one image or text.
 """
 
 from __future__ import annotations
 
-from nona.hardware.table_file import shipped_table
-from nona.serverless.model.function import Function, default_times
+from nona.errors import CostError
+from nona.hardware.table_file import Row, shipped_table
+from nona.serverless.model.function import DEFAULT_LAW, DefaultLaw, Function, GpuLaw, LawTimes, default_times
 
 TABLE = ("nona.serverless", "data/functions.csv")
+NETWORKS = ("nona.serverless", "data/networks.csv")
+_INPUTS = ("nona.serverless", "data/network_inputs.csv")
+NETWORK_COLD_START_S = 5.0
+MEASURED = "measured"
 
 
 def function_names() -> tuple[str, ...]:
-    """Names of the shipped functions.
+    """Names of the shipped functions, those of ESG first.
 
-    >>> len(function_names())
-    6
+    >>> len(function_names()), function_names()[-1]
+    (17, 'bert')
     """
-    return tuple(row["function"] for row in shipped_table(*TABLE))
+    return tuple(row["function"] for row in shipped_table(*TABLE)) + network_names()
 
 
-def shipped_function(name: str, gpu_floor: float = 0.4, cpu_share: float = 0.2) -> Function | None:
-    """The shipped function ``name`` with its times by the default law; ``None`` where there is none.
+def network_names() -> tuple[str, ...]:
+    """Names of the measured networks.
 
-    >>> shipped_function("deblur").cold_start_s
-    22.343
+    >>> len(network_names())
+    11
+    """
+    return tuple(row["network"] for row in shipped_table(*NETWORKS))
+
+
+def network_law(name: str) -> GpuLaw:
+    """The law fitted to the measurements of the network ``name``.
+
+    >>> round(1e3 * network_law("vgg16").seconds(1, 1), 1)
+    8.0
+    """
+    return _law(_network_row(name))
+
+
+def shipped_network(name: str) -> Function:
+    """The measured network ``name`` as a function.
+
+    Raises
+    ------
+    CostError
+        When it was not measured.
+    """
+    return _network(_network_row(name))
+
+
+def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | None:
+    """The shipped function ``name``; ESG's with times by the default law. ``None`` where there is none.
+
+    >>> shipped_function("deblur").cold_start_s, shipped_function("bert").confirmed
+    (22.343, ('measured',))
     """
     for row in shipped_table(*TABLE):
         if row["function"] == name:
             return Function(
                 name,
-                default_times(float(row["smallest_ms"]) / 1000, gpu_floor, cpu_share),
+                default_times(float(row["smallest_ms"]) / 1000, law),
                 cold_start_s=float(row["cold_start_ms"]) / 1000,
                 input_bytes=float(row["input_bytes"]),
                 source=f"{row['source']}, {row['network']}",
                 confirmed=tuple(row["confirmed"].split()),
             )
-    return None
+    return shipped_network(name) if name in network_names() else None
+
+
+def _network_row(name: str) -> Row:
+    for row in shipped_table(*NETWORKS):
+        if row["network"] == name:
+            return row
+    raise CostError(f"Network {name!r}: it is not a measured one; use {', '.join(network_names())}.")
+
+
+def _network(row: Row) -> Function:
+    inputs = {r["network"]: float(r["input_bytes"]) for r in shipped_table(*_INPUTS)}
+    return Function(
+        row["network"],
+        LawTimes(_law(row)),
+        cold_start_s=NETWORK_COLD_START_S,
+        input_bytes=inputs[row["network"]],
+        source=f"ParvaGPU (Lee et al., SC 2024), A100; law's mean error {100 * float(row['error']):.1f} %",
+        confirmed=(MEASURED,),
+    )
+
+
+def _law(row: Row) -> GpuLaw:
+    return GpuLaw(
+        float(row["per_query_ms"]) / 1e3,
+        float(row["floor_ms"]) / 1e3,
+        float(row["constant_ms"]) / 1e3,
+        float(row["exponent"]),
+    )

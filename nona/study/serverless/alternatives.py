@@ -78,9 +78,19 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     _set(f"{_S}.noise", "10 %", "none", 0.0),
     _set(f"{_S}.noise", "10 %", "25 %", 0.25),
     _set(f"{_S}.profile_percentile", "95th percentile of the time", "the median", 50.0),
-    _set(f"{_S}.gpu_floor", "40 % of the time at one vGPU", "none: more vGPUs always help", 0.0),
-    _set(f"{_S}.gpu_floor", "40 % of the time at one vGPU", "80 %: more vGPUs hardly help", 0.8),
-    _set(f"{_S}.gpu_floor", "40 % of the time at one vGPU", "300 %: three jobs take as long as one", 3.0),
+    _set(f"{_S}.gpu_floor", "19 % of the GPU's time at one vGPU", "none: more vGPUs always help", 0.0),
+    _set(f"{_S}.gpu_floor", "19 % of the GPU's time at one vGPU", "80 %: more vGPUs hardly help", 0.8),
+    _set(
+        f"{_S}.gpu_floor",
+        "19 % of the GPU's time at one vGPU",
+        "200 %: a batch of 3 takes as long as one",
+        2.0,
+    ),
+    _set(
+        f"{_S}.gpu_constant", "55 % of the GPU's time at batch 1", "none: batches save nothing on a vGPU", 0.0
+    ),
+    _set(f"{_S}.gpu_constant", "55 % of the GPU's time at batch 1", "75 %", 0.75),
+    _set(f"{_S}.gpu_exponent", "0.94", "0.4, as of BERT", 0.4),
     _set(f"{_S}.cpu_share", "20 %", "5 %", 0.05),
     _set(f"{_S}.cpu_share", "20 %", "50 %", 0.5),
     Alternative("load", "1", "half the calls", load=0.5),

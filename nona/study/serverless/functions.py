@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -14,8 +14,24 @@ from nona.graph.model import ANY_DEVICE, ModelGraph, Operator
 from nona.hardware.device import Device
 from nona.hardware.executor import ExecutorClass
 from nona.scenario.serverless import FunctionSpec, ServerlessSpec
-from nona.serverless.model.catalogue import shipped_function
-from nona.serverless.model.function import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times
+from nona.serverless.model.catalogue import (
+    MEASURED,
+    network_law,
+    shipped_function,
+    shipped_network,
+)
+from nona.serverless.model.configuration import ConfigurationSpace
+from nona.serverless.model.function import (
+    CpuLaw,
+    DefaultLaw,
+    Function,
+    GpuLaw,
+    LawTimes,
+    TableTimes,
+    default_times,
+)
+from nona.serverless.profiles.between import profile_times
+from nona.serverless.profiles.reader import read_profile, rows_of
 
 DEFAULT_COLD_START_S = 5.0
 
@@ -25,11 +41,17 @@ class FunctionBook:
 
     A stage names its function by its attribute ``function``, else by its own id. The scenario's own
     functions come first, then the shipped ones, then the default law around the stage's own time, which
-    is that of any device (:func:`on_one_vgpu`).
+    is that of any device (:func:`on_one_vgpu`). ``read`` gives the bytes of a file; a GPU has ``parts``
+    vGPUs.
     """
 
-    def __init__(self, spec: ServerlessSpec) -> None:
+    def __init__(
+        self, spec: ServerlessSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int = 7
+    ) -> None:
         self._spec = spec
+        self._own = {
+            name: own_function(name, own, space, read, parts) for name, own in spec.functions.items()
+        }
         self._given: list[Function] = []  # under the names that they came with
         self._made: list[Function] = []
 
@@ -71,14 +93,15 @@ class FunctionBook:
 
     def _find(self, stage: Operator) -> Function | None:
         spec, name, time_s = self._spec, str(stage.attributes.get("function", stage.id)), _time_s(stage)
-        if name in spec.functions:
-            return own_function(name, spec.functions[name])
-        shipped = shipped_function(name, spec.gpu_floor, spec.cpu_share)
+        if name in self._own:
+            return self._own[name]
+        law = DefaultLaw(spec.cpu_share, spec.gpu_floor, spec.gpu_constant, spec.gpu_exponent)
+        shipped = shipped_function(name, law)
         if time_s is None:
             return shipped
-        times = default_times(time_s, spec.gpu_floor, spec.cpu_share)
+        times = default_times(time_s, law)
         if shipped is not None:
-            return replace(shipped, times=times)
+            return replace(shipped, times=times, confirmed=())
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
 
 
@@ -118,12 +141,33 @@ def _time_s(stage: Operator) -> float | None:
     return (stage.compute_s or {}).get(ANY_DEVICE)
 
 
-def own_function(name: str, spec: FunctionSpec) -> Function:
-    """A function as the scenario describes it."""
+def own_function(
+    name: str, spec: FunctionSpec, space: ConfigurationSpace, read: Callable[[str], bytes], parts: int
+) -> Function:
+    """A function as the scenario describes it.
+
+    Raises
+    ------
+    NonaError
+        When its network was not measured, or its profile cannot be read or has no time for ``space``.
+    """
+    cpu = CpuLaw(spec.cpu.parallel, spec.cpu.serial)
+    source, input_bytes = spec.source or "the scenario", spec.input
+    confirmed: tuple[str, ...] = ()
     times: LawTimes | TableTimes
     if spec.gpu is not None:
-        gpu = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.exponent)
-        times = LawTimes(gpu, CpuLaw(spec.cpu.parallel, spec.cpu.serial))
+        law = GpuLaw(spec.gpu.per_query, spec.gpu.floor, spec.gpu.constant, spec.gpu.exponent)
+        times = LawTimes(law, cpu)
+    elif spec.network is not None:
+        measured = shipped_network(spec.network)
+        times, confirmed = LawTimes(network_law(spec.network), cpu), measured.confirmed
+        source = spec.source or f"{spec.network}: {measured.source}"
+        input_bytes = spec.input or measured.input_bytes
+    elif spec.profile is not None:
+        what = f"Profile {spec.profile!r}"
+        rows = rows_of(read_profile(read(spec.profile), what), name, what)
+        times, confirmed = profile_times(rows, space, parts), (MEASURED,)
+        source = spec.source or f"{spec.profile}: {len(rows)} measured times"
     else:
         times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
-    return Function(name, times, spec.cold_start, spec.input, spec.source or "the scenario")
+    return Function(name, times, spec.cold_start, input_bytes, source, confirmed)

@@ -47,7 +47,8 @@ def prepare_serverless(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Se
     sources.check(scenario)
     space = grid(spec.configurations.batch, spec.configurations.vcpus, spec.configurations.vgpus)
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
-    functions = FunctionBook(spec)
+    gpu = _invoker(scenario.cluster.servers[0], scenario)
+    functions = FunctionBook(spec, space, sources.read, gpu.vgpus)
     read = once_per_model(
         scenario.workload,
         lambda row: _staged(row, scenario, spec, space, functions, sources, measured),

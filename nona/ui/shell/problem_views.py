@@ -20,6 +20,7 @@ KINDS = {
     "model": "model",
     "trace": "trace",
     "measured": "measured times",
+    "times": "times of a function",
     "throughputs": "throughputs",
     "profile": "traffic by hour",
 }

@@ -1,0 +1,1 @@
+"""Measured times of functions: the shipped table, and the law fitted to measurements."""
