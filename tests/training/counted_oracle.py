@@ -1,4 +1,4 @@
-"""A second simulator of jobs on counted GPUs: it looks at every second, and shares no code with the engine."""
+"""A second simulator of jobs on counted GPUs, second by second; it shares no code with the engine."""
 
 from fractions import Fraction
 

@@ -67,7 +67,7 @@ def test_ranks_agree_with_sums_term_by_term(sizes, step, attained):
 
 
 def test_who_had_much_waits_and_who_starved_returns():
-    """Two jobs of 8 GPUs: the first sinks after 10 s, the second runs to its end; with the knob they alternate."""
+    """Two jobs of 8 GPUs: the first sinks after 10 s; with the knob they alternate."""
     rows = [(0, 8, 30), (0, 8, 30)]
     assert run(rows, "dlas-gpu", limits_gpu_s="80", late_moves=False).jct_s.tolist() == [40, 60]
     turns = run(rows, "dlas-gpu", limits_gpu_s="80", late_moves=False, starvation=1.0)
