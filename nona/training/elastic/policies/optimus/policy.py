@@ -22,7 +22,7 @@ class Optimus:
     system: ElasticSystem
     estimates: Estimates
     every: int
-    _asked: int = 0
+    _next_s: float = 0.0
     _values: dict[int, float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
@@ -31,9 +31,9 @@ class Optimus:
 
     def plan(self, question: Question) -> Answer:
         """Divide all GPUs again, or keep what is given."""
-        self._asked += 1
-        if (self._asked - 1) % self.every:
+        if question.time_s < self._next_s:
             return Answer({active.number: active.given for active in question.jobs}, self._values)
+        self._next_s = question.time_s + self.every * self.system.tick_s
         answer = self._divided(question)
         self._values = dict(answer.values)
         return answer
