@@ -81,6 +81,12 @@ def _check_elastic_policy(name: str) -> object:
     return ELASTIC.find(name)
 
 
+def _schedules() -> Iterable[str]:
+    from nona.training.counting.schedules import SCHEDULES
+
+    return SCHEDULES
+
+
 def _solvers() -> Iterable[str]:
     from nona.placement.solver.registry import SOLVERS
 
@@ -149,6 +155,7 @@ SCHEDULER = Name("scheduler", _schedulers, _check_scheduler)
 POLICY = Name("policy", _policies, _check_policy, listed=True)
 TRAINING_POLICY = Name("policy", _training_policies, _check_training_policy)
 ELASTIC_POLICY = Name("policy", _elastic_policies, _check_elastic_policy, listed=True)
+SCHEDULE = Name("schedule", _schedules, unchecked, listed=True)
 SOLVER = Name("solver", _solvers, _check_solver, listed=True)
 RULE = Name("Contraction rule", _rules, listed=True)
 WAY = Name("way of sharing", _ways, unchecked, listed=True)

@@ -9,6 +9,7 @@ import click
 
 from nona.cli.known import DEVICE, ENGINE, MODEL, PRECISION, SCENARIO, SCHEDULER, STACK
 from nona.cli.parameters import OutputFile, Symbol, Whole
+from nona.cli.settings import Setting
 
 FILE = click.Path(path_type=Path)
 OUTPUT = OutputFile()
@@ -75,5 +76,13 @@ store = click.option(
     help="folder of the saved items (default: that of $NONA_STORE, or your own folder for data)",
 )
 csv = click.option("--csv", type=OUTPUT, metavar="FILE", help="also write one row per simulated point")
+settings = click.option(
+    "--set",
+    "settings",
+    type=Setting(),
+    multiple=True,
+    metavar="NAME.OPTION=VALUE",
+    help="an option of a policy, e.g. optimus.fitted=true; repeat for several",
+)
 shipped = click.option("--shipped", is_flag=True, help="show the shipped results without simulating")
 html = click.option("--html", type=OUTPUT, metavar="FILE", help="also write the report as one HTML file")

@@ -6,11 +6,12 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
-from nona.cli.known import ELASTIC_POLICY, TRAINING_POLICY
+from nona.cli.known import ELASTIC_POLICY, SCHEDULE, TRAINING_POLICY
 from nona.cli.parameters import Decimal, Quantity, Share, Whole
 from nona.cli.training.options import (
     AllocateOptions,
     CheckpointOptions,
+    CountedOptions,
     ElasticOptions,
     GenerateOptions,
     SimulateTrainingOptions,
@@ -163,6 +164,7 @@ def checkpoints(options: CheckpointOptions) -> None:
     default=0.0,
     help="part of its speed that a job on several nodes loses where it shares one with another such job",
 )
+@common.settings
 @click.option("--share-nodes", is_flag=True, help="pollux may let jobs on several nodes share a node")
 @click.option(
     "--replications", type=common.COUNT, default=1, help="runs of policies that draw random numbers"
@@ -178,6 +180,27 @@ def elastic(options: ElasticOptions) -> None:
     work.elastic(options)
 
 
-COMMANDS = (allocate, simulate, elastic, generate, switches, checkpoints)
+@command("counted", "jobs that keep their GPUs, which are only counted: Tiresias' own simulator")
+@click.option(
+    "--workload",
+    default="tiresias",
+    metavar="tiresias|FILE",
+    help="its 60 jobs (default), or CSV: name, arrival_s, gpus, duration_s",
+)
+@click.option(
+    "--schedule", type=SCHEDULE, multiple=True, metavar="S", help="only this one; repeat for several"
+)
+@click.option("--gpus", type=Whole(min=1, max=100_000), default=8, help="GPUs (default 8)")
+@common.settings
+@common.json
+@takes(CountedOptions)
+def counted(options: CountedOptions) -> None:
+    """Simulate jobs of fixed GPUs and durations."""
+    from nona.cli.training import counted as work
+
+    work.counted(options)
+
+
+COMMANDS = (allocate, simulate, elastic, counted, generate, switches, checkpoints)
 for _command in COMMANDS:
     training.add_command(_command)

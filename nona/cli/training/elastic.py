@@ -7,11 +7,13 @@ from pathlib import Path
 
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
+from nona.cli.settings import settings_by_name
 from nona.cli.training.options import ElasticOptions
 from nona.errors import ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
+from nona.options import Option
 from nona.report.training.elastic.text import elastic_text
 from nona.study.elastic.run import USUAL, ElasticRequest, simulate_elastic_jobs
 from nona.training.elastic.applications.application import Application
@@ -41,7 +43,7 @@ def elastic(arguments: ElasticOptions) -> None:
         interference=arguments.interference,
         replications=arguments.replications,
         seed=arguments.seed,
-        options={"pollux": {"avoid_interference": False}} if arguments.share_nodes else {},
+        options=_options(arguments, names),
     )
     counts = {n: replications_of(ELASTIC[n], arguments.replications) for n in names}
     shares = Shares(dict.fromkeys(((p, r) for p, n in enumerate(names) for r in range(counts[n])), 1.0))
@@ -58,6 +60,13 @@ def elastic(arguments: ElasticOptions) -> None:
     for failed in result.report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
     emit(arguments, result.report, elastic_text)
+
+
+def _options(arguments: ElasticOptions, names: tuple[str, ...]) -> dict[str, dict[str, Option]]:
+    found = settings_by_name(arguments.settings, names)
+    if arguments.share_nodes:
+        found.setdefault("pollux", {})["avoid_interference"] = False
+    return found
 
 
 def _applications(folder: Path | None) -> dict[str, Application] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nona.cli.options import ListOptions
+from nona.options import Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,20 @@ class ElasticOptions(ListOptions):
     load: float
     interference: float
     share_nodes: bool
+    settings: tuple[tuple[str, str, Option], ...]
     replications: int
     seed: int
     workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedOptions(ListOptions):
+    """``nona training counted``."""
+
+    workload: str
+    schedule: tuple[str, ...]
+    gpus: int
+    settings: tuple[tuple[str, str, Option], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

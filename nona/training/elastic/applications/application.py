@@ -43,6 +43,8 @@ class Application:
         (k, E) of the gradient: squared norm and variance.
     fixed_batch, most_gpus
         Batch size that is never changed, and the most GPUs; ``None``: free.
+    error
+        (k, E) on a validation set at the end of each epoch; ``None``: not measured.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Application:
     variance: Floats
     fixed_batch: int | None = None
     most_gpus: int | None = None
+    error: Floats | None = None
     _noise: dict[tuple[int, int], Noise] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -81,6 +84,16 @@ class Application:
             return 1.0
         rows = self.iterations[:, [epoch, -1]].T
         return self._along(batch, rows[1]) - self._along(batch, rows[0])
+
+    def epoch_iterations(self, batch: int) -> float:
+        """Iterations of an epoch, as many as the first one had."""
+        return self._along(batch, self.iterations[:, 0])
+
+    def errors(self, batch: int, epochs: int) -> list[float] | None:
+        """At the end of each of the first ``epochs``, linear in the batch size; ``None``: not measured."""
+        if self.error is None:
+            return None
+        return [self._along(batch, self.error[:, epoch]) for epoch in range(epochs)]
 
     def step(self, counts: Counts, split: Split) -> tuple[float, StepTime]:
         """Seconds of a step with its extra ones, step + a·(step − sync), and the time without them."""

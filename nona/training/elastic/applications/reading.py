@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "scalability": ("application", "num_nodes", "num_replicas", "local_bsz", "step_s", "sync_s"),
     "epochs": ("application", "batch_size", "progress", "iteration", "grad_sqr", "grad_var"),
 }
-_OPTIONAL = {"applications": ("checked",)}
+_OPTIONAL = {"applications": ("checked",), "epochs": ("error",)}
 R = TypeVar("R")
 
 
@@ -97,7 +97,7 @@ def read_applications(tables: Tables, what: str) -> dict[str, Application]:
     tables
         ``applications`` states limits; ``placements`` has step times by placement (one digit of GPUs for each
         node), ``scalability`` those on many nodes (may have no rows), ``epochs`` one row for each epoch at
-        each batch size, in order.
+        each batch size, in order; their ``error`` on a validation set may be left out.
     what
         Names the profiles in errors.
 
@@ -162,7 +162,8 @@ def _scaled(line: _Line) -> tuple[str, tuple[float, ...]]:
 
 
 def _epoch(line: _Line) -> tuple[str, tuple[int, tuple[float, ...]]]:
-    figures = tuple(line.value(key, MOST_FIGURE) for key in COLUMNS["epochs"][2:])
+    error = ("error",) if "error" in line.cells else ()
+    figures = tuple(line.value(key, MOST_FIGURE) for key in (*COLUMNS["epochs"][2:], *error))
     return line.name("application"), (line.whole("batch_size", MOST_BATCH), figures)
 
 
@@ -185,11 +186,11 @@ def _application(
     table = np.array([by_size[size][: of.epochs] for size in sizes])
     if not (np.diff(table[:, :, :2], axis=1) > 0).all():
         raise ScenarioError([f"{what}: application {name!r}: progress and iteration must grow by epoch."])
-    progress, iterations, square, variance = np.moveaxis(table, 2, 0)
+    progress, iterations, square, variance, *error = np.moveaxis(table, 2, 0)
     times = Times(name, _measured(placed), np.array(scaled, float).reshape(-1, 5))
     return Application(
         *(name, of.task, of.epochs, of.batches, times, np.array(sizes)),
-        *(progress, iterations, square, variance, of.fixed_batch, of.most_gpus),
+        *(progress, iterations, square, variance, of.fixed_batch, of.most_gpus, *error),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.training.elastic.policies import fifo, gandiva, optimus, sjf, tiresias
+from nona.training.elastic.policies import fifo, gandiva, sjf, tiresias
 from nona.training.elastic.policies.base import ElasticPolicy
+from nona.training.elastic.policies.optimus import policy as optimus
 from nona.training.elastic.policies.pollux import policy as pollux
 
 _MODULES = (pollux, optimus, tiresias, gandiva, sjf, fifo)

@@ -9,8 +9,9 @@ import numpy as np
 from nona.look import Look
 from nona.options import Options, check_known
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
-from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, FixedBatch, Question
-from nona.training.elastic.policies.placing import compact, first_fit, place
+from nona.training.elastic.policies.alone import alone_s
+from nona.training.elastic.policies.base import Agent, Answer, ElasticPolicy, FixedBatch, Question
+from nona.training.elastic.policies.placing import first_fit, place
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,12 @@ class Sjf:
 
     def plan(self, question: Question) -> Answer:
         """What fits, shortest first, of equals by arrival."""
-        left = {active.number: self._left_s(active) for active in question.jobs}
+        left = {
+            active.number: alone_s(self.system.cluster, active.job, active.epoch) for active in question.jobs
+        }
         order = sorted(question.jobs, key=lambda active: left[active.number])
         wanted = first_fit(self.system.cluster, order)
         return Answer(place(self.system.cluster, question.jobs, wanted), left)
-
-    def _left_s(self, active: Active) -> float:
-        """Remaining iterations times the seconds of a step on as few nodes as possible."""
-        application, job = active.job.application, active.job
-        split = application.batches.split(job.batch, job.gpus)
-        seconds, _ = application.step(compact(self.system.cluster, job.gpus), split)
-        return seconds * application.remaining_iterations(job.batch, active.epoch)
 
 
 def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Sjf:

@@ -1,0 +1,1 @@
+"""Reports on jobs that keep their GPUs."""

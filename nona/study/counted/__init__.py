@@ -1,0 +1,1 @@
+"""Jobs that keep their GPUs, under several schedules."""

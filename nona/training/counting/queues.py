@@ -1,0 +1,170 @@
+"""Queues by attained service: jobs sink with the GPU-seconds that they had, and rise when they starved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nona.errors import SimulationError
+from nona.training.counting.gittins import GittinsRank
+
+MOST_QUEUES = 16
+
+
+@dataclass(slots=True)
+class _Entry:
+    """``executed_s``, ``waited_s``: since it came or rose."""
+
+    gpus: int
+    arrival_s: float
+    executed_s: float = 0.0
+    waited_s: float = 0.0
+    queue: int = 0
+
+    @property
+    def attained(self) -> float:
+        return self.executed_s * self.gpus
+
+
+class AttainedQueues:
+    """Discretised two-dimensional least attained service: K queues, K − 1 limits in GPU-seconds.
+
+    New jobs join the tail of queue 0. A job that attained the limit of its queue moves to the tail of the
+    next. Jobs in the last queue stay there.
+
+    Parameters
+    ----------
+    limits_gpu_s
+        Ascending, K − 1 of them.
+    starvation
+        κ. A job outside queue 0 that executed e seconds and waited ⌊κ·e⌋ rises to the tail of queue 0, where
+        both start from 0; 0: never.
+    ranks
+        Order inside queues, highest first, then by arrival; without: as they joined.
+
+    Examples
+    --------
+    >>> queues = AttainedQueues((100.0,))
+    >>> queues.join(0, 2, 0.0); queues.join(1, 1, 5.0)
+    >>> queues.advance([0, 1], 50.0, {0, 1})
+    >>> list(queues.order())
+    [1, 0]
+
+    Source: Gu et al., Tiresias, NSDI 2019, sections 4.1 and 4.2, and its public simulator.
+    """
+
+    def __init__(
+        self, limits_gpu_s: Sequence[float], starvation: float = 0.0, ranks: GittinsRank | None = None
+    ) -> None:
+        self._limits, self._starvation, self._ranks = tuple(limits_gpu_s), starvation, ranks
+        self._queues: list[list[int]] = [[] for _ in range(len(self._limits) + 1)]
+        self._entries: dict[int, _Entry] = {}
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._entries
+
+    def join(self, number: int, gpus: int, arrival_s: float) -> None:
+        """A new job."""
+        self._entries[number] = _Entry(gpus, arrival_s)
+        self._queues[0].append(number)
+
+    def keep(self, present: Collection[int]) -> None:
+        """Others left."""
+        self._entries = {n: entry for n, entry in self._entries.items() if n in present}
+        for queue in self._queues:
+            queue[:] = [n for n in queue if n in self._entries]
+
+    def advance(self, numbers: Iterable[int], seconds: float, running: Collection[int]) -> None:
+        """``seconds`` passed; jobs in the order in which equals join a tail.
+
+        Who never ran does not starve.
+        """
+        for n in numbers:
+            entry = self._entries[n]
+            if n in running:
+                entry.executed_s += seconds
+                if entry.queue < len(self._limits) and entry.attained >= self._limits[entry.queue]:
+                    self._move(n, entry.queue + 1)
+            elif entry.executed_s > 0:
+                entry.waited_s += seconds
+                if self._rises(entry):
+                    entry.executed_s = entry.waited_s = 0.0
+                    self._move(n, 0)
+
+    def order(self) -> Iterator[int]:
+        """All jobs, queue by queue."""
+        if self._ranks is not None:
+            ranks = {n: self._ranks.rank(entry.attained) for n, entry in self._entries.items()}
+            for queue in self._queues:
+                queue.sort(key=lambda n: (-ranks[n], self._entries[n].arrival_s))
+        return (n for queue in self._queues for n in list(queue))
+
+    def running_first(self, running: Collection[int]) -> None:
+        """In each queue those that run come before others."""
+        for queue in self._queues:
+            queue.sort(key=lambda n: n not in running)
+
+    def attained(self, number: int) -> float:
+        """GPU-seconds since it came or rose."""
+        return self._entries[number].attained
+
+    def queue_of(self, number: int) -> int:
+        """From 0."""
+        return self._entries[number].queue
+
+    def next_move_s(self, running: Collection[int], *, late: bool) -> float:
+        """Whole seconds until the next job changes its queue, if the same ones run; infinite if none does.
+
+        ``late``: as the public simulator computes it: ⌊(limit − e)/g⌋, where (limit − e·g)/g is meant. Jobs
+        with several GPUs then sink later than at their limit.
+        """
+        waits = (self._wait(n, entry, n in running, late) for n, entry in self._entries.items())
+        return min((wait for wait in waits if wait > 0), default=math.inf)
+
+    def _wait(self, number: int, entry: _Entry, runs: bool, late: bool) -> float:
+        if runs:
+            if entry.queue == len(self._limits):
+                return math.inf
+            limit = self._limits[entry.queue]
+            if late:
+                return math.floor((limit - entry.executed_s) / entry.gpus)
+            return math.ceil(limit / entry.gpus - entry.executed_s)
+        if self._starvation and entry.queue and entry.executed_s:
+            return math.floor(entry.executed_s * self._starvation - entry.waited_s)
+        return math.inf
+
+    def _rises(self, entry: _Entry) -> bool:
+        allowed = math.floor(entry.executed_s * self._starvation)
+        return self._starvation > 0 and entry.queue > 0 and entry.waited_s >= allowed
+
+    def _move(self, number: int, queue: int) -> None:
+        entry = self._entries[number]
+        self._queues[entry.queue].remove(number)
+        entry.queue = queue
+        self._queues[queue].append(number)
+
+
+def limits_of(owner: str, text: object) -> tuple[float, ...]:
+    """The limits between queues from an option's text: numbers, ascending, with commas.
+
+    >>> limits_of("Policy 'x'", "3250, 7200")
+    (3250.0, 7200.0)
+
+    Raises
+    ------
+    SimulationError
+        For something else, and for more than 15 of them.
+    """
+    try:
+        found = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        found = ()
+    rising = all(a < b for a, b in pairwise((0.0, *found, math.inf)))
+    if not found or not rising or len(found) >= MOST_QUEUES:
+        raise SimulationError(
+            f"{owner}: option limits_gpu_s={text!r} must be 1 to {MOST_QUEUES - 1} ascending numbers of "
+            "GPU-seconds, e.g. '3250, 7200'; change it."
+        )
+    return found

@@ -1,0 +1,95 @@
+"""Optimus: every GPU goes where it shortens the remaining time most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nona.errors import SimulationError
+from nona.look import Look
+from nona.options import Options, check_known, number, whole
+from nona.training.elastic.model.system import ElasticJob, ElasticSystem
+from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.optimus.estimates import Estimates, Fitted, Known
+from nona.training.elastic.policies.placing import place
+
+
+@dataclass
+class Optimus:
+    """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have."""
+
+    system: ElasticSystem
+    estimates: Estimates
+    every: int
+    _next_s: float = 0.0
+    _values: dict[int, float] = field(default_factory=dict)
+
+    def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Batch sizes are the users'."""
+        return self.estimates.agent(job, number)
+
+    def plan(self, question: Question) -> Answer:
+        """Divide all GPUs again, or keep what is given."""
+        if question.time_s < self._next_s:
+            return Answer({active.number: active.given for active in question.jobs}, self._values)
+        self._next_s = question.time_s + self.every * self.system.tick_s
+        answer = self._divided(question)
+        self._values = dict(answer.values)
+        return answer
+
+    def _divided(self, question: Question) -> Answer:
+        """One GPU each while there are some, then one at a time to the largest gain; few GPUs place first."""
+        cluster, jobs = self.system.cluster, question.jobs
+        given = [1 if place < cluster.size else 0 for place in range(len(jobs))]
+        free = cluster.size - sum(given)
+        left = [self.estimates.left(active) for active in jobs]
+        gains = [self._gain(active, n, rem, free) for active, n, rem in zip(jobs, given, left, strict=True)]
+        while free and (most := max(gains, default=0.0)) > 0:
+            best = gains.index(most)
+            given[best] += 1
+            free -= 1
+            gains[best] = self._gain(jobs[best], given[best], left[best], free)
+        order = sorted(range(len(jobs)), key=given.__getitem__)
+        wanted = {jobs[i].number: given[i] for i in order}
+        values = {active.number: gain for active, gain in zip(jobs, gains, strict=True)}
+        return Answer(place(cluster, jobs, wanted), values)
+
+    def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
+        """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
+        if not free or not gpus or gpus >= active.job.application.most_at(active.job.batch):
+            return 0.0
+        return (self.estimates.step_s(active, gpus) - self.estimates.step_s(active, gpus + 1)) * left
+
+
+def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Optimus:
+    owner, chosen = "Policy 'optimus'", {**POLICY.defaults, **options}
+    check_known(owner, options, POLICY.defaults)
+    if not isinstance(fitted := chosen["fitted"], bool):
+        raise SimulationError(f"{owner}: option fitted={fitted!r} must be true or false; change it.")
+    threshold = number(owner, chosen, "threshold", 1e-9, 1.0)
+    estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
+    return Optimus(system, estimates, whole(owner, chosen, "every_ticks", 1, 10_000))
+
+
+POLICY = ElasticPolicy(
+    name="optimus",
+    title="Optimus",
+    summary="Every GPU goes where it saves most of the remaining time.",
+    source="Peng et al., Optimus, EuroSys 2018; by default with an oracle, as in Pollux's public simulator "
+    "(OSDI 2021); fitted: sections 3.1 and 3.2 (recollected)",
+    adaptation="By default true step times and remaining iterations at the user's batch size. Fitted: nodes "
+    "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
+    prepare=_prepare,
+    defaults={"fitted": False, "threshold": 0.001, "every_ticks": 1},
+    option_help={
+        "fitted": "fit step times by non-negative least squares, and remaining epochs to the errors so far",
+        "threshold": "fitted: a job is done when its error falls by less than this part of its first error "
+        "in an epoch (assumed)",
+        "every_ticks": "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
+    },
+    network_view="N2",
+    tuned_by_user=True,
+    look=Look("#c9713a", "dash", "triangle-up"),
+    value="seconds that one more GPU would save",
+)
