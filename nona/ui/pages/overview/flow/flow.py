@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from nona.ui.pages.overview.demos import Stage
+from nona.ui.pages.overview.pipeline import Stage
 from nona.ui.session.state import AppState
 from nona.ui.widgets.component import declare
 
