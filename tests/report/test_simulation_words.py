@@ -193,6 +193,9 @@ def test_live_words() -> None:
     assert live_titles({}, False)[2] == "SLO hits"
     assert live_headline(LiveRun(series=series)).text == "So far a is shortest: 10 ms; b is at 20 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
+    alone = {"a": series["a"]}  # nobody to be compared with
+    assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"
+    assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
     two = line(0.01, 0, counts=(1, 1), jobs=2)
     assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
 

@@ -52,7 +52,7 @@ class PlacingWatch:
             parts.append(f"{counted(progress.done, of)} done")
         left_s = left_at_most_s(now - self._began, progress.share)
         if left_s is not None:
-            parts.append(f"at most about {format_time(left_s, 2)} more")
+            parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")
         fraction = self._first + (self._last - self._first) * progress.whole
         self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True})
 

@@ -150,4 +150,5 @@ def live_headline(live: LiveRun) -> Headline:
         return Headline("", "", "No job is complete yet.", "", "")
     order = sorted(means, key=lambda n: means[n])
     rest = ", ".join(f"{n} is at {format_time(means[n])}" for n in order[1:3])
-    return Headline(order[0], format_time(means[order[0]]), f"So far {order[0]} is shortest", "", rest)
+    lead = f"So far {order[0]} is shortest" if rest else f"Mean JCT of {order[0]} so far"
+    return Headline(order[0], format_time(means[order[0]]), lead, "", rest)

@@ -23,18 +23,22 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     short = min(tail, key=lambda n: tail[n])
     rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
     busy = {name: s.busy for name, s in series.items() if s.busy}
+    alone = len(series) == 1  # nobody to be compared with
     titles = [
-        f"{best} has the lowest mean{so_far}: {format_time(series[best].mean_s)}",
+        f"{f'Mean of {best}' if alone else f'{best} has the lowest mean'}{so_far}: "
+        f"{format_time(series[best].mean_s)}",
         f"95 % of {short}'s jobs are completed within {format_time(tail[short])}",
         plain[2],
         plain[3],
     ]
     if rates:
         most = max(rates, key=lambda n: rates[n])
-        titles[2] = f"{most} keeps most SLOs{so_far}: {share_text(rates[most], 1)}"
+        keeps = "SLOs that {} keeps" if alone else "{} keeps most SLOs"
+        titles[2] = f"{keeps.format(most)}{so_far}: {share_text(rates[most], 1)}"
     if busy:
         link = max(busy, key=lambda n: busy[n][1])
-        titles[3] = f"{link} uses the link most{so_far}: {share_text(busy[link][1])} busy"
+        uses = "Link under {}" if alone else "{} uses the link most"
+        titles[3] = f"{uses.format(link)}{so_far}: {share_text(busy[link][1])} busy"
     return titles
 
 
