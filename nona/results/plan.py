@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from pydantic import Field
+
 from nona.results.about import About
 from nona.results.document import Document, Figure
 from nona.results.estimate import Estimate
@@ -153,7 +155,8 @@ class PlanReport(Document):
     """What ``nona plan --json`` prints.
 
     ``cheaper_open``: options that are cheaper than the answer and open. ``complete``: the search came to its
-    end. ``curve`` and ``failures`` are of the answer.
+    end. ``curve`` and ``failures`` are of the answer. ``work``: model → kind of executor → seconds of all
+    tasks of a query there.
     """
 
     answer: PlanAnswer | None
@@ -170,6 +173,7 @@ class PlanReport(Document):
     failures: tuple[PlanFailure, ...] = ()
     prices: tuple[str, ...] = ()
     week: PlanWeek | None = None
+    work: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
 
     @property
     def best(self) -> PlanOption | None:

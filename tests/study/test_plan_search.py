@@ -257,6 +257,7 @@ def test_all_models_must_keep_their_targets_and_percentiles_count() -> None:
     loose = scenario(100.0, 1000.0, {**PART, "targets": {"one": {"p95": "35 ms"}}})
     report = plan(loose)
     assert report.best is not None
+    assert report.work == {"one": {A: pytest.approx(0.01)}}
     assert report.best.servers[0].count == least_mmc(100.0, 0.01, 0.035, 0.95)
     assert [t.text for t in report.targets] == ["p95 of one at most 35 ms"]
 

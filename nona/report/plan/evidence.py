@@ -5,6 +5,7 @@ from __future__ import annotations
 from nona.planning.offers import gpu_text
 from nona.report.plan.text import servers_text
 from nona.results.plan import PlanReport
+from nona.units import format_time
 
 
 def evidence_text(report: PlanReport) -> str:
@@ -41,4 +42,12 @@ def failure_rows(report: PlanReport) -> list[dict[str, str]]:
     return [
         {"lost": f.lost, "left": servers_text(f.servers) or "nothing", "verdict": f.verdict}
         for f in report.failures
+    ]
+
+
+def work_rows(report: PlanReport) -> list[dict[str, str]]:
+    """For each model, how long one query keeps each kind of executor busy."""
+    return [
+        {"model": model, **{kind: format_time(seconds) for kind, seconds in by_kind.items()}}
+        for model, by_kind in report.work.items()
     ]

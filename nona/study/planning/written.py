@@ -79,7 +79,17 @@ def report_of(planner: Planner, further: Further = NOTHING) -> PlanReport:
         failures=further.failures,
         prices=_price_notes(question),
         week=further.week,
+        work=_work(planner.bounds, question.scenario.labels),
     )
+
+
+def _work(bounds: Bounds, models: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Seconds of all tasks of a query of each model, by kind of executor."""
+    kinds = bounds.system.class_names
+    return {
+        model: dict(zip(kinds, seconds.tolist(), strict=True))
+        for model, seconds in zip(models, bounds.work, strict=True)
+    }
 
 
 def _target(question: Question, target: Target) -> PlanTarget:

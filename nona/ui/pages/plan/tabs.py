@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import streamlit as st
 
-from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows
+from nona.report.plan.evidence import chain_rows, evidence_text, failure_rows, work_rows
 from nona.report.plan.figures.costs import costs_figure
 from nona.report.plan.figures.load import LOAD_MEASURES, LoadMeasure, cliff_figure
 from nona.report.plan.figures.week import week_figure
@@ -91,6 +91,12 @@ def _evidence(report: PlanReport) -> None:
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
         table(pd.DataFrame(chain_rows(report)), "plan-evidence", alt, placeholder="–")
+    if report.work:
+        st.caption(
+            "One query keeps an executor busy for this long. Times that a file gives for one GPU are carried "
+            "to others by a ratio, which page Models names."
+        )
+        table(pd.DataFrame(work_rows(report)), "plan-work", "Time of one query on each kind of executor")
 
 
 TABS: Mapping[str, Tab] = {

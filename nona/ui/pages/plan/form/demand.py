@@ -23,7 +23,7 @@ PROFILE_HELP = (
 )
 OWN_HELP = "Of this model alone; empty: not asked. Without any the share within the SLO is asked."
 OWN = {
-    "hit": "Share within the SLO",
+    "hit": "Within the SLO",
     "p50": "p50 at most",
     "p95": "p95 at most",
     "p99": "p99 at most",
@@ -49,13 +49,20 @@ def _models(state: AppState) -> None:
     """Rate and SLO of each model, which the Workload page changes."""
     rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
-        f"* **{plain(label)}** {row.rate:.4g}/s"
-        + (f" within {plain(format_time(row.slo))}" if row.slo else ", no SLO")
+        f"* **{plain(label)}** {row.rate:.4g}/s{_asked(state, label, row.slo)}"
         for label, row in rows[:LISTED]
     ]
     more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
     st.markdown("\n".join([*words, *more]))
     st.page_link("pages/5_workload.py", label="Change traffic and SLOs", icon=":material/stacked_line_chart:")
+
+
+def _asked(state: AppState, label: str, slo_s: float | None) -> str:
+    """The bound that a model is asked to keep: targets of its own, else its SLO."""
+    own = [f"{key} {value}" for key, value in targets_of(state, label).items() if key != "hit"]
+    if own:
+        return plain(f", {', '.join(own)}")
+    return f" within {plain(format_time(slo_s))}" if slo_s else ", no SLO"
 
 
 def _own_targets(state: AppState, label: str) -> None:
