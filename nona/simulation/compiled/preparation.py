@@ -22,7 +22,7 @@ from nona.simulation.compiled.machine.build import cache_folder, is_ready, mark_
 from nona.system import QueryClass, Stream, System
 
 _CLAIM = "preparing"
-_STALE_S = 600.0  # whoever claimed the work so long ago has died
+_STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machine may take half an hour
 
 
 def warm() -> None:
