@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t
 from simulation_rows import around, difference, parts, scheduler
 
 from nona.report.simulations.finding.advice import scheduler_advice, views_text
@@ -59,7 +61,10 @@ def test_without_a_clear_difference_nobody_wins() -> None:
     assert advice.why.startswith(
         "No winner: nona has the lowest mean, but this run cannot tell it from local"
     )
-    assert "about 20 replications would show it; this run has 5" in advice.otherwise  # 5 · (1 / 0.5)²
+    spread = math.sqrt(5) / float(t.ppf(0.975, 4))  # of one difference, in half-widths of five
+    halves = {n: float(t.ppf(0.975, n - 1)) * spread / math.sqrt(n) for n in range(6, 30)}
+    least = min(n for n, half in halves.items() if half <= 0.5)  # the mean is half a half-width
+    assert f"about {least} replications would show it; this run has 5" in advice.otherwise
     tiny = close.model_copy(update={"jct_s": around(1e-6, 0.001)})
     advice = scheduler_advice(found, {"nona": {"local": tiny}})
     assert advice is not None

@@ -129,14 +129,14 @@ def test_means_of_replications_are_those_of_the_summary() -> None:
 
 def test_a_change_that_gains_nothing_is_said_to() -> None:
     same = changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021])}, True)
-    assert "gains nothing here" in baseline_headline("Servers 12 → 16", same, {"a": ("stable", "stable")})
+    assert "neither gain nor loss" in baseline_headline("Servers 12 → 16", same, {"a": ("stable", "stable")})
     better = changes({"a": means([0.020, 0.022])}, {"a": means([0.010, 0.012])}, True)
-    assert "gains nothing" not in baseline_headline("x", better, {})
+    assert "neither gain" not in baseline_headline("x", better, {})
     hits = changes({"a": means([0.020, 0.022])}, {"a": means([0.021, 0.021], hits=0.95)}, True)
-    assert "gains nothing" not in baseline_headline("x", hits, {})
+    assert "neither gain" not in baseline_headline("x", hits, {})
     single = changes({"a": means([0.020])}, {"a": means([0.021])}, True)
-    assert "gains nothing" not in baseline_headline("x", single, {}), "nobody knows"
-    assert "gains nothing" not in baseline_headline("x", same, {"a": ("overloaded", "stable")})
+    assert "neither gain" not in baseline_headline("x", single, {}), "nobody knows"
+    assert "neither gain" not in baseline_headline("x", same, {"a": ("overloaded", "stable")})
     old = {"a": means([0.005, 0.006]), "b": means([0.020, 0.022]), "c": means([0.020, 0.030])}
     new = {"a": means([0.006, 0.007]), "b": means([0.010, 0.012]), "c": means([0.030, 0.020])}
     assert baseline_headline("Servers 12 → 16", changes(old, new, True), {}).endswith(

@@ -18,6 +18,8 @@ from nona.results.simulation.sureness import Bottleneck, Sureness
 from nona.simulation.workload.arrivals import effective_rate
 from nona.system import System
 
+WIDE = 0.5  # half-width over mean, from which a comparison says little
+
 
 def idle_bound_s(system: System) -> float:
     """Mean over the query mix of the longest chain of tasks, each on its fastest executor.
@@ -88,4 +90,7 @@ def sureness_headline(rows: Sequence[Sureness]) -> str:
         return "Every scheduler is overloaded: there is no mean completion time."
     if not errors:
         return f"These schedulers have no prediction; the simulated {known}."
-    return f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}."
+    found = f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {known}"
+    if widths and max(widths) > WIDE:
+        return f"{found}: too wide to judge it; take more jobs or replications."
+    return f"{found}."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from nona.report.figures.compare import Dot, scaled
 from nona.report.means import mean_text
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.text import percentile_text
 from nona.report.text import listed, share_text
-from nona.results.simulation.differences import Difference
+from nona.results.simulation.differences import Difference, Differences
 from nona.results.simulation.report import PartName, Percentile, SchedulerResult, Schedulers
 from nona.units import format_time
 
+NO_DIFFERENCES: Differences = MappingProxyType({})
 _EQUAL = 1e-9  # relative: times that differ by less are the same
 WORDS: Mapping[PartName, str] = {
     "compute": "compute",
@@ -84,14 +86,20 @@ def _percentiles(scheduler: SchedulerResult, model: str) -> Mapping[str, Percent
     return scheduler.jct_s.percentiles if model == "all" else scheduler.models[model].percentiles
 
 
-def jct_title(schedulers: Schedulers) -> str:
-    """How many times the shortest mean JCT the longest is; the means themselves stand elsewhere."""
+def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES) -> str:
+    """How many times the shortest mean JCT the longest is, if they differ clearly.
+
+    The means themselves stand elsewhere.
+    """
     means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
     if not means:
         return "No scheduler has a mean JCT: all are overloaded"
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
     if low == high or means[low] <= 0:
         return f"Mean JCT of {low}"
+    row = differences.get(low, {}).get(high)
+    if row is not None and row.verdict == "not told apart":
+        return f"Mean JCT: {high} is highest, without a clear difference from {low}"
     return f"{high} takes {means[high] / means[low]:.3g} times as long as {low} on average"
 
 

@@ -94,6 +94,27 @@ def student(degrees: float, level: float) -> float:
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
+def values_needed(width: float, n: int, most: int = 1000) -> int | None:
+    """How many values make the 95 % interval of their mean no wider than the mean; ``None`` beyond ``most``.
+
+    Formula: the least m > n with t(m−1)/√m ≤ t(n−1)/√n / w.
+
+    Parameters
+    ----------
+    width
+        w, the half-width of the interval of ``n`` values over the absolute value of their mean.
+
+    Examples
+    --------
+    >>> values_needed(2.0, 5), values_needed(5.6, 2), values_needed(1e3, 5)
+    (13, 6, None)
+    """
+    counts = np.arange(n + 1, most + 1)
+    halves = stdtrit(counts - 1, 0.975) / np.sqrt(counts)  # in standard deviations
+    enough = counts[halves <= student(n - 1, 0.95) / math.sqrt(n) / width]
+    return int(enough[0]) if len(enough) else None
+
+
 def percentile(values: ArrayLike, percent: float) -> float:
     """The ``percent``-th percentile with linear interpolation between order statistics.
 

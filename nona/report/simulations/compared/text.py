@@ -51,7 +51,7 @@ def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
         return f" {listed(gain)} {gains} by it; {fastest}, the fastest, does not."
     if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
         return ""
-    return " So this change gains nothing here: no scheduler's mean JCT or SLO hits differ clearly."
+    return " No scheduler's mean JCT or SLO hits differ clearly: this run shows neither gain nor loss."
 
 
 def _better(row: Changes) -> bool:

@@ -7,7 +7,6 @@ the condition that the other parts stay as they are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from nona.results.simulation.differences import Difference, Differences
 from nona.results.simulation.report import PartName, SchedulerResult, Schedulers
 from nona.schedulers.base import NetworkView
 from nona.schedulers.registry import SCHEDULERS
+from nona.simulation.statistics.intervals import values_needed
 from nona.units import format_time
 
 SEES: Mapping[NetworkView, str] = {
@@ -164,15 +164,15 @@ def _to_tell(best: str, other: str, differences: Differences) -> str:
         return f"{other} takes exactly as long on the same jobs: both did the same here."
     if not mean or half is None or row.replications < 2:
         return "Run two replications or more to see whether they differ."
-    needed = math.ceil(row.replications * (half / abs(mean)) ** 2)
-    if needed > 1000:
+    needed = values_needed(half / abs(mean), row.replications)
+    if needed is None:
         return (
             f"Their means differ by {format_time(abs(mean))}, too little to matter: choose by SLO hits or by "
             "what each needs to see."
         )
     return (
-        f"If {other} really differs by the {format_time(abs(mean))} measured, about "
-        f"{max(needed, row.replications + 1):,} replications would show it; this run has {row.replications}."
+        f"If {other} really differs by the {format_time(abs(mean))} measured, about {needed:,} "
+        f"replications would show it; this run has {row.replications}."
     )
 
 

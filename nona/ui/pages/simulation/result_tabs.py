@@ -53,7 +53,9 @@ def result_tabs(state: AppState, run: Kept) -> None:
 def _compare(state: AppState, data: SimulatedRun) -> None:
     found = data.report.schedulers
     figure = dots_figure(jct_dots(found), "mean JCT, ms")
-    chart(figure, jct_title(found), "jct", "Mean JCT of each scheduler with its 95 % interval")
+    chart(
+        figure, jct_title(found, data.differences), "jct", "Mean JCT of each scheduler with its 95 % interval"
+    )
     differences_panel(data.differences)
 
 
