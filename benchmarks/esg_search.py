@@ -2,7 +2,8 @@
 
 The four first groups of three functions of the shipped serverless scenario as the policy searches them
 (times at the scenario's percentile of the noise, with the transfer of the inputs; a queue that fills the
-largest batch), 256 configurations per function, K = 5 first configurations. For SLOs of 0.8, 1.0 and 1.2 times the time at the smallest configuration: a queue that
+largest batch), 256 configurations per function, K = 5 first configurations. For SLOs of 0.8, 1.0 and 1.2
+times the time at the smallest configuration: a queue that
 has just got its first call (the whole SLO is left), and slacks drawn from half of the SLO to all of it.
 Median, 99th percentile and largest processor time of one search; paths looked at and paths opened (those
 that no blade cuts), in the middle and at most. Then exhaustive search, once per SLO, and what a path and a

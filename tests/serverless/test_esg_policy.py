@@ -92,7 +92,7 @@ def test_less_time_left_never_means_a_cheaper_way() -> None:
 
 def test_too_late_is_answered_as_the_scenario_says() -> None:
     late = Ask(0, 0, 4, -1.0)
-    for choice, best in (("cheapest", "job_cost"), ("fastest", "time_s")):
+    for choice, best in (("keep", "job_cost"), ("fastest", "time_s"), ("drop", "time_s")):
         system = replace(chain(), dispatch=DispatchSpec(late=choice))
         first = planner(system).plan(late).ranked[0]
         values = getattr(system, best)[0]

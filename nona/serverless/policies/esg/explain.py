@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, prod
 
+from nona.scenario.late import LATE
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.esg.tables import Tables
@@ -105,10 +106,10 @@ def _choice_lines(
     space = planner.system.space
     first = space[path[0]].text
     if not steps.paths:
-        fastest_s, late = float(tables.least_s[0]), planner.system.dispatch.late
+        fastest_s, late = float(tables.least_s[0]), LATE.find(planner.system.dispatch.late)
         return (
             f"No path is in time: the fastest one takes {_ms(fastest_s)}.",
-            f"So ESG uses the {late} path, which begins with {first}.",
+            f"So ESG uses the {'fastest' if late.fastest else 'cheapest'} path, which begins with {first}.",
         )
     spent, paid = steps.time_s[0], steps.cost_usd[0]
     free = trace(tables, inf, 1, 0)

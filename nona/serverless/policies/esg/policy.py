@@ -2,8 +2,9 @@
 
 The search (:mod:`~nona.serverless.policies.esg.search`) gives the k cheapest paths of configurations for the
 stage and what follows it in its group, no two of which begin alike; the first configurations of these paths
-are the configuration priority queue. Only the stage at hand takes its configuration from it: the next one searches again, with what is
-then left of the SLO. Without ``replan`` all stages keep what was planned at the first.
+are the configuration priority queue. Only the stage at hand takes its configuration from it: the next one
+searches again, with what is then left of the SLO. Without ``replan`` all stages keep what was planned at
+the first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from nona.look import Look
 from nona.options import Options
+from nona.scenario.late import LATE
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
@@ -29,7 +31,7 @@ from nona.serverless.sharing.pools import holdable
 #: esg_search`` measures them. ``thinned`` looks at few paths and opens many of them, so each takes longer.
 BASE_S = 2e-5
 STEP_S = MappingProxyType(
-    {"thinned": 8e-8, "two-blades": 5e-9, "stages": 4e-9, "best-first": 2e-7, "exhaustive": 4e-9}
+    {"thinned": 5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
 )
 MEMO = 100_000  # answers that a planner remembers
 DEFAULTS: Options = MappingProxyType(
@@ -130,7 +132,7 @@ class EsgPlanner:
         """The search itself, and what is done where no path is in time."""
         group, options = self.group(application, stages, batch), self.options
         found = group.search(limit_s, options.k, options.search)
-        if not found.feasible and self.system.dispatch.late == "cheapest":
+        if not found.feasible and not LATE.find(self.system.dispatch.late).fastest:
             found = replace(group.search(inf, options.k, options.search), feasible=False)
         return found
 
