@@ -72,7 +72,7 @@ def test_engine_and_second_platform_agree(
     compare(*both(system, PLAIN, options, 60, replication))
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "orion"])
+@pytest.mark.parametrize("name", ["esg", "esg-wait", "infless", "fast-gshare", "orion"])
 @given(system=systems())
 @settings(QUIET, max_examples=15)
 def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:

@@ -186,21 +186,24 @@ class EsgPlanner:
         return tuple(plan), looked
 
 
+def checked(policy: str, given: Options) -> EsgOptions:
+    """The options of ESG for a policy of that name, from values for all of them."""
+    search = choice(policy, given, "search", VARIANTS)
+    return EsgOptions(
+        group=whole(policy, given, "group"),
+        k=whole(policy, given, "k"),
+        step_s=STEP_S[search] if given["step_s"] is None else number(policy, given, "step_s"),
+        base_s=number(policy, given, "base_s"),
+        slack_resolution=number(policy, given, "slack_resolution"),
+        later_batches=choice(policy, given, "later_batches", ("queue", "any")),
+        search=search,
+        replan=switch(policy, given, "replan", "one of true, false"),
+    )
+
+
 def prepare(system: ServerlessSystem, options: Options) -> EsgPlanner:
     """Check the options."""
-    given = known_options("esg", options, DEFAULTS)
-    search = choice("esg", given, "search", VARIANTS)
-    chosen = EsgOptions(
-        group=whole("esg", given, "group"),
-        k=whole("esg", given, "k"),
-        step_s=STEP_S[search] if given["step_s"] is None else number("esg", given, "step_s"),
-        base_s=number("esg", given, "base_s"),
-        slack_resolution=number("esg", given, "slack_resolution"),
-        later_batches=choice("esg", given, "later_batches", ("queue", "any")),
-        search=search,
-        replan=switch("esg", given, "replan", "one of true, false"),
-    )
-    return EsgPlanner(system, chosen)
+    return EsgPlanner(system, checked("esg", known_options("esg", options, DEFAULTS)))
 
 
 POLICY = Policy(
