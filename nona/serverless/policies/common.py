@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from nona.options import Options
+from nona.options import Options, check_known
 from nona.scenario.late import LATE
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Planner, Policy
@@ -34,13 +34,16 @@ def under_options(policy: str, system: ServerlessSystem, options: Options) -> Se
 def with_common_options(policy: Policy) -> Policy:
     """The policy, which now takes the common options too."""
 
+    defaults = MappingProxyType({**policy.defaults, **DEFAULTS})
+
     def prepare(system: ServerlessSystem, options: Options) -> Planner:
+        check_known(f"Policy {policy.name!r}", options, defaults)
         own = {name: value for name, value in options.items() if name not in DEFAULTS}
         return policy.prepare(under_options(policy.name, system, options), own)
 
     return replace(
         policy,
         prepare=prepare,
-        defaults=MappingProxyType({**policy.defaults, **DEFAULTS}),
+        defaults=defaults,
         option_help=MappingProxyType({**policy.option_help, **HELP}),
     )
