@@ -111,6 +111,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     ),
     _set(f"{_S}.dispatch.rechecks", "50", "5", 5),
     _set(f"{_S}.dispatch.late", "the cheapest", "the fastest", "fastest"),
+    _set(f"{_S}.dispatch.late", "the cheapest", "dropped", "drop"),
     _set(f"{_S}.dispatch.partial", "no", "yes", True),
     _set(f"{_S}.dispatch.blocking", "no", "yes: one search at a time", True),
     Alternative(
