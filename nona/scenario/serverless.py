@@ -13,6 +13,7 @@ from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.gpu_sharing.registry import WAYS
+from nona.scenario.late import LATE, by_present_name
 from nona.scenario.values import (
     Bandwidth,
     Bytes,
@@ -165,8 +166,9 @@ class DispatchSpec(Part):
     ``first`` and ``later`` are tried in their order, for an application's entry function and for others.
     After ``rechecks`` times without room the smallest configuration is forced. With ``blocking`` the
     controller plans one queue at a time. A batch smaller than its configuration's runs as it is with
-    ``partial`` (else that configuration is left out). ``late``: what every policy turns to when no
-    configuration keeps the time that it has. ``ready_first``: for each configuration the rules first look at
+    ``partial`` (else that configuration is left out). ``late``: what becomes of jobs that no
+    configuration keeps in time, one of :data:`nona.scenario.late.LATE`; a policy's option of that name comes
+    before it. ``ready_first``: for each configuration the rules first look at
     invokers that need not make a MIG slice for it.
     """
 
@@ -181,7 +183,7 @@ class DispatchSpec(Part):
     blocking: bool = False
     partial: bool = False
     order: Literal["round-robin", "least-slack"] = "round-robin"
-    late: Literal["cheapest", "fastest"] = "cheapest"
+    late: Annotated[str, one_of(lambda: LATE), BeforeValidator(by_present_name)] = "keep"
     ready_first: bool = True
 
 

@@ -34,8 +34,7 @@ from nona.serverless.engine.options import RunOptions
 from nona.serverless.model.application import Application
 from nona.serverless.model.arrivals import LEAST_NOISE, calls, noise_factors
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.pools import holdable, kinds_of_pool
-from nona.serverless.sharing.times import least_gpu_seconds
+from nona.serverless.sharing.times import least_times
 
 Floats = NDArray[np.float64]
 HOW = (
@@ -140,13 +139,6 @@ def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> l
         for number, app in enumerate(system.applications):
             found[number].append(noise[application[run.first :] == number, : app.stages])
     return [np.concatenate(rows) for rows in found]
-
-
-def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
-    """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
-    on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
-    time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)
-    return time_s, system.job_cost_at(time_s)
 
 
 def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share: float) -> Bound:

@@ -143,6 +143,7 @@ def dispatches(draw: st.DrawFn) -> DispatchSpec:
         blocking=draw(st.booleans()),
         partial=draw(st.booleans()),
         ready_first=draw(st.booleans()),
+        late=draw(st.sampled_from(("keep", "fastest", "drop", "drop"))),
         order=draw(st.sampled_from(("round-robin", "least-slack"))),
     )
 

@@ -19,9 +19,10 @@ from nona.gpu_sharing.pool import Lease
 from nona.gpu_sharing.registry import WAYS, make_pool
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch.home import home_invoker
+from nona.serverless.model.application import Application
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Plan, Policy
-from nona.serverless.sharing.times import gpu_seconds, larger_slice_s
+from nona.serverless.sharing.times import gpu_seconds, larger_slice_s, least_times
 from nona.simulation.workload.arrivals import arrival_chunks
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE = 0, 1, 2, 3, 4, 5
@@ -36,6 +37,11 @@ class Call:
     batch: dict[int, Batch] = field(default_factory=dict)
     carry: tuple[int, ...] | None = None
     completion_s: float = math.nan
+    dropped_s: float = math.nan
+
+    @property
+    def over(self) -> bool:
+        return not (math.isnan(self.completion_s) and math.isnan(self.dropped_s))
 
 
 @dataclass(eq=False)
@@ -104,6 +110,7 @@ class ReferencePlatform:
     ) -> None:
         self.system, self.rules = system, system.dispatch
         self.planner = policy.prepare(system, options)
+        self.fastest = least_times(system)[0].min(axis=1).tolist()
         self.pools = [make_pool(node, system.sharing) for node in system.invokers]
         self.containers = ReferenceContainers(system, self.push)
         self.events: list[tuple[Any, ...]] = []
@@ -151,7 +158,7 @@ class ReferencePlatform:
 
     def done(self) -> bool:
         first, last = self.window
-        return len(self.calls) >= last and not any(math.isnan(c.completion_s) for c in self.calls[first:last])
+        return len(self.calls) >= last and all(c.over for c in self.calls[first:last])
 
     def handle(self, event: tuple[Any, ...]) -> None:
         kind, more = event[1], event[-1]
@@ -221,7 +228,27 @@ class ReferencePlatform:
             self.last_served = queue.place
             self.serve(queue)
 
+    def drop_hopeless(self, queue: Queue) -> None:
+        """Calls that the fastest configurations could not save leave every queue."""
+        app = self.system.applications[queue.application]
+        for _, _, call in list(queue.jobs):
+            if app.slo_s - (self.now - call.arrival_s) < self.least_left(app, queue.stage):
+                call.dropped_s = self.now
+        for other in self.queues:
+            left = [job for job in other.jobs if math.isnan(job[2].dropped_s)]
+            if other.jobs and not left:
+                other.failures, other.missed, other.waiting = 0, False, 0
+            other.jobs = left
+
+    def least_left(self, app: Application, stage: int) -> float:
+        rest = [self.least_left(app, v) for v in app.dag.successors[stage]]
+        return self.fastest[app.function[stage]] + max(rest, default=0.0)
+
     def serve(self, queue: Queue) -> None:
+        if self.rules.late == "drop":
+            self.drop_hopeless(queue)
+            if not queue.jobs:
+                return
         joined, _, oldest = queue.jobs[0]
         queue.rechecking, queue.waiting = False, 0
         ask = Ask(
@@ -261,6 +288,8 @@ class ReferencePlatform:
 
     def on_decision(self, queue: Queue, ask: Ask, plan: Plan, began_s: float, forced: bool) -> None:
         queue.planning, self.controller_free = False, True
+        if not queue.jobs:
+            return  # dropped meanwhile
         found = self.find(queue, ask, plan.ranked)
         if ask.carried is not None and queue.failures == 0:
             queue.missed = found is None or found[0] != 0
@@ -443,7 +472,7 @@ class ReferencePlatform:
             ended = {s for s, b in call.batch.items() if not math.isnan(b.ended_s)}
             if len(ended) == app.stages:
                 call.completion_s = self.now
-            for stage in app.dag.successors[batch.queue.stage]:
+            for stage in app.dag.successors[batch.queue.stage] if math.isnan(call.dropped_s) else ():
                 if set(app.dag.predecessors[stage]) <= ended:
                     self.join(call, stage)
         self.due |= {q.place for q in self.queues if q.rechecking}

@@ -14,11 +14,11 @@ from nona.hardware.catalogue import find_device
 from nona.hardware.mig import parse_layout
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.oracle import least_times
 from nona.serverless.policies.base import Ask, Planner
 from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.choices import usable
 from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.sharing.times import least_times
 from tests.serverless.policy_cases import DIAMOND, SPACE, table_system, workflow_system
 
 QUICK = {"aquatope": {"initial": 4, "rounds": 1}}

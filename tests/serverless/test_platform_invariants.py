@@ -21,7 +21,7 @@ from nona.serverless.policies.registry import get_policy
 from nona.serverless.records.metrics import summarise
 from nona.serverless.records.run import ServerlessRecords
 
-POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
+POLICIES = ("esg", "esg-wait", "infless", "fast-gshare", "orion", "fixed")
 QUIET = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 RUN = RunOptions(calls=60, warmup=3)
 
@@ -54,7 +54,7 @@ def check_resources(system: ServerlessSystem, records: ServerlessRecords) -> Non
 
 
 def check_calls(system: ServerlessSystem, records: ServerlessRecords) -> None:
-    """Every call is complete in order or counted as in flight; a batch's jobs are the calls that name it."""
+    """Every call is complete in order, dropped or in flight; a batch's jobs are the calls that name it."""
     calls, of = records.calls, records.batches
     named = np.zeros(len(of.jobs), dtype=int)
     for number, app_number in enumerate(calls.application):
@@ -73,10 +73,13 @@ def check_calls(system: ServerlessSystem, records: ServerlessRecords) -> None:
         assert math.isnan(calls.completion_s[number]) != whole
         if whole:
             assert calls.completion_s[number] == last
+        if not math.isnan(calls.dropped_s[number]):
+            assert system.dispatch.late == "drop"
+            assert not whole
     assert named.tolist() == of.jobs.tolist()
     assert (of.jobs <= system.space.batch[of.configuration]).all()
     summary = summarise(system, [records])
-    assert summary.arrived == RUN.calls == summary.completed + summary.in_flight
+    assert summary.arrived == RUN.calls == summary.completed + summary.dropped + summary.in_flight
 
 
 def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
@@ -93,7 +96,7 @@ def check_money(system: ServerlessSystem, records: ServerlessRecords) -> None:
     shares = sum(float(cost[b] / of.jobs[b]) for row in calls.batch for b in row if b >= 0 and ended[b])
     assert shares == pytest.approx(float(cost[ended].sum()))
     measured = [[cost[b] / of.jobs[b] for b in row if b >= 0] for row in calls.batch[calls.measured]]
-    if not np.isnan(calls.completion_s[calls.measured]).any():
+    if not np.isnan(calls.completion_s[calls.measured]).any():  # nor is one dropped
         mean = sum(map(sum, measured)) / RUN.calls
         assert summarise(system, [records]).cost_per_call_usd.mean == pytest.approx(float(mean))
 

@@ -57,6 +57,7 @@ def compare(records: ServerlessRecords, reference: ReferencePlatform) -> None:
         assert calls.application[call.number] == call.application, where
         assert calls.arrival_s[call.number] == pytest.approx(call.arrival_s, abs=1e-9), where
         assert calls.completion_s[call.number] == pytest.approx(call.completion_s, abs=1e-9, nan_ok=True)
+        assert calls.dropped_s[call.number] == pytest.approx(call.dropped_s, abs=1e-9, nan_ok=True), where
         served = {s: int(b) for s, b in enumerate(calls.batch[call.number]) if b >= 0}
         assert served == {s: b.number for s, b in call.batch.items()}, where
     assert np.count_nonzero(calls.measured) == reference.window[1] - reference.window[0]
@@ -71,7 +72,7 @@ def test_engine_and_second_platform_agree(
     compare(*both(system, PLAIN, options, 60, replication))
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "orion"])
+@pytest.mark.parametrize("name", ["esg", "esg-wait", "infless", "fast-gshare", "orion"])
 @given(system=systems())
 @settings(QUIET, max_examples=15)
 def test_they_agree_with_the_policies_that_ship(name: str, system: ServerlessSystem) -> None:

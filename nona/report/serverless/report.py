@@ -68,7 +68,7 @@ def policy_outcome(s: ServerlessSummary) -> PolicyOutcome:
         forced=s.forced.mean,
         rechecks=s.rechecks.mean,
         prewarms=s.prewarms.mean,
-        calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight),
+        calls=CallCounts(arrived=s.arrived, completed=s.completed, in_flight=s.in_flight, dropped=s.dropped),
     )
 
 

@@ -22,6 +22,7 @@ class CallCounts(Document):
     arrived: int
     completed: int
     in_flight: int
+    dropped: int = 0
 
 
 class ApplicationOutcome(Document):

@@ -24,6 +24,8 @@ class CallBook:
         Stages of a call that have not ended.
     carried
         The plan that a call carries, or ``None``.
+    dropped_s
+        When calls were dropped.
     batch
         The batch that serves a stage, −1 for none.
     arrived, completed, hits, open_measured
@@ -47,6 +49,7 @@ class CallBook:
         self.carried: list[tuple[int, ...] | None] = [None] * n
         self.batch = [-1] * (n * width)
         self.completion_s = [math.nan] * n
+        self.dropped_s: dict[int, float] = {}
         self.slo_s = [tables.slo_s[a] for a in self.application]
         self.first, self.end = options.first, options.first + options.calls
         self.start_s, self.end_s = self.arrival_s[self.first], self.arrival_s[self.end - 1]
@@ -62,9 +65,17 @@ class CallBook:
         if self.first <= call < self.end:
             self.open_measured -= 1
 
+    def drop(self, call: int, now_s: float) -> None:
+        """A call leaves unserved."""
+        self.dropped_s[call] = now_s
+        if self.first <= call < self.end:
+            self.open_measured -= 1
+
     def records(self) -> Calls:
         """The calls that have arrived."""
         n = self.arrived
+        dropped_s = np.full(n, np.nan)
+        dropped_s[list(self.dropped_s)] = list(self.dropped_s.values())
         measured = np.zeros(n, dtype=bool)
         measured[self.first : self.end] = True
         batch: NDArray[np.int64] = np.array(self.batch, dtype=np.int64).reshape(-1, self.width)[:n]
@@ -74,4 +85,5 @@ class CallBook:
             completion_s=np.array(self.completion_s[:n]),
             measured=measured,
             batch=batch,
+            dropped_s=dropped_s,
         )

@@ -99,7 +99,28 @@ class Controller:
             waiting.rate(now_s),
         )
 
+    def _drop_late(self, queue: int, now_s: float) -> None:
+        """Calls of a queue that cannot be in time any more leave all queues of their application."""
+        tables, book = self._tables, self._book
+        least_s, application = tables.least_left_s[queue], tables.application[queue]
+        if self._slack_s(queue, now_s) >= least_s:
+            return
+        slo_s = tables.slo_s[application]
+        late = {c for c in self._queues[queue].calls if slo_s - (now_s - book.arrival_s[c]) < least_s}
+        for call in late:
+            book.drop(call, now_s)
+        for other in tables.queue_at[application]:
+            waiting = self._queues[other]
+            if waiting.calls:
+                waiting.remove(late, now_s)
+                if not waiting.calls:
+                    self._failed[other], self._missed[other], self._wait[other] = 0, False, 0
+
     def _examine(self, queue: int, now_s: float) -> None:
+        if self._tables.drops:
+            self._drop_late(queue, now_s)
+            if not self._queues[queue].calls:
+                return
         ask = self._ask(queue, now_s)
         forced = self._failed[queue] >= self._limit
         plan = Plan((self._smallest,)) if forced else self._planner.plan(ask)
@@ -138,6 +159,8 @@ class Controller:
         self._resolve(queue, *under_way, now_s)
 
     def _resolve(self, queue: int, ask: Ask, decision: Decision, now_s: float) -> None:
+        if not self._queues[queue].calls:
+            return  # all that waited for the search were dropped
         refusals: list[Refusal] | None = [] if self._collector.wants_story(now_s) else None
         ranked = decision.ranked
         if not self._partial:

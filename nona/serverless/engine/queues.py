@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
 RECENT = 64  # jobs over which the rate of a queue is taken
 
@@ -55,11 +56,7 @@ class AfwQueue:
             place -= 1
         others.insert(place, call)
         self.calls = deque(others)
-        self._least.clear()
-        for other in others:
-            while self._least and self._least[-1] > other:
-                self._least.pop()
-            self._least.append(other)
+        self._rank()
 
     def take(self, count: int, now_s: float) -> tuple[list[int], float]:
         """The first ``count`` calls, which leave; and when the first of them had joined."""
@@ -73,6 +70,22 @@ class AfwQueue:
                 self._least.popleft()
             taken.append(call)
         return taken, joined_s
+
+    def remove(self, gone: Collection[int], now_s: float) -> None:
+        """The calls in ``gone`` leave; others may be named too."""
+        self.account(now_s)
+        kept = [(c, s) for c, s in zip(self.calls, self.joined_s, strict=True) if c not in gone]
+        self.calls = deque(c for c, _ in kept)
+        self.joined_s = deque(s for _, s in kept)
+        self._rank()
+
+    def _rank(self) -> None:
+        """Find the candidates for the oldest call."""
+        self._least.clear()
+        for call in self.calls:
+            while self._least and self._least[-1] > call:
+                self._least.pop()
+            self._least.append(call)
 
     def account(self, now_s: float) -> None:
         """Add what has passed since the last change to the area, as far as it lies in the window."""

@@ -31,6 +31,7 @@ from nona.serverless.engine.queues import AfwQueue
 from nona.serverless.engine.tables import Tables
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Planner, Policy
+from nona.serverless.policies.common import under_options
 from nona.serverless.records.run import ServerlessRecords, Snapshot, WindowSums
 from nona.simulation.run import Cancelled
 
@@ -62,7 +63,9 @@ def simulate_serverless(
     """
     begin = time.perf_counter()
     planner = policy.prepare(system, options)
-    simulation = _Simulation(system, planner, policy.name, run, on_progress)
+    simulation = _Simulation(
+        under_options(policy.name, system, options), planner, policy.name, run, on_progress
+    )
     stopped_s = simulation.loop()
     return simulation.records(stopped_s, time.perf_counter() - begin)
 
@@ -167,6 +170,8 @@ class _Simulation:
             left[call] -= 1
             if not left[call]:
                 book.complete(call, now_s)
+            if call in book.dropped_s:
+                continue
             for queue in after:
                 place = call * width + tables.stage[queue]
                 waiting[place] -= 1

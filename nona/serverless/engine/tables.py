@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nona.scenario.late import LATE
+from nona.serverless.dispatch.late import least_left_s
 from nona.serverless.model.system import ServerlessSystem
 
 
@@ -16,6 +18,8 @@ class Tables:
         ``queue_at[a][s]``: the number of a queue.
     before, after
         By queue: stages before its own, and queues after it.
+    drops, least_left_s
+        Whether late calls are dropped; by queue, the seconds that a call there needs at least.
     cpu_s
         ``cpu_s[f][c]``: seconds of the CPU phase.
     """
@@ -35,6 +39,8 @@ class Tables:
         self.input_bytes = [apps[a].input_bytes[s] for a, s in system.queues]
         self.slo_s = [app.slo_s for app in apps]
         self.widest = max(app.stages for app in apps)
+        self.drops = LATE.find(system.dispatch.late).drops
+        self.least_left_s = least_left_s(system) if self.drops else ()
         self.cpu_s: list[list[float]] = system.cpu_s.tolist()
         self.cold_start_s = [f.cold_start_s for f in system.functions]
         self.configurations = system.space.configurations

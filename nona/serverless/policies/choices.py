@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nona.scenario.late import LATE
 from nona.serverless.model.application import Application
 from nona.serverless.model.arrivals import LEAST_NOISE
 from nona.serverless.model.system import ServerlessSystem
@@ -70,6 +71,6 @@ def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, .
     batch, (time_s, cost) = system.space.batch, (of[function] for of in profiled(system))
     least = min(batch[n] for n in numbers)
     alone = (n for n in numbers if batch[n] == least)
-    if system.dispatch.late == "cheapest":
+    if not LATE.find(system.dispatch.late).fastest:
         return tuple(sorted(alone, key=lambda n: (cost[n], time_s[n], n))[:most])
     return tuple(sorted(alone, key=lambda n: (time_s[n], system.price_per_s[n], n))[:most])

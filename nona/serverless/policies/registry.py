@@ -7,13 +7,17 @@ from nona.registry import Registry
 from nona.serverless.policies import fixed
 from nona.serverless.policies.aquatope import policy as aquatope
 from nona.serverless.policies.base import Policy
+from nona.serverless.policies.common import with_common_options
 from nona.serverless.policies.esg import policy as esg
+from nona.serverless.policies.esg import waiting as esg_wait
 from nona.serverless.policies.gshare import policy as fast_gshare
 from nona.serverless.policies.infless import policy as infless
 from nona.serverless.policies.orion import policy as orion
 
-_MODULES = (esg, infless, fast_gshare, orion, aquatope, fixed)
-POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
+_MODULES = (esg, esg_wait, infless, fast_gshare, orion, aquatope, fixed)
+POLICIES: Registry[Policy] = Registry(
+    "Policy", (with_common_options(m.POLICY) for m in _MODULES), SimulationError
+)
 
 
 def policy_names() -> tuple[str, ...]:

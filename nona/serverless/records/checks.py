@@ -71,15 +71,17 @@ def _conservation(system: ServerlessSystem, records: ServerlessRecords) -> Check
     stages = np.array([app.stages for app in system.applications])[calls.application]
     ends = np.append(of.ended_s, np.nan)[calls.batch]
     done = (~np.isnan(ends)).sum(axis=1) == stages
-    completed = ~np.isnan(calls.completion_s)
+    completed, dropped = ~np.isnan(calls.completion_s), ~np.isnan(calls.dropped_s)
     last_s = np.nanmax(np.where(np.isnan(ends), -np.inf, ends), axis=1)
     ok = (
         jobs_agree
         and np.array_equal(done, completed)
+        and not (completed & dropped).any()
         and np.array_equal(last_s[completed], calls.completion_s[completed])
     )
-    n, whole = len(stages), int(completed.sum())
-    return Check("conservation", bool(ok), f"{n} arrived = {whole} completed + {n - whole} in flight")
+    n, whole, gone = len(stages), int(completed.sum()), int(dropped.sum())
+    parts = f"{whole} completed + {f'{gone} dropped + ' if gone else ''}{n - whole - gone} in flight"
+    return Check("conservation", bool(ok), f"{n} arrived = {parts}")
 
 
 def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
@@ -133,7 +135,10 @@ def _close(a: float, b: float) -> bool:
 def _little(system: ServerlessSystem, records: ServerlessRecords, joined_s: Floats) -> Check:
     """For every AFW queue: ∫ jobs in it over the window, against the time that each job was in it."""
     calls, sums = records.calls, records.sums
-    left_s = np.append(records.batches.dispatched_s, records.stopped_s)[calls.batch]
+    unserved_s = np.where(np.isnan(calls.dropped_s), records.stopped_s, calls.dropped_s)[:, None]
+    left_s = np.where(
+        calls.batch < 0, unserved_s, np.append(records.batches.dispatched_s, np.nan)[calls.batch]
+    )
     inside_s = np.nan_to_num(overlap_s(joined_s, left_s, sums.start_s, sums.end_s))
     worst, total = 0.0, 0.0
     for queue, (application, stage) in enumerate(system.queues):

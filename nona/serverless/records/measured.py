@@ -24,6 +24,7 @@ class CallMeasures:
 
     calls: int
     completed: int
+    dropped: int
     hits: int
     cost: float
     latency_s: tuple[float, ...]
@@ -142,6 +143,7 @@ def _calls(records: ServerlessRecords, cost: Floats, hit: Bools, which: Bools) -
     return CallMeasures(
         calls=int(which.sum()),
         completed=len(latency_s),
+        dropped=int(np.count_nonzero(~np.isnan(calls.dropped_s[which]))),
         hits=int(hit[which].sum()),
         cost=float(cost[which].sum()),
         latency_s=_mean_and_percentiles(latency_s),

@@ -73,7 +73,7 @@ class ServerlessSummary:
         Attempts that found no room, per batch.
     prewarms
         Containers started ahead, per batch.
-    arrived, completed, in_flight
+    arrived, completed, dropped, in_flight
         Measured calls of all replications.
     """
 
@@ -100,6 +100,7 @@ class ServerlessSummary:
     prewarms: Interval
     arrived: int
     completed: int
+    dropped: int
     in_flight: int
 
 
@@ -133,7 +134,8 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         prewarms=mean(lambda r: r.prewarms),
         arrived=sum(r.all.calls for r in runs),
         completed=sum(r.all.completed for r in runs),
-        in_flight=sum(r.all.calls - r.all.completed for r in runs),
+        dropped=sum(r.all.dropped for r in runs),
+        in_flight=sum(r.all.calls - r.all.completed - r.all.dropped for r in runs),
     )
 
 

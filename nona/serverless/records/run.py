@@ -21,8 +21,9 @@ Bools = NDArray[np.bool_]
 class Calls:
     """(n,) One entry per call of an application.
 
-    ``completion_s`` is ``nan`` for a call still in flight when the run ended; ``batch`` is (n, S): the
-    batch that served each stage, −1 for none, S the most stages of any application.
+    ``completion_s`` is ``nan`` for a call that was dropped or still in flight when the run ended;
+    ``dropped_s``: when it was dropped, else ``nan``; ``batch`` is (n, S): the batch that served each stage,
+    −1 for none, S the most stages of any application.
     """
 
     application: Ints
@@ -30,6 +31,7 @@ class Calls:
     completion_s: Floats
     measured: Bools
     batch: Ints
+    dropped_s: Floats
 
 
 @dataclass(frozen=True, eq=False)

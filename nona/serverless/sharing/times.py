@@ -11,7 +11,7 @@ from nona.gpu_sharing.pool import Pool
 from nona.gpu_sharing.resources import Configuration
 from nona.serverless.model.function import Function, LawTimes
 from nona.serverless.model.system import ServerlessSystem
-from nona.serverless.sharing.pools import kinds_of_pool
+from nona.serverless.sharing.pools import holdable, kinds_of_pool
 
 
 def gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float64]:
@@ -63,6 +63,13 @@ def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> NDArray[np.float6
                 on_it = [larger_slice_s(system, f, c, vgpus) for f in range(len(system.functions))]
                 seconds[:, c] = np.minimum(seconds[:, c], on_it)
     return seconds
+
+
+def least_times(system: ServerlessSystem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
+    on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
+    time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)
+    return time_s, system.job_cost_at(time_s)
 
 
 def _timed(function: Function, own: Configuration, timed: Configuration, own_s: float) -> float:

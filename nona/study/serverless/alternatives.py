@@ -111,6 +111,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     ),
     _set(f"{_S}.dispatch.rechecks", "50", "5", 5),
     _set(f"{_S}.dispatch.late", "the cheapest", "the fastest", "fastest"),
+    _set(f"{_S}.dispatch.late", "the cheapest", "dropped", "drop"),
     _set(f"{_S}.dispatch.partial", "no", "yes", True),
     _set(f"{_S}.dispatch.blocking", "no", "yes: one search at a time", True),
     Alternative(
@@ -135,7 +136,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     _option("esg", "group", "3", "5", 5),
     _option("esg", "later_batches", "at most the queue at hand", "any", "any"),
     _option("esg", "replan", "before every stage", "once, before the first", False),
-    _option("esg", "step_s", "measured", "30 times as slow", 1e-6),
+    _option("esg", "step_s", "measured", "a microsecond a path", 1e-6),
     _option("orion", "cutoff_s", "100 ms", "10 ms", 0.01),
     _option("orion", "step_s", "1 ms", "0.1 ms", 1e-4),
     _option("orion", "priority", "latency", "cost", "cost"),

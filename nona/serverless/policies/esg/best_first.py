@@ -6,10 +6,12 @@ A partial path p that ends with configuration x of function i has::
     rscLow     = p.c + c(x) + cMin[i+1]     no completion is cheaper: its key in the heap
     rscFastest = p.c + c(x) + cFast[i+1]    what one feasible completion costs
 
-Of the completions by the fastest, each counted once (x not itself the fastest), the k best are known;
-what cannot come before the k-th of them, the cost blade cuts. Children are made lazily, in order of
-cost: when a path is taken off the heap, its next sibling and its first child go on it. Full paths leave
-the heap in order of (cost, time, code), so the first k are the answer (Hart, Nilsson, Raphael 1968).
+Of the completions by the fastest, the best one of each first configuration counts, and the k best of
+these are known; what cannot come before the k-th of them, the cost blade cuts. Children are made lazily,
+in order of cost: when a path is taken off the heap, its next sibling and its first child go on it. Full
+paths leave the heap in order of (cost, time, code), so the first to begin with a configuration is the best
+that does, and the search ends with the k-th (Hart, Nilsson, Raphael 1968). Paths that begin with a
+configuration that has its answer are dropped when they leave the heap.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import NamedTuple
 
 from nona.compiled import compiled
 from nona.serverless.policies.esg.paths import Heap, Path, Paths
-from nona.serverless.policies.esg.ranking import comes_before, drop_first, note, push
+from nona.serverless.policies.esg.ranking import begins_alike, comes_before, drop_first, note, push
 from nona.serverless.policies.esg.tables import Tables
 
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
@@ -50,7 +52,7 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
     if limits.blades:
         if f.least_s[0] > limits.limit_s:
             return 0, 0, 0
-        have = note(known, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]))
+        have = note(known, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
     root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
     counts = _open(f, limits, heap, known, (0, 0, root), Counts(0, have, 0))
     opened, last = counts.size, len(f.choices) - 1
@@ -60,8 +62,10 @@ def best_first(f: Tables, limits: Limits, heap: Heap, known: Paths, best: Paths)
         low = Path(heap.sums[0, 0], heap.sums[0, 1], heap.codes[0])
         place = heap.places[0]
         counts = Counts(drop_first(heap, counts.size), counts.have, counts.looked)
-        opened -= counts.size
         i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
+        if i > 0 and begins_alike(best, found, low.code, f.unit[0]) >= 0:
+            continue
+        opened -= counts.size
         path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
         if i < last:
             counts = _open(f, limits, heap, known, (i + 1, 0, path), counts)
@@ -101,9 +105,8 @@ def _open(
                 bound = Path(known.sums[worst, 0], known.sums[worst, 1], known.codes[worst])
                 if comes_before(bound, low):
                     break
-            if rank != f.fastest[i]:
-                done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
-                have = note(known, have, done)
+            done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
+            have = note(known, have, done, f.unit[0])
         size = push(heap, size, low, (i << DEPTH_BITS) + rank)
         break
     return Counts(size, have, looked)

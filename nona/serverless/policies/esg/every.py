@@ -38,7 +38,7 @@ def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[in
         path = Path(sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r], code)
         if i == n - 1:
             if path.time <= limit_s:
-                found = note(best, found, path)
+                found = note(best, found, path, f.unit[0])
             continue
         i += 1
         sums[i, 0], sums[i, 1], codes[i] = path.cost, path.time, path.code

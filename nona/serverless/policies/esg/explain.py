@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, prod
 
+from nona.scenario.late import LATE
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.esg.tables import Tables
@@ -29,6 +30,8 @@ class Explanation:
         Configurations that the dispatcher gets, best first.
     trace
         The search, see :mod:`.trace`.
+    kept, configurations
+        Configurations of each function that the search keeps, and how many there are.
     every
         Number of all paths of the group.
     lines
@@ -43,6 +46,8 @@ class Explanation:
     feasible: bool
     ranked: tuple[int, ...]
     trace: Trace
+    kept: tuple[int, ...]
+    configurations: tuple[int, ...]
     every: int
     lines: tuple[str, ...]
 
@@ -50,16 +55,19 @@ class Explanation:
 def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Explanation:
     """What ``planner`` does with ``ask``, with the first ``most_steps`` steps of its search.
 
-    The steps are those of the search with both blades, whichever form the policy uses: all agree.
+    The steps are those of the best-first search with both blades, over the configurations that the
+    policy's form of it keeps (all forms find the same paths).
     """
     system, app = planner.system, planner.system.applications[ask.application]
     batch, stages = planner.batch_limit(ask.length), planner.stages(ask)
     slack_s = planner.rounded_s(ask, batch)
     limit_s = planner.limit_s(ask, slack_s)
-    tables = planner.group(ask.application, stages, batch).tables
+    group, options = planner.group(ask.application, stages, batch), planner.options
+    tables = group.searched(options.search, options.k)
     found = planner.found(ask.application, stages, batch, limit_s)
-    steps = trace(tables, limit_s, planner.options.k, most_steps)
-    every = prod(tables.choices.tolist())
+    steps = trace(tables, limit_s, options.k, most_steps)
+    kept, all_of = (tuple(t.choices.tolist()) for t in (tables, group.tables))
+    every = prod(all_of)
     return Explanation(
         stages=stages,
         functions=tuple(system.functions[app.function[s]].name for s in stages),
@@ -67,13 +75,16 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
         limit_s=limit_s,
         share=limit_s / slack_s if slack_s > 0 else 0.0,
         feasible=bool(steps.paths),
-        ranked=tuple(dict.fromkeys(path[0] for path in found.paths)),
+        ranked=tuple(path[0] for path in found.paths),
         trace=steps,
+        kept=kept,
+        configurations=all_of,
         every=every,
         lines=(
             _group_line(planner, ask, stages, slack_s, limit_s),
             *_choice_lines(planner, found.paths[0], tables, steps, limit_s),
             *_second_line(planner, steps),
+            *_thinned_line(kept, all_of),
             _work_line(steps, every),
         ),
     )
@@ -95,10 +106,10 @@ def _choice_lines(
     space = planner.system.space
     first = space[path[0]].text
     if not steps.paths:
-        fastest_s, late = float(tables.least_s[0]), planner.system.dispatch.late
+        fastest_s, late = float(tables.least_s[0]), LATE.find(planner.system.dispatch.late)
         return (
             f"No path is in time: the fastest one takes {_ms(fastest_s)}.",
-            f"So ESG uses the {late} path, which begins with {first}.",
+            f"So ESG uses the {'fastest' if late.fastest else 'cheapest'} path, which begins with {first}.",
         )
     spent, paid = steps.time_s[0], steps.cost_usd[0]
     free = trace(tables, inf, 1, 0)
@@ -117,14 +128,21 @@ def _choice_lines(
 
 
 def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
-    """The best path that begins otherwise, if it is among the k best."""
-    for path, cost in zip(steps.paths, steps.cost_usd, strict=True):
-        if path[0] != steps.paths[0][0]:
-            more = cost / steps.cost_usd[0] - 1 if steps.cost_usd[0] > 0 else 0.0
-            dearer = f"{100 * more:.2g} % more expensive" if more > 1e-9 else "at no higher cost"
-            text = planner.system.space[path[0]].text
-            return (f"Where no invoker has room for it, {text} is next, {dearer}.",)
-    return ()
+    """The second best first configuration, if there is one in time."""
+    if len(steps.paths) < 2:
+        return ()
+    (best_usd, cost), first = steps.cost_usd[:2], steps.paths[1][0]
+    more = cost / best_usd - 1 if best_usd > 0 else 0.0
+    dearer = f"{100 * more:.2g} % more expensive" if more > 1e-9 else "at no higher cost"
+    return (f"Where no invoker has room for it, {planner.system.space[first].text} is next, {dearer}.",)
+
+
+def _thinned_line(kept: tuple[int, ...], all_of: tuple[int, ...]) -> tuple[str, ...]:
+    """How many configurations are left out before the search."""
+    if kept == all_of:
+        return ()
+    of = ", ".join(f"{k} of {n}" for k, n in zip(kept, all_of, strict=True))
+    return (f"Searched are {of} configurations; the others cost no less and take no less time.",)
 
 
 def _work_line(steps: Trace, every: int) -> str:

@@ -1,9 +1,10 @@
 """ESG: before each stage, a search over the configurations of its group within its share of what is left.
 
 The search (:mod:`~nona.serverless.policies.esg.search`) gives the k cheapest paths of configurations for the
-stage and what follows it in its group; the first configurations of these paths are the configuration priority
-queue. Only the stage at hand takes its configuration from it: the next one searches again, with what is
-then left of the SLO. Without ``replan`` all stages keep what was planned at the first.
+stage and what follows it in its group, no two of which begin alike; the first configurations of these paths
+are the configuration priority queue. Only the stage at hand takes its configuration from it: the next one
+searches again, with what is then left of the SLO. Without ``replan`` all stages keep what was planned at
+the first.
 """
 
 from __future__ import annotations
@@ -16,26 +17,31 @@ import numpy as np
 
 from nona.look import Look
 from nona.options import Options
+from nona.scenario.late import LATE
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.carried import CarriedPlans
 from nona.serverless.policies.choices import profile_s, profiled
-from nona.serverless.policies.esg.search import VARIANTS, Found, GroupSearch, Scratch
+from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, Found, GroupSearch, Scratch
 from nona.serverless.policies.esg.slo_distribution import SloShares, average_normalised_lengths, distribute
 from nona.serverless.policies.options import choice, known_options, number, switch, whole
 from nona.serverless.sharing.pools import holdable
 
-#: Seconds of one core per path looked at and per search, by ``python -m benchmarks.esg_search``.
-STEP_S, BASE_S = 5e-9, 2e-5
+#: Seconds of one core per search, and per path looked at by each form, as ``python -m benchmarks
+#: esg_search`` measures them. ``thinned`` looks at few paths and opens many of them, so each takes longer.
+BASE_S = 2e-5
+STEP_S = MappingProxyType(
+    {"thinned": 5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
+)
 MEMO = 100_000  # answers that a planner remembers
 DEFAULTS: Options = MappingProxyType(
     {
         "group": 3,
         "k": 5,
         "later_batches": "queue",
-        "search": "two-blades",
+        "search": DEFAULT,
         "replan": True,
-        "step_s": STEP_S,
+        "step_s": None,
         "base_s": BASE_S,
         "slack_resolution": 1e-3,
     }
@@ -84,7 +90,7 @@ class EsgPlanner:
             )  # too large a group is refused
 
     def plan(self, ask: Ask) -> Plan:
-        """The first configurations of the k cheapest paths in time; of the fastest path if none is."""
+        """The k best first configurations of paths in time; that of the fastest path if none is."""
         if self._carried is not None and ask.carried is not None:
             return self._carried.answer(ask, ask.carried)
         batch = self.batch_limit(ask.length)
@@ -126,7 +132,7 @@ class EsgPlanner:
         """The search itself, and what is done where no path is in time."""
         group, options = self.group(application, stages, batch), self.options
         found = group.search(limit_s, options.k, options.search)
-        if not found.feasible and self.system.dispatch.late == "cheapest":
+        if not found.feasible and not LATE.find(self.system.dispatch.late).fastest:
             found = replace(group.search(inf, options.k, options.search), feasible=False)
         return found
 
@@ -157,7 +163,7 @@ class EsgPlanner:
         if self._carried is not None:
             carry, more = self._whole(ask, batch, slack_s, found)
             looked += more
-        ranked = tuple(dict.fromkeys(path[0] for path in found.paths))
+        ranked = tuple([path[0] for path in found.paths])
         search_s = self.options.base_s + looked * self.options.step_s
         return Plan(ranked, search_s, looked, carry)
 
@@ -180,20 +186,24 @@ class EsgPlanner:
         return tuple(plan), looked
 
 
+def checked(policy: str, given: Options) -> EsgOptions:
+    """The options of ESG for a policy of that name, from values for all of them."""
+    search = choice(policy, given, "search", VARIANTS)
+    return EsgOptions(
+        group=whole(policy, given, "group"),
+        k=whole(policy, given, "k"),
+        step_s=STEP_S[search] if given["step_s"] is None else number(policy, given, "step_s"),
+        base_s=number(policy, given, "base_s"),
+        slack_resolution=number(policy, given, "slack_resolution"),
+        later_batches=choice(policy, given, "later_batches", ("queue", "any")),
+        search=search,
+        replan=switch(policy, given, "replan", "one of true, false"),
+    )
+
+
 def prepare(system: ServerlessSystem, options: Options) -> EsgPlanner:
     """Check the options."""
-    given = known_options("esg", options, DEFAULTS)
-    chosen = EsgOptions(
-        group=whole("esg", given, "group"),
-        k=whole("esg", given, "k"),
-        step_s=number("esg", given, "step_s"),
-        base_s=number("esg", given, "base_s"),
-        slack_resolution=number("esg", given, "slack_resolution"),
-        later_batches=choice("esg", given, "later_batches", ("queue", "any")),
-        search=choice("esg", given, "search", VARIANTS),
-        replan=switch("esg", given, "replan", "one of true, false"),
-    )
-    return EsgPlanner(system, chosen)
+    return EsgPlanner(system, checked("esg", known_options("esg", options, DEFAULTS)))
 
 
 POLICY = Policy(
@@ -214,11 +224,11 @@ POLICY = Policy(
     option_help=MappingProxyType(
         {
             "group": "Largest number of functions searched together.",
-            "k": "Length of the configuration priority queue: paths that a search returns.",
+            "k": "Length of the configuration priority queue: first configurations that a search returns.",
             "later_batches": "Batches planned for later stages: at most the current queue (queue), or any.",
             "search": f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
             "replan": "Search before every stage (true), or once before the first and keep its plan (false).",
-            "step_s": "Seconds charged per path examined; the default was measured on one core.",
+            "step_s": "Seconds charged per path examined; none: as measured on one core for this form.",
             "base_s": "Seconds charged per search in addition.",
             "slack_resolution": "Seconds to which the slack is rounded down before a search; 0: not at all.",
         }

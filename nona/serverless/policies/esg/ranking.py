@@ -1,5 +1,8 @@
 """The order of paths, (cost, time, code), in compiled code: a heap, and a short list of the best.
 
+The short list has one path for each first configuration. ``unit`` is that of the first function: a path's
+code divided by it tells the first configurations apart.
+
 Arrays are indexed where they are used: handing them to a function of their own would count references
 to them at every step, which takes longer than the step.
 """
@@ -21,18 +24,35 @@ def comes_before(path: Path, other: Path) -> bool:
 
 
 @compiled
-def note(best: Paths, known: int, path: Path) -> int:
-    """Enter a path into the best, of which ``known`` are known; how many now are."""
+def begins_alike(best: Paths, known: int, code: int, unit: int) -> int:
+    """Where, among the ``known`` best, a path with the same first configuration stands; −1 for nowhere."""
+    codes, first = best.codes, code // unit
+    for at in range(known):
+        if codes[at] // unit == first:
+            return at
+    return -1
+
+
+@compiled
+def note(best: Paths, known: int, path: Path, unit: int) -> int:
+    """Enter a path into the best, of which ``known`` are known; how many now are.
+
+    Of paths with the same first configuration only the best stays.
+    """
     sums, codes = best.sums, best.codes
     k = len(codes)
     if known == k and not comes_before(path, Path(sums[k - 1, 0], sums[k - 1, 1], codes[k - 1])):
         return known
-    at = known if known < k else k - 1
+    at, many = begins_alike(best, known, path.code, unit), known
+    if at < 0:
+        at, many = min(known, k - 1), min(known + 1, k)
+    elif not comes_before(path, Path(sums[at, 0], sums[at, 1], codes[at])):
+        return known
     while at > 0 and comes_before(path, Path(sums[at - 1, 0], sums[at - 1, 1], codes[at - 1])):
         sums[at, 0], sums[at, 1], codes[at] = sums[at - 1, 0], sums[at - 1, 1], codes[at - 1]
         at -= 1
     sums[at, 0], sums[at, 1], codes[at] = path.cost, path.time, path.code
-    return min(known + 1, k)
+    return many
 
 
 @compiled

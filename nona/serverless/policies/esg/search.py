@@ -1,10 +1,14 @@
-"""ESG_1Q: the k cheapest configurations of a group of functions that keep within a time, in one interface.
+"""ESG_1Q: the k best first configurations of a group of functions within a time, in one interface.
+
+A path has one configuration for each function. The answer is, of every first configuration, the cheapest
+path in time that begins with it, and of these paths the k cheapest: only the first configuration is ever
+used, so that paths which differ in later ones alone would be no alternatives.
 
 All variants return the same paths, in order of (cost, time, numbers of the configurations); they differ in
 how many paths they look at:
 
-* ``two-blades``: best-first, both blades, children made lazily (:mod:`.best_first`);
-* ``thinned``: the same after leaving out what no answer can hold (:func:`.tables.undominated`);
+* ``thinned``: best-first with both blades over what an answer can hold (:func:`.tables.undominated`);
+* ``two-blades``: the same over all configurations, children made lazily (:mod:`.best_first`);
 * ``stages``: stage by stage with both blades, as in the slides (:mod:`.stages`);
 * ``best-first``: best-first without blades; full paths that take too long are dropped;
 * ``exhaustive``: every path (:mod:`.every`).
@@ -21,7 +25,8 @@ from nona.errors import SimulationError
 from nona.serverless.policies.esg.paths import Heap, Paths, heap_for, room_for
 from nona.serverless.policies.esg.tables import Floats, Tables, make_tables, on_grid, undominated
 
-VARIANTS = ("two-blades", "thinned", "stages", "best-first", "exhaustive")
+VARIANTS = ("thinned", "two-blades", "stages", "best-first", "exhaustive")
+DEFAULT = VARIANTS[0]
 FIRST_ROOM = 4096
 MOST_ROOM = 1 << 24  # open paths; more than any search of three functions with 256 configurations has
 
@@ -33,7 +38,7 @@ class Found:
     Attributes
     ----------
     paths
-        One configuration, by number, per function of the group.
+        One configuration, by number, per function of the group; no two paths begin with the same one.
     cost_usd, time_s
         Of each path: US dollars a job, seconds.
     looked
@@ -116,6 +121,8 @@ class GroupSearch:
     >>> found = GroupSearch(time, cost).search(limit_s=5.0, k=2)
     >>> found.paths, found.cost_usd, found.time_s
     (((0, 1), (1, 0)), (3.0, 4.0), (5.0, 5.0))
+    >>> GroupSearch(time, cost).search(limit_s=9.0, k=2).paths  # (0, 0), (0, 1), (1, 0), (1, 1) by cost
+    ((0, 0), (1, 0))
     >>> GroupSearch(time, cost).search(limit_s=2.0)
     Found(paths=((1, 1),), cost_usd=(5.0,), time_s=(3.0,), looked=0, opened=0, feasible=False)
     """
@@ -137,8 +144,8 @@ class GroupSearch:
         self._thin: dict[int, Tables] = {}
         self._scratch = scratch or Scratch()
 
-    def search(self, limit_s: float, k: int = 5, variant: str = "two-blades") -> Found:
-        """The ``k`` cheapest paths of at most ``limit_s`` seconds; fewer if there are fewer.
+    def search(self, limit_s: float, k: int = 5, variant: str = DEFAULT) -> Found:
+        """The ``k`` cheapest paths of at most ``limit_s`` seconds that begin differently; or fewer.
 
         Raises
         ------
@@ -149,7 +156,7 @@ class GroupSearch:
             raise SimulationError(
                 f"ESG: k={k} must be at least 1 and the search {variant!r} one of {', '.join(VARIANTS)}."
             )
-        tables = self._tables(variant, k)
+        tables = self.searched(variant, k)
         best = self._scratch.list("best", k)
         found, looked, opened = -1, 0, 0
         while found < 0:
@@ -183,7 +190,8 @@ class GroupSearch:
         limits = best_first.Limits(limit_s, variant != "best-first")
         return best_first.best_first(tables, limits, scratch.heap(), known, best)
 
-    def _tables(self, variant: str, k: int) -> Tables:
+    def searched(self, variant: str, k: int) -> Tables:
+        """The tables over which a variant searches for ``k`` paths."""
         if variant != "thinned":
             return self.tables
         if k not in self._thin:

@@ -1,8 +1,8 @@
 """The search as the slides describe it: stage by stage, every partial path by every configuration.
 
 Configurations are taken in order of cost; the time blade skips one, the cost blade ends the row, since all
-that follow are dearer. The k best known completions start again at every stage: kept across stages, one
-full path would be counted once per stage, the k-th bound would become too tight, and paths get lost.
+that follow are dearer. The best known completions are kept from stage to stage: as each begins with
+another configuration, none is counted twice, so that the k-th bound is never too tight.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def stage_by_stage(
     """
     if f.least_s[0] > limit_s:
         return 0, 0, 0
-    (old, new), many, looked, opened = lists, 1, 0, 0
+    (old, new), many, looked, opened, have = lists, 1, 0, 0, 0
     old.sums[0, 0], old.sums[0, 1], old.codes[0] = 0.0, 0.0, 0
     for i in range(len(f.choices)):
-        counts = Counts(0, 0, looked)
+        counts = Counts(have, 0, looked)
         for p in range(many):
             if counts.kept + f.choices[i] > len(new.codes):
                 return -1, counts.looked, opened
             path = Path(old.sums[p, 0], old.sums[p, 1], old.codes[p])
             counts = _extend(f, (i, limit_s, path), new, known, counts)
-        many, looked = counts.kept, counts.looked
+        have, many, looked = counts.have, counts.kept, counts.looked
         opened += many
         old, new = new, old
     found = 0
     for p in range(many):
-        found = note(best, found, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]))
+        found = note(best, found, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]), f.unit[0])
     return found, looked, opened
 
 
@@ -70,7 +70,7 @@ def _extend(f: Tables, start: tuple[int, float, Path], new: Paths, known: Paths,
             if comes_before(bound, Path(paid + f.least_usd[i + 1], low_s, code)):
                 break
         done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
-        have = note(known, have, done)
+        have = note(known, have, done, f.unit[0])
         new.sums[kept, 0], new.sums[kept, 1], new.codes[kept] = paid, taken, code
         kept += 1
     return Counts(have, kept, looked)

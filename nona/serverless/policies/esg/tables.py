@@ -131,10 +131,12 @@ def on_grid(values: Floats, usable: NDArray[np.bool_]) -> tuple[Floats, float]:
 
 
 def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
-    """(n, C) Configurations that fewer than ``k`` others are at least as good as, in time and in cost.
+    """(n, C) Configurations that an answer may hold, by what is at least as good in time and in cost.
 
-    The ``k`` best paths hold no other: with each of the ``k`` better ones in its place, a path that held
-    one would be no slower and no dearer, and come earlier. (Of equal ones the smaller number is better.)
+    Of the first function those that fewer than ``k`` others are at least as good as; of the others those
+    that none is. The best paths of the ``k`` best first configurations hold no other: with a better one in
+    its place, a path would be no slower and no dearer, and come earlier; and a first configuration with
+    ``k`` better ones has ``k`` paths before its own. (Of equal ones the smaller number is better.)
     """
     kept = usable.copy()
     for j, row in enumerate(kept):
@@ -142,7 +144,7 @@ def undominated(time_s: Floats, job_cost: Floats, usable: NDArray[np.bool_], k: 
         order = at[np.lexsort((at, time_s[j, at], job_cost[j, at]))]
         time = time_s[j, order]
         before = np.tril(time[None, :] <= time[:, None], -1).sum(axis=1)
-        kept[j, order[before >= k]] = False
+        kept[j, order[before >= (k if j == 0 else 1)]] = False
     return kept
 
 

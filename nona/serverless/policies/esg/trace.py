@@ -39,7 +39,8 @@ class Step(NamedTuple):
     ``path``: its configurations; ``t_low_s``, ``rsc_low_usd``: no completion is faster, or cheaper;
     ``best``: which of the best full paths it is, from 1, 0 if it is none; ``deeper``, ``beside``: the
     rows opened; ``bound_usd``: the k-th best known completion after the step, infinite with fewer;
-    ``bound_fell``: whether the k best known completions changed.
+    ``bound_fell``: whether the k best known completions changed. Paths off the heap that begin with a
+    configuration that has its answer are dropped, and are no steps.
     """
 
     path: tuple[int, ...]
@@ -86,9 +87,10 @@ class _Search:
         self.number, self.unit = tables.number.tolist(), tables.unit.tolist()
         self.least_s, self.least_usd = tables.least_s.tolist(), tables.least_usd.tolist()
         self.fast_usd, self.fast_code = tables.fast_usd.tolist(), tables.fast_code.tolist()
-        self.choices, self.fastest = tables.choices.tolist(), tables.fastest.tolist()
+        self.choices = tables.choices.tolist()
         self.heap: list[tuple[float, float, int, int, int]] = []
         self.known: list[tuple[float, float, int]] = []
+        self.answered: set[int] = set()
         self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
 
     def run(self, most: int) -> Trace:
@@ -100,6 +102,10 @@ class _Search:
             self._note((self.fast_usd[0], self.least_s[0], self.fast_code[0]))
             start = self._open(0, 0, 0.0, 0.0, 0)
         while self.heap and len(found) < self.k:
+            _, _, code, i, _ = self.heap[0]
+            if i and code // self.unit[0] in self.answered:
+                heappop(self.heap)
+                continue
             step = self._step(found)
             count += 1
             if count <= most:
@@ -124,6 +130,7 @@ class _Search:
         deeper, best = None, 0
         if i == len(self.choices) - 1:
             found.append((cost, time, code))
+            self.answered.add(code // self.unit[0])
             best = len(found)
         else:
             deeper = self._open(i + 1, 0, cost, time, code)
@@ -136,6 +143,12 @@ class _Search:
         return self.known[-1][0] if len(self.known) == self.k else float("inf")
 
     def _note(self, completion: tuple[float, float, int]) -> None:
+        """Enter a completion into the k best known, of which no two begin alike."""
+        unit = self.unit[0]
+        alike = [c for c in self.known if c[2] // unit == completion[2] // unit]
+        if alike and alike[0] <= completion:
+            return
+        self.known = [c for c in self.known if c not in alike]
         insort(self.known, completion)
         del self.known[self.k :]
 
@@ -158,8 +171,7 @@ class _Search:
                 cost_cuts = self.choices[i] - rank
                 break
             fastest_usd = paid + self.fast_usd[i + 1]
-            if rank != self.fastest[i]:
-                self._note((fastest_usd, low_s, longer + self.fast_code[i + 1]))
+            self._note((fastest_usd, low_s, longer + self.fast_code[i + 1]))
             heappush(self.heap, (*low, i, rank))
             opened = self.number[i][rank]
             break

@@ -117,6 +117,7 @@ def _row(name: str, p: PolicyOutcome) -> dict[str, Cell]:
         "forced": p.forced,
         "rechecks": p.rechecks,
         "in flight": p.calls.in_flight,
+        "dropped": p.calls.dropped,
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, SimulationError
 from nona.options import Options
 from nona.report.serverless.search_steps import PER, search_data
 from nona.results.serverless.dispatch import ServerlessOutcome
@@ -15,7 +15,8 @@ from nona.scenario.file import scenario_hash
 from nona.serverless.model.system import ServerlessSystem
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.explain import Explanation, explain
-from nona.serverless.policies.esg.policy import EsgPlanner, prepare
+from nona.serverless.policies.esg.policy import EsgPlanner
+from nona.serverless.policies.registry import get_policy
 from nona.study.serverless import prepare_serverless
 from nona.ui.pages.serverless.layout_views import choose_one
 from nona.ui.pages.serverless.searchview.searchview import search_view
@@ -65,7 +66,10 @@ def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
         spec = state.scenario.serverless
         options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
-        held = Prepared(mark, system, prepare(system, options))
+        planner = get_policy("esg").prepare(system, options)
+        if not isinstance(planner, EsgPlanner):
+            raise SimulationError("Policy 'esg': another policy is registered by this name; rename it.")
+        held = Prepared(mark, system, planner)
         state.choices.keep(held)
     return held.system, held.planner
 

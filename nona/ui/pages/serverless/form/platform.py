@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.scenario.late import LATE
 from nona.scenario.serverless import ServerlessSpec
 from nona.ui.pages.serverless.form.provenance import provenance_panel
 from nona.ui.pages.serverless.form.size_lists import size_list
@@ -120,6 +121,16 @@ def _dispatch(state: AppState) -> None:
             kinds = {"of its queue only": False, "of the whole controller": True}
             hint = "What waits for a search: its own queue, or all queues of the controller."
             choice(state, "A search takes time", (*path, "blocking"), kinds, hint)
+        with st.container():
+            rules = {rule.title: rule.name for rule in LATE.values()}
+            hint = " ".join(
+                [
+                    "Jobs that no configuration keeps in time:",
+                    *(f"{rule.title}: {rule.about}." for rule in LATE.values()),
+                    "A policy's option late comes before it. No source says what ESG does.",
+                ]
+            )
+            choice(state, "Late calls are", (*path, "late"), rules, hint)
         with st.container():
             kinds = {"left out": False, "run as they are": True}
             hint = "Configurations with a batch larger than the queue: skip them, or run them partly full."

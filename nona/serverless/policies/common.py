@@ -1,0 +1,49 @@
+"""Options that every policy has beside its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from nona.options import Options, check_known
+from nona.scenario.late import LATE
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Planner, Policy
+from nona.serverless.policies.options import choice
+
+DEFAULTS: Options = MappingProxyType({"late": None})
+HELP = MappingProxyType(
+    {"late": f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says."}
+)
+
+
+def under_options(policy: str, system: ServerlessSystem, options: Options) -> ServerlessSystem:
+    """The system as it is under the common options of a policy; itself where none is given.
+
+    Raises
+    ------
+    SimulationError
+        When a value is not one of those that there are.
+    """
+    if options.get("late") is None:
+        return system
+    late = choice(policy, options, "late", tuple(LATE))
+    return replace(system, dispatch=system.dispatch.model_copy(update={"late": late}))
+
+
+def with_common_options(policy: Policy) -> Policy:
+    """The policy, which now takes the common options too."""
+
+    defaults = MappingProxyType({**policy.defaults, **DEFAULTS})
+
+    def prepare(system: ServerlessSystem, options: Options) -> Planner:
+        check_known(f"Policy {policy.name!r}", options, defaults)
+        own = {name: value for name, value in options.items() if name not in DEFAULTS}
+        return policy.prepare(under_options(policy.name, system, options), own)
+
+    return replace(
+        policy,
+        prepare=prepare,
+        defaults=defaults,
+        option_help=MappingProxyType({**policy.option_help, **HELP}),
+    )

@@ -1,0 +1,134 @@
+"""``esg-wait``: ESG that waits for a fuller batch where that is cheaper and stays in time. Ours.
+
+ESG serves a queue at once, with a batch that it fills. Here n jobs may wait for a batch of b > n. With λ
+jobs a second coming to the queue lately, slack d of the oldest job, and p and c the time and the cost a job
+of the path that ESG would take, a batch of b is expected after
+
+    w = patience · (b − n) / λ
+
+and the path is the one that ESG finds for b jobs with d − w left. Waiting for b is worth while if that path
+is in time and cheaper than the path for n jobs now by more than ``gain`` of its cost; of several b the
+cheapest wins, of equally cheap ones the smallest. The wait ends when b jobs are there, or after w; then all
+is decided again, with what is left of the slack. As d shrinks and, while nobody comes, λ as well, waits end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nona.look import Look
+from nona.options import Options
+from nona.serverless.model.system import ServerlessSystem
+from nona.serverless.policies.base import Ask, Plan, Policy
+from nona.serverless.policies.esg.policy import MEMO, EsgOptions, EsgPlanner, checked
+from nona.serverless.policies.esg.policy import POLICY as ESG
+from nona.serverless.policies.options import known_options, number
+
+NAME = "esg-wait"
+SHORTEST_S = 1e-3  # a shorter wait would be over before the search for it
+OWN: Options = MappingProxyType({"patience": 1.5, "gain": 0.01, "reserve_s": 0.0})
+DEFAULTS: Options = MappingProxyType({**{k: v for k, v in ESG.defaults.items() if k != "replan"}, **OWN})
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOptions:
+    """When to wait; see :data:`POLICY` for what the options do."""
+
+    patience: float
+    gain: float
+    reserve_s: float
+
+
+class _Path(NamedTuple):
+    """The cheapest path for a batch: whether it is in time, US dollars a job, paths looked at."""
+
+    feasible: bool
+    cost_usd: float
+    looked: int
+
+
+class EsgWaitPlanner(EsgPlanner):
+    """ESG with waits for one system."""
+
+    def __init__(self, system: ServerlessSystem, options: EsgOptions, wait: WaitOptions) -> None:
+        super().__init__(system, options)
+        self._wait = wait
+        self._paths: dict[tuple[int, int, int, float], _Path] = {}
+
+    def plan(self, ask: Ask) -> Plan:
+        """Wait for the batch that is cheapest per job, or ESG's answer."""
+        now = super().plan(ask)
+        larger = [b for b in self._sizes if b > ask.length]
+        if not larger or ask.rate <= 0:
+            return now
+        path = self._path(ask, self.batch_limit(ask.length), ask.slack_s)
+        if not path.feasible:
+            return now
+        least, chosen, looked = path.cost_usd * (1 - self._wait.gain), 0, now.steps
+        for batch in larger:
+            slack_s = ask.slack_s - self._wait_s(ask, batch) - self._wait.reserve_s
+            if slack_s <= 0:
+                break  # larger ones take longer to fill
+            fuller = self._path(ask, batch, slack_s)
+            looked += fuller.looked
+            if fuller.feasible and fuller.cost_usd < least:
+                least, chosen = fuller.cost_usd, batch
+        if chosen and (wait_s := self._wait_s(ask, chosen)) >= SHORTEST_S:
+            return Plan((), wait_s=wait_s, wait_for=chosen)
+        return replace(now, steps=looked, search_s=self.options.base_s + looked * self.options.step_s)
+
+    def _wait_s(self, ask: Ask, batch: int) -> float:
+        return self._wait.patience * (batch - ask.length) / ask.rate
+
+    def _path(self, ask: Ask, batch: int, slack_s: float) -> _Path:
+        """The cheapest path for a batch with so much slack."""
+        slack_s = self.rounded_s(replace(ask, slack_s=slack_s), batch)
+        key = (ask.application, ask.stage, batch, slack_s)
+        path = self._paths.get(key)
+        if path is None:
+            if len(self._paths) >= MEMO:
+                self._paths.clear()
+            group = self.group(ask.application, self.stages(ask), batch)
+            found = group.search(self.limit_s(ask, slack_s), 1, self.options.search)
+            path = self._paths[key] = _Path(found.feasible, found.cost_usd[0], found.looked)
+        return path
+
+
+def prepare(system: ServerlessSystem, options: Options) -> EsgWaitPlanner:
+    """Check the options."""
+    given = known_options(NAME, options, DEFAULTS)
+    wait = WaitOptions(
+        patience=number(NAME, given, "patience", 0.01, 100),
+        gain=number(NAME, given, "gain", 0, 1),
+        reserve_s=number(NAME, given, "reserve_s"),
+    )
+    esg = {name: value for name, value in given.items() if name not in OWN}
+    return EsgWaitPlanner(system, checked(NAME, {**esg, "replan": True}), wait)
+
+
+POLICY = Policy(
+    name=NAME,
+    title="ESG with waits (ours)",
+    summary=(
+        "As ESG, but a queue waits for a fuller batch where that is cheaper per call and, at the rate of "
+        "arrivals of late, leaves enough of the SLO."
+    ),
+    source="ours; the search is that of ESG (Hui, Xu, Guo, Shen, HPDC 2024)",
+    adaptation=(
+        "Not part of ESG: its slides name no waits. The time until a batch fills is expected from the last "
+        "64 arrivals at the queue."
+    ),
+    prepare=prepare,
+    defaults=DEFAULTS,
+    option_help=MappingProxyType(
+        {
+            **{name: text for name, text in ESG.option_help.items() if name in DEFAULTS},
+            "patience": "Longest wait, in multiples of the time in which the batch is expected to fill.",
+            "gain": "Share of the cost per call that a wait must save.",
+            "reserve_s": "Seconds of the SLO that are kept back when a wait is judged.",
+        }
+    ),
+    look=Look("#6366f1", "dot", "circle-open"),
+)
