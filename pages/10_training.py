@@ -1,5 +1,6 @@
-"""Training: long jobs on GPUs of several types; who gets which GPU, for how long, and what it costs."""
+"""Training: long jobs; who gets which GPUs, for how long, and what it costs."""
 
+from nona.ui.pages.training.elastic.page import elastic_page
 from nona.ui.pages.training.form.controls import controls
 from nona.ui.pages.training.run_area import run_area
 from nona.ui.pages.training.start import start_screen
@@ -8,8 +9,11 @@ from nona.ui.session.workspace import current
 from nona.ui.widgets.guide_link import guide_link
 
 state = current()
-if state.scenario.training is None:
+spec = state.scenario.training
+if spec is None:
     start_screen(state)
+elif spec.elastic is not None:
+    elastic_page(state, spec.elastic)
 else:
     controls(state)
     data = run_area(state)

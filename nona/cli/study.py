@@ -51,6 +51,7 @@ from nona.study.prediction_map import MapSettings, map_study
 from nona.study.serverless.study import StudyProgress, StudySettings, serverless_study
 from nona.study.shipped import (
     shipped_decisions,
+    shipped_elastic,
     shipped_estimator,
     shipped_map,
     shipped_network_views,
@@ -63,7 +64,9 @@ from nona.study.training.published.study import training_study
 
 R = TypeVar("R")
 
-Options = TypeVar("Options", bound=StudyOptions | EstimatorOptions | TrainingStudyOptions)
+Options = TypeVar(
+    "Options", bound=StudyOptions | EstimatorOptions | TrainingStudyOptions | ElasticStudyOptions
+)
 
 
 def _data(arguments: Options, read: Callable[[], R], run: Callable[[Options], R]) -> R:
@@ -214,7 +217,7 @@ def _run_decisions(arguments: DecisionOptions) -> DecisionStudy:
 
 def elastic(arguments: ElasticStudyOptions) -> None:
     """Compare policies for elastic jobs with each other and with the authors' figures."""
-    emit(arguments, _run_elastic(arguments), elastic_study_text)
+    emit(arguments, _data(arguments, shipped_elastic, _run_elastic), elastic_study_text)
 
 
 def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:
@@ -224,6 +227,7 @@ def _run_elastic(arguments: ElasticStudyOptions) -> ElasticStudy:
         loads=arguments.load or usual.loads,
         interference=arguments.interference or usual.interference,
         policies=arguments.policy,
+        generations=arguments.generations,
         replications=arguments.replications,
         seed=arguments.seed,
     )

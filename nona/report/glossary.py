@@ -43,6 +43,11 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "allocation": "X: the share of time that each job has on each type of GPU, from the policy",
         "round": "the time for which a training job keeps its GPUs, usually 6 minutes",
         "finish-time fairness": "ρ = JCT over the JCT on an equal share of the cluster; above 1: slower",
+        "elastic job": "a training job whose GPUs, and under some policies batch size, change while it runs",
+        "goodput": "progress per second: samples per second times statistical efficiency (Pollux)",
+        "statistical efficiency": "progress of a sample over that of one at the smallest batch size",
+        "gradient noise": "how much gradients of batches differ; the more, the larger a batch is useful",
+        "interference": "speed that a job on several nodes loses where it shares one with another such job",
         "makespan": "from the start to the completion of the last job",
     }
 )

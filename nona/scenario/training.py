@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.scenario.training_elastic import ElasticSpec
 from nona.scenario.training_extensions import (
     EstimatesSpec,
     EstimatorSpec,
@@ -135,7 +136,8 @@ TrainingPolicyEntry = Annotated[TrainingPolicySpec, BeforeValidator(named_entry)
 class TrainingSpec(Part):
     """Everything about long jobs on this cluster.
 
-    Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; one of the three.
+    Jobs are from a ``trace`` (Gavel's format, or CSV), from ``generate``, or in ``jobs``; or they are
+    ``elastic``, with policies of their own, and no other key counts; one of the four.
     ``throughputs``: ``gavel`` (measured on K80, P100, V100), ``modelled`` (by the cost layer), or a CSV file.
     ``round`` is how long a job keeps its GPUs, ``reallocation`` the least time between two answers of a
     policy. ``prices``: US dollars per hour of a GPU, by type. ``estimator``, ``estimates``, ``moves``,
@@ -145,6 +147,7 @@ class TrainingSpec(Part):
     trace: Name | None = None
     generate: GenerateSpec | None = None
     jobs: Annotated[tuple[TrainingJobSpec, ...], Field(max_length=10_000)] = ()
+    elastic: ElasticSpec | None = None
     throughputs: Name = "gavel"
     round: Annotated[float, *quantity("time"), Field(gt=0, le=1e6)] = 360.0
     reallocation: LongSeconds = 1920.0
@@ -162,11 +165,18 @@ class TrainingSpec(Part):
 
     @_model_validator(mode="after")
     def _one_source_of_jobs(self) -> Self:
-        if (self.trace is not None) + (self.generate is not None) + bool(self.jobs) != 1:
+        given = (self.trace, self.generate, self.jobs or None, self.elastic)
+        if sum(source is not None for source in given) != 1:
             raise PydanticCustomError(
-                "training", "jobs are from a trace, from generate, or in jobs; give exactly one of the three"
+                "training",
+                "jobs are from a trace, from generate, in jobs, or elastic; give exactly one of the four",
             )
         return self
+
+    @property
+    def decided_by(self) -> tuple[str, ...]:
+        """The names of the policies that decide on these jobs."""
+        return tuple(p.name for p in (self.policies if self.elastic is None else self.elastic.policies))
 
     @_model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -9,12 +9,13 @@ from typing import Literal
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingJobSpec, TrainingSpec
+from nona.scenario.training_elastic import ElasticSpec
 from nona.sources.samples import sample_names
 from nona.training.workload.model_names import batch_of, with_batch
 from nona.training.workload.table import MODELLED, TABLES
 
-Kind = Literal["model", "trace", "measured", "times", "throughputs", "profile"]
-KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "times", "throughputs", "profile")
+Kind = Literal["model", "trace", "measured", "times", "throughputs", "profile", "elastic"]
+KINDS: tuple[Kind, ...] = ("model", "trace", "measured", "times", "throughputs", "profile", "elastic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,17 @@ def _training_files(scenario: Scenario, training: TrainingSpec) -> Iterator[Name
             yield NamedFile(f"training.jobs[{i}].model", model, "model")
     if training.throughputs not in TABLES:
         yield NamedFile("training.throughputs", training.throughputs, "throughputs")
+    yield from _elastic_files(training.elastic)
+
+
+def _elastic_files(elastic: ElasticSpec | None) -> Iterator[NamedFile]:
+    """The workload and the profiles of elastic jobs."""
+    if elastic is None:
+        return
+    if not elastic.shipped:
+        yield NamedFile("training.elastic.workload", elastic.workload, "elastic")
+    for key, name in elastic.profiles or ():
+        yield NamedFile(f"training.elastic.profiles.{key}", name, "elastic")
 
 
 def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
@@ -130,5 +142,14 @@ def _training_renamed(
             "trace": None if training.trace is None else renamed(training.trace),
             "jobs": tuple(jobs),
             "throughputs": table if table in TABLES else renamed(table),
+            "elastic": training.elastic and _elastic_renamed(training.elastic, renamed),
         }
     )
+
+
+def _elastic_renamed(elastic: ElasticSpec, renamed: Callable[[str], str]) -> ElasticSpec:
+    profiles = elastic.profiles
+    if profiles is not None:
+        profiles = profiles.model_copy(update={key: renamed(name) for key, name in profiles})
+    workload = elastic.workload if elastic.shipped else renamed(elastic.workload)
+    return elastic.model_copy(update={"workload": workload, "profiles": profiles})

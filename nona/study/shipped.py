@@ -16,6 +16,7 @@ from nona.results.studies.estimator import EstimatorStudy
 from nona.results.studies.network_views import NetworkViewsStudy
 from nona.results.studies.paper import PaperStudy
 from nona.results.studies.prediction_map import PredictionMap
+from nona.results.training.elastic import ElasticStudy
 from nona.results.training.study import TrainingStudy
 
 DIGITS = 8
@@ -106,6 +107,16 @@ def shipped_training() -> TrainingStudy:
     ['nona', 'study', 'training']
     """
     return _read("training", TrainingStudy)
+
+
+@cache
+def shipped_elastic() -> ElasticStudy:
+    """Policies for elastic jobs over load and over interference.
+
+    >>> shipped_elastic().command.split()[:3]
+    ['nona', 'study', 'elastic']
+    """
+    return _read("elastic", ElasticStudy)
 
 
 def _read(study: str, kind: type[D]) -> D:

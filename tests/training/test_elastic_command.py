@@ -111,8 +111,8 @@ def test_progress_names_every_run_and_may_stop_all() -> None:
 def test_the_study_has_every_point_once() -> None:
     settings = ElasticStudySettings(policies=("pollux", "optimus"))
     places = places_of(settings)
-    assert len(places) == len(set(places)) == 2 * 3 + 2 + 2
-    assert sum(not place.avoid for place in places) == 2
+    assert len(places) == len(set(places)) == 2 * 4 + 3 + 2
+    assert sum(not place.avoid for place in places) == 3
     with pytest.raises(SimulationError, match=r"workloads=\[7\] must be among 1, 2, 3, 4"):
         ElasticStudySettings(workloads=(7,))
 

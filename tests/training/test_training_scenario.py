@@ -68,8 +68,8 @@ def open_problems(text: str, folder: Path) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("training", "why"),
     [
-        ("{}", "give exactly one of the three"),
-        ("{generate: {}, jobs: [{name: a, model: A3C, steps: 1}]}", "give exactly one of the three"),
+        ("{}", "give exactly one of the four"),
+        ("{generate: {}, jobs: [{name: a, model: A3C, steps: 1}]}", "give exactly one of the four"),
         ("{generate: {jobs: 10, measured: [0, 10]}}", "first and last number"),
         ("{generate: {jobs: 10, measured: [5, 4]}}", "first and last number"),
         ("{jobs: [{name: a, model: A3C, steps: 1}, {name: a, model: A3C, steps: 1}]}", "called 'a'"),

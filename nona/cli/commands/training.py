@@ -6,7 +6,7 @@ import click
 
 from nona.cli.commands import common
 from nona.cli.commands.group import SETTINGS, Commands, command, takes
-from nona.cli.known import ELASTIC_POLICY, SCHEDULE, TRAINING_POLICY
+from nona.cli.known import ELASTIC_POLICY, SCENARIO, SCHEDULE, TRAINING_POLICY
 from nona.cli.parameters import Decimal, Quantity, Share, Whole
 from nona.cli.training.options import (
     AllocateOptions,
@@ -132,9 +132,9 @@ def checkpoints(options: CheckpointOptions) -> None:
 
 
 @command("elastic", "elastic jobs, whose GPUs and batch sizes change: Pollux, Optimus, Tiresias and others")
+@click.argument("scenario", type=SCENARIO, required=False)
 @click.option(
     "--workload",
-    default="1",
     metavar="N|FILE",
     help="1 (default) to 4, as measured for Pollux; or CSV: name, arrival_s, application, gpus, batch_size",
 )
@@ -151,30 +151,29 @@ def checkpoints(options: CheckpointOptions) -> None:
     metavar="P",
     help="repeat for several (default pollux, optimus, tiresias)",
 )
-@click.option("--nodes", type=Whole(min=1, max=1024), default=16, help="nodes (default 16)")
-@click.option("--gpus", type=Whole(min=1, max=9), default=4, help="GPUs of each node (default 4)")
-@click.option("--tick", type=Whole(min=1), default=60, metavar="S", help="policies are asked so often")
-@click.option("--restart", type=Whole(min=0), default=30, metavar="S", help="pause when a job's GPUs change")
+@click.option("--nodes", type=Whole(min=1, max=1024), help="nodes (default 16)")
+@click.option("--gpus", type=Whole(min=1, max=9), help="GPUs of each node (default 4)")
+@click.option("--tick", type=Whole(min=1), metavar="S", help="policies are asked so often (default 60)")
+@click.option("--restart", type=Whole(min=0), metavar="S", help="pause when a job's GPUs change (default 30)")
 @click.option(
-    "--load", type=Decimal(), default=1.0, help="how many jobs of a shipped workload: 0.5 is every second one"
+    "--load", type=Decimal(), help="how many jobs of a shipped workload: 0.5 is every second one (default 1)"
 )
 @click.option(
     "--interference",
     type=Share(),
-    default=0.0,
     help="part of its speed that a job on several nodes loses where it shares one with another such job",
 )
 @common.settings
 @click.option("--share-nodes", is_flag=True, help="pollux may let jobs on several nodes share a node")
 @click.option(
-    "--replications", type=common.COUNT, default=1, help="runs of policies that draw random numbers"
+    "--replications", type=common.COUNT, help="runs of policies that draw random numbers (default 1)"
 )
-@click.option("--seed", type=Whole(), default=0, help="of their random numbers (default 0)")
+@click.option("--seed", type=Whole(), help="of their random numbers (default 0)")
 @common.workers
 @common.json
 @takes(ElasticOptions)
 def elastic(options: ElasticOptions) -> None:
-    """Simulate elastic jobs."""
+    """Simulate the elastic jobs of SCENARIO, or those that options name; options come first."""
     from nona.cli.training import elastic as work
 
     work.elastic(options)

@@ -127,6 +127,13 @@ def training(options: TrainingStudyOptions) -> None:
 )
 @click.option("--policy", type=ELASTIC_POLICY, multiple=True, metavar="P", help="only this one; repeat")
 @click.option(
+    "--generations",
+    cls=Usual,
+    type=Whole(min=2, max=1000),
+    default=lambda: _elastic().generations,
+    help="of each search of Pollux; 100 in its public simulator",
+)
+@click.option(
     "--replications",
     cls=Usual,
     type=Whole(min=1),
@@ -135,6 +142,7 @@ def training(options: TrainingStudyOptions) -> None:
 )
 @click.option("--seed", cls=Usual, type=Whole(), default=lambda: _elastic().seed, help="seed of all runs")
 @common.workers
+@common.shipped
 @common.json
 @takes(ElasticStudyOptions)
 def elastic(options: ElasticStudyOptions) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from nona.cli.opened import opened
 from nona.cli.output import emit
 from nona.cli.progress import ProgressLine
 from nona.cli.settings import settings_by_name
@@ -13,39 +16,27 @@ from nona.errors import ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
-from nona.options import Option
 from nona.report.training.elastic.text import elastic_text
-from nona.study.elastic.run import USUAL, ElasticRequest, simulate_elastic_jobs
+from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
+from nona.study.elastic.scenario import elastic_request
 from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.reading import Tables, read_applications
-from nona.training.elastic.applications.shipped import SOURCE
 from nona.training.elastic.engine.run import ElasticProgress
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
 
+T = TypeVar("T")
+
 
 def elastic(arguments: ElasticOptions) -> None:
     """Run the policies; print a table or JSON, failed checks on standard error."""
-    shipped = arguments.workload in map(str, SHIPPED)
-    names = tuple(dict.fromkeys(arguments.policy)) or USUAL
-    request = ElasticRequest(
-        workload=arguments.workload,
-        jobs=None if shipped else _read(Path(arguments.workload), "Workload"),
-        applications=_applications(arguments.profiles),
-        profiles=SOURCE if arguments.profiles is None else str(arguments.profiles),
-        policies=names,
-        nodes=arguments.nodes,
-        gpus=arguments.gpus,
-        tick_s=arguments.tick,
-        restart_s=arguments.restart,
-        load=arguments.load,
-        interference=arguments.interference,
-        replications=arguments.replications,
-        seed=arguments.seed,
-        options=_options(arguments, names),
-    )
-    counts = {n: replications_of(ELASTIC[n], arguments.replications) for n in names}
+    begin = ElasticRequest()
+    if arguments.scenario is not None:
+        begin = elastic_request(*opened(arguments.scenario))
+    request = _changed(begin, arguments)
+    names = request.policies
+    counts = {n: replications_of(ELASTIC[n], request.replications) for n in names}
     shares = Shares(dict.fromkeys(((p, r) for p, n in enumerate(names) for r in range(counts[n])), 1.0))
     line = ProgressLine(quiet=arguments.json)
 
@@ -62,16 +53,44 @@ def elastic(arguments: ElasticOptions) -> None:
     emit(arguments, result.report, elastic_text)
 
 
-def _options(arguments: ElasticOptions, names: tuple[str, ...]) -> dict[str, dict[str, Option]]:
-    found = settings_by_name(arguments.settings, names)
-    if arguments.share_nodes:
-        found.setdefault("pollux", {})["avoid_interference"] = False
-    return found
+def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
+    """The request with what the options say."""
+    jobs, applications, profiles = old.jobs, old.applications, old.profiles
+    policies = tuple(dict.fromkeys(given.policy)) or old.policies
+    options = {name: dict(old.options.get(name, {})) for name in policies}
+    if given.workload is not None:
+        shipped = given.workload in map(str, SHIPPED)
+        jobs = None if shipped else _read(Path(given.workload), "Workload")
+    if given.profiles is not None:
+        applications, profiles = _applications(given.profiles), str(given.profiles)
+    for name, own in settings_by_name(given.settings, policies).items():
+        options[name] |= own
+    if given.share_nodes:
+        options.setdefault("pollux", {})["avoid_interference"] = False
+    return ElasticRequest(
+        workload=_first(given.workload, old.workload),
+        jobs=jobs,
+        applications=applications,
+        profiles=profiles,
+        policies=policies,
+        nodes=_first(given.nodes, old.nodes),
+        gpus=_first(given.gpus, old.gpus),
+        tick_s=_first(given.tick, old.tick_s),
+        restart_s=_first(given.restart, old.restart_s),
+        load=_first(given.load, old.load),
+        interference=_first(given.interference, old.interference),
+        replications=_first(given.replications, old.replications),
+        seed=_first(given.seed, old.seed),
+        options={name: own for name, own in options.items() if own},
+    )
 
 
-def _applications(folder: Path | None) -> dict[str, Application] | None:
-    if folder is None:
-        return None
+def _first(given: T | None, usual: T) -> T:
+    """What was given, or the usual."""
+    return usual if given is None else given
+
+
+def _applications(folder: Path) -> Mapping[str, Application]:
     tables = Tables(*(_read(folder / f"{name}.csv", "Profiles") for name in Tables._fields))
     return read_applications(tables, f"Profiles {str(folder)!r}")
 

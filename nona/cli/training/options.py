@@ -44,21 +44,22 @@ class SimulateTrainingOptions(ListOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ElasticOptions(ListOptions):
-    """``nona training elastic``."""
+    """``nona training elastic``; ``None``: as the scenario has it, or as usual."""
 
-    workload: str
+    scenario: str | None
+    workload: str | None
     profiles: Path | None
     policy: tuple[str, ...]
-    nodes: int
-    gpus: int
-    tick: int
-    restart: int
-    load: float
-    interference: float
+    nodes: int | None
+    gpus: int | None
+    tick: int | None
+    restart: int | None
+    load: float | None
+    interference: float | None
     share_nodes: bool
     settings: tuple[tuple[str, str, Option], ...]
-    replications: int
-    seed: int
+    replications: int | None
+    seed: int | None
     workers: int
 
 
@@ -80,9 +81,11 @@ class ElasticStudyOptions(ListOptions):
     load: tuple[float, ...]
     interference: tuple[float, ...]
     policy: tuple[str, ...]
+    generations: int
     replications: int
     seed: int
     workers: int
+    shipped: bool
 
 
 @dataclass(frozen=True, kw_only=True)

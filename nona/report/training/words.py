@@ -84,6 +84,8 @@ def jobs_text(spec: TrainingSpec) -> str:
     >>> jobs_text(TrainingSpec(trace="week.trace"))
     'training jobs of week.trace'
     """
+    if spec.elastic is not None:
+        return f"elastic jobs of {'workload ' if spec.elastic.shipped else ''}{spec.elastic.workload}"
     if spec.trace is not None:
         return f"training jobs of {spec.trace}"
     if spec.generate is not None:

@@ -10,7 +10,10 @@ from nona.results.training.report import JctSummary
 
 
 class ElasticJobOutcome(Document):
-    """One job of the first replication. ``gpus`` and ``batch``: what its user asked for."""
+    """One job of the first replication. ``gpus`` and ``batch``: what its user asked for.
+
+    ``waited_s``: without GPUs. ``rho``: JCT over that on an equal share of the cluster.
+    """
 
     name: str
     application: str
@@ -18,8 +21,10 @@ class ElasticJobOutcome(Document):
     batch: int
     arrival_s: float
     jct_s: float
+    waited_s: float
     gpu_s: float
     restarts: int
+    rho: Figure
 
 
 class ElasticOutcome(Document):
@@ -27,6 +32,8 @@ class ElasticOutcome(Document):
 
     ``published_s``: mean JCT that the authors' simulator gave for this workload, ``None`` where there is
     none. ``restarts``: per job. ``paused_share``: of GPU-seconds. ``replications``: 1 where nothing is drawn.
+    Of the first replication: ``waited_s``, mean time without GPUs; ``mean_gpus`` while a job has some;
+    ``efficiency``: statistical, mean over GPU-seconds.
     """
 
     jct_s: JctSummary
@@ -35,6 +42,9 @@ class ElasticOutcome(Document):
     utilization: float
     restarts: float
     paused_share: float
+    waited_s: float
+    mean_gpus: float
+    efficiency: float
     replications: int
     jobs: tuple[ElasticJobOutcome, ...]
 
@@ -83,7 +93,10 @@ class ElasticPoint(Document):
 
 
 class ElasticStudy(Document):
-    """The study with its provenance: command, version, date, seed, size, and seconds it took."""
+    """The study with its provenance: command, version, date, seed, size, and seconds it took.
+
+    ``generations`` of each search of Pollux.
+    """
 
     study: str
     command: str
@@ -91,6 +104,7 @@ class ElasticStudy(Document):
     date: str
     seed: int
     workloads: tuple[int, ...]
+    generations: int
     replications: int
     points: tuple[ElasticPoint, ...]
     failed_checks: tuple[str, ...]

@@ -26,18 +26,25 @@ from nona.training.elastic.published import Case, published
 from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
 
 SWITCH = "avoid_interference"
+EFFORT = "generations"
+POLICIES = ("pollux", "optimus", "tiresias", "gandiva", "sjf", "fifo")
 DIGITS = 10
 Hear = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ElasticStudySettings:
-    """Size of the study; ``policies``: only these, all if empty. Interference is studied at load 1."""
+    """Size of the study; ``policies``: only these, those of ``POLICIES`` if empty.
+
+    Interference is studied at load 1. ``generations`` of each search of Pollux: 100 in its public simulator,
+    of which half changes mean JCTs by less than the workloads differ.
+    """
 
     workloads: tuple[int, ...] = SHIPPED
-    loads: tuple[float, ...] = (0.5, 1.0, 2.0)
-    interference: tuple[float, ...] = (0.25, 0.5)
+    loads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
+    interference: tuple[float, ...] = (0.0, 0.25, 0.5)
     policies: tuple[str, ...] = ()
+    generations: int = 20
     replications: int = 1
     seed: int = 0
 
@@ -53,7 +60,7 @@ class ElasticStudySettings:
     @property
     def wanted(self) -> list[str]:
         """The policies."""
-        return [ELASTIC.find(name).name for name in self.policies] or list(ELASTIC)
+        return [ELASTIC.find(name).name for name in self.policies or POLICIES]
 
 
 class Place(NamedTuple):
@@ -115,6 +122,7 @@ def elastic_study(
             date=now_text(),
             seed=chosen.seed,
             workloads=chosen.workloads,
+            generations=chosen.generations,
             replications=chosen.replications,
             points=tuple(points),
             failed_checks=tuple(failed),
@@ -133,9 +141,18 @@ def _request(settings: ElasticStudySettings, place: Place, number: int) -> Elast
         replications=settings.replications,
         seed=settings.seed,
     )
-    if SWITCH in ELASTIC[place.policy].defaults:
-        request = replace(request, options={place.policy: {SWITCH: place.avoid}})
-    return request
+    known = {SWITCH: place.avoid, EFFORT: settings.generations}
+    options = {name: value for name, value in known.items() if name in ELASTIC[place.policy].defaults}
+    return replace(request, options={place.policy: options}) if options else request
+
+
+def _as_published(request: ElasticRequest) -> ElasticRequest:
+    """The same run with the search that the authors' simulator has."""
+    kept = {
+        policy: {name: value for name, value in options.items() if name != EFFORT}
+        for policy, options in request.options.items()
+    }
+    return replace(request, options=kept)
 
 
 def _point(
@@ -147,7 +164,7 @@ def _point(
         interference=place.interference,
         avoid=place.avoid,
         jcts_s=tuple(tuple(run.measures.mean_jct_s for run in of) for of in runs),
-        published_s=tuple(published_mean(request, place.policy) for request in requests),
+        published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
         published_mean_s=published().get(Case(*place, 0)),
     )
 
@@ -173,7 +190,7 @@ def _command(chosen: ElasticStudySettings) -> str:
         if (values := getattr(chosen, name)) != getattr(usual, name):
             words += [word for value in values for word in (f"--{option}", f"{value:g}")]
     words += [word for policy in chosen.policies for word in ("--policy", policy)]
-    for name in ("replications", "seed"):
+    for name in ("generations", "replications", "seed"):
         if (value := getattr(chosen, name)) != getattr(usual, name):
             words += [f"--{name}", str(value)]
     return shlex.join(words)

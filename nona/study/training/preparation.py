@@ -84,16 +84,23 @@ def prepare_training(
 
 
 def training_part(scenario: Scenario) -> TrainingSpec:
-    """The training part of a scenario.
+    """The training part of a scenario, whose jobs keep the GPUs that they ask for.
 
     Raises
     ------
     ScenarioError
-        When it has none.
+        When it has none, or its jobs are elastic.
     """
     if scenario.training is None:
         raise ScenarioError(
             ["training: is missing; add for example the key 'training: {generate: {jobs: 60}}'."]
+        )
+    if scenario.training.elastic is not None:
+        raise ScenarioError(
+            [
+                "training.elastic: these jobs have policies and a simulation of their own; use "
+                "`nona training elastic` with this scenario, or page Training."
+            ]
         )
     return scenario.training
 

@@ -18,6 +18,7 @@ _PLACEMENT = ("cluster", "background", "workload", "cost", "contraction", "objec
 SIMULATION_PARTS = (*_PLACEMENT, "simulation", "schedulers", "seed")
 _SERVERLESS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 _TRAINING = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
+_ELASTIC = ("cluster", "simulation", "seed", "training")
 _MODEL = ("cluster", "cost", "contraction", "models")
 
 
@@ -187,6 +188,13 @@ KINDS: Registry[TaskKind] = Registry(
             _TRAINING,
             "nona.ui.tasks.training.run:add_one_gpu",
             "nona.results.training.one_more:OneMoreReport",
+        ),
+        TaskKind(
+            "training-elastic",
+            "run of elastic jobs",
+            _ELASTIC,
+            "nona.ui.tasks.training.elastic:run_elastic",
+            "nona.results.training.elastic_history:ElasticHistory",
         ),
     ),
     JobError,

@@ -134,7 +134,7 @@ def portable(state: AppState) -> Scenario:
 
 def apart(scenario: Scenario) -> tuple[str, ...]:
     """CSV files that the scenario names and that its own file cannot hold."""
-    return tuple(file_names(scenario, "trace", "measured", "times", "throughputs"))
+    return tuple(file_names(scenario, "trace", "measured", "times", "throughputs", "elastic"))
 
 
 def _digest(data: bytes) -> str:

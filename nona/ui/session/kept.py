@@ -54,6 +54,7 @@ CHOICES = (
     "serverless-tabs",
     "simulation-view",
     "sweep-view",
+    "training-elastic-tabs",
     "training-shown-*",
     "training-tabs",
     "validation-tabs",

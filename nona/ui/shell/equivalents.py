@@ -38,9 +38,9 @@ def equivalent(
 ) -> None:
     """A popover with ``nona COMMAND …`` ready to copy, and the scenario as YAML.
 
-    The scenario's file stands before ``arguments``; without ``scenario`` there is none, and the
-    command stands for itself. The body is made only while the popover is open. A page with two of them
-    gives each its ``label``.
+    ``command``: one word, or two as in ``training simulate``. The scenario's file stands before
+    ``arguments``; without ``scenario`` there is none, and the command stands for itself. The body is made
+    only while the popover is open. A page with two of them gives each its ``label``.
     """
     popover = st.popover(label, icon=":material/terminal:", on_change="rerun", key=f"shell-{key}")
     if not popover.open:
@@ -49,7 +49,7 @@ def equivalent(
     name = bundle_file_name(state) if files else scenario_file_name(state)
     file = [name] if scenario else []
     with popover:
-        st.code(command_line(command, *file, *arguments), language="bash", wrap_lines=True)
+        st.code(command_line(*command.split(), *file, *arguments), language="bash", wrap_lines=True)
         if scenario:
             download = "Download bundle" if files else "Download YAML"
             more = f"; it contains {', '.join(files)}" if files else ", or save this there"

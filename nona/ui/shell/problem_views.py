@@ -23,6 +23,7 @@ KINDS = {
     "times": "times of a function",
     "throughputs": "throughputs",
     "profile": "traffic by hour",
+    "elastic": "elastic jobs and their profiles",
 }
 _ADDED = "missing-files"
 

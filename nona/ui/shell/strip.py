@@ -13,8 +13,10 @@ from nona.report.serverless.words import hit_rate, ranked
 from nona.report.simulations.finding.findings import shortest
 from nona.report.simulations.simulated import SimulatedRun
 from nona.report.text import percent_text
+from nona.report.training.elastic.finding import by_mean
 from nona.report.training.words import by_mean_jct, hours_text, jobs_text
 from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.results.training.elastic_history import ElasticHistory
 from nona.results.training.outcome import TrainingOutcome
 from nona.scenario.schema import Scenario
 from nona.study.planning.question import cluster_price
@@ -109,8 +111,8 @@ def _deciders(scenario: Scenario) -> Fact:
     """The first scheduler, or policy of a serverless scenario, and how many are compared with it."""
     part, training = scenario.serverless, scenario.training
     if training is not None and not scenario.workload:
-        names = [entry.name for entry in training.policies]
-        return Fact(_first(names), TRAINING, f"Training policies: {', '.join(names)}.")
+        deciding = training.decided_by
+        return Fact(_first(deciding), TRAINING, f"Training policies: {', '.join(deciding)}.")
     names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
     text = _first(names)
     if part is None:
@@ -124,12 +126,17 @@ def _first(names: Sequence[str]) -> str:
 
 def _mean_jct(state: AppState) -> Fact | None:
     """The shortest mean JCT of the last run of a training cluster."""
-    run = state.held("training", TrainingOutcome)
-    found = {} if run is None else by_mean_jct(run.report.policies)
+    spec = state.scenario.training
+    if spec is not None and spec.elastic is not None:
+        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
+        found = {} if history is None else by_mean(history.report.policies)
+    else:
+        kind, run = "training", state.held("training", TrainingOutcome)
+        found = {} if run is None else by_mean_jct(run.report.policies)
     best = next(iter(found), None)
     if best is None:
         return None
-    stale = state.is_stale("training")
+    stale = state.is_stale(kind)
     text = f"{best}: mean JCT {hours_text(found[best])}{' (earlier scenario)' if stale else ''}"
     of = "an earlier scenario: run again for the present one" if stale else "this scenario"
     return Fact(text, TRAINING, f"Mean JCT of {best} in the last run, which is of {of}.")

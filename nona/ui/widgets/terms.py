@@ -31,7 +31,15 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "Plan": ("SLO hit", "error budget", "headroom", "MIG", "interval"),
         "Serverless": ("configuration", "vGPU", "cold start", "SLO hit"),
-        "Training": ("JCT", "allocation", "round", "finish-time fairness", "makespan"),
+        "Training": (
+            "JCT",
+            "allocation",
+            "round",
+            "finish-time fairness",
+            "makespan",
+            "goodput",
+            "statistical efficiency",
+        ),
         "Saved": ("fingerprint", "replication", "interval"),
         "Validation": ("JCT", "response", "interval", "provenance"),
     }

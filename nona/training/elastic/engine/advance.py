@@ -31,6 +31,11 @@ class JobState:
     starts: int = 0
     completion_s: float = math.nan
 
+    @property
+    def share(self) -> float:
+        """Part of its progress that is done."""
+        return self.progress / self.job.application.ends[-1]
+
     def give(self, given: Given, restart_s: float) -> None:
         """From now on the job has these GPUs; what it did is kept."""
         if given == self.given:

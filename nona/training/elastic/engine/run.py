@@ -27,6 +27,7 @@ MOST_TICKS = 200_000
 class ElasticProgress:
     """A run so far: share of jobs complete, the clock, the mean JCT of those, and who has which GPUs.
 
+    ``work``: the progress of all ``jobs``, each as a part of its own; all complete: ``jobs``.
     ``piece``: its place among several runs.
     """
 
@@ -38,6 +39,8 @@ class ElasticProgress:
     waiting: int
     mean_jct_s: float
     given: Mapping[int, Given]
+    jobs: int
+    work: float
     piece: int = 0
 
 
@@ -142,7 +145,7 @@ class _Run:
             self.points.append((self.now_s, n, gpus, state.split.batch(gpus), state.epoch + part))
         if not math.isnan(state.completion_s):
             self.jcts_s.append(state.completion_s - state.job.arrival_s)
-            self._give(n, (), None)
+            self._give(n, (), None, {})
 
     def _admit(self) -> None:
         while self.came < len(self.jobs) and self.system.jobs[self.came].arrival_s <= self.now_s:
@@ -156,16 +159,16 @@ class _Run:
         for n in self.active:
             given = answer.given.get(n, ())
             if given != self.jobs[n].given:
-                self._give(n, given, answer.values.get(n))
+                self._give(n, given, answer.values.get(n), answer.facts_of(n))
 
     def _seen(self, n: int) -> Active:
         s = self.jobs[n]
         restarts = max(s.starts - 1, 0)
         return Active(n, s.job, s.epoch, s.given, s.gpu_s, restarts, self.now_s - s.job.arrival_s)
 
-    def _give(self, n: int, given: Given, value: float | None) -> None:
+    def _give(self, n: int, given: Given, value: float | None, facts: Mapping[str, float]) -> None:
         self.jobs[n].give(given, float(self.system.restart_s))
-        self.changes.append(Change(self.now_s, n, given, value))
+        self.changes.append(Change(self.now_s, n, given, value, facts))
 
     def _refuse_twice(self, answer: Answer) -> None:
         used = Counter[int]()
@@ -194,6 +197,8 @@ class _Run:
                 waiting=waiting,
                 mean_jct_s=float(np.mean(self.jcts_s)) if self.jcts_s else math.nan,
                 given={n: self.jobs[n].given for n in self.active},
+                jobs=len(self.jobs),
+                work=len(self.jcts_s) + sum(self.jobs[n].share for n in self.active),
             )
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -42,12 +42,25 @@ class Question:
     jobs: tuple[Active, ...]
 
 
+def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]:
+    """Values in the order of jobs, by the jobs' numbers."""
+    return {active.number: float(value) for active, value in zip(jobs, values, strict=True)}
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """GPUs by the job's number, in the order of giving; others get none. ``values``: why, by job."""
+    """GPUs by the job's number, in the order of giving; others get none. ``values``: why, by job.
+
+    ``facts``: what else the policy knew of jobs: what a figure is → job → figure.
+    """
 
     given: Mapping[int, Given]
     values: Mapping[int, float]
+    facts: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+    def facts_of(self, job: int) -> dict[str, float]:
+        """What else the policy knew of one job."""
+        return {what: of[job] for what, of in self.facts.items() if job in of}
 
 
 class Agent(Protocol):

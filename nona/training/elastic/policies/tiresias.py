@@ -39,7 +39,8 @@ class Tiresias:
         self._queues.advance(old, self._system.tick_s, running)
         wanted = first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
         attained = {n: self._queues.attained(n) for n in jobs}
-        return Answer(place(self._system.cluster, question.jobs, wanted), attained)
+        queue = {n: self._queues.queue_of(n) + 1.0 for n in jobs}
+        return Answer(place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue})
 
 
 def _prepare(system: ElasticSystem, options: Options, _: np.random.Generator) -> Tiresias:

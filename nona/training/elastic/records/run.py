@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from nona.allocation.policies.problem import Floats, Ints
 from nona.training.elastic.model.given import Given
@@ -10,12 +11,16 @@ from nona.training.elastic.model.given import Given
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """From ``time_s`` on a job has these GPUs. ``value``: the policy's figure on it, or ``None``."""
+    """From ``time_s`` on a job has these GPUs. ``value``: the policy's figure on it, or ``None``.
+
+    ``facts``: what else the policy knew of it.
+    """
 
     time_s: float
     job: int
     given: Given
     value: float | None
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,8 +8,10 @@ from nona.report.placements.certificate_text import gap_text, mean_of
 from nona.report.placements.compared import hits_text, is_slo
 from nona.report.simulations.simulated import SimulatedRun
 from nona.report.text import time_text
+from nona.report.training.elastic.finding import by_mean
 from nona.report.training.words import by_mean_jct
 from nona.results.placement.outcome import SolvedPlacement
+from nona.results.training.elastic_history import ElasticHistory
 from nona.results.training.outcome import TrainingOutcome
 from nona.ui.session.state import AppState
 from nona.ui.widgets.summary_bar import listed
@@ -79,13 +81,18 @@ def _cluster(state: AppState) -> Stage:
 
 
 def _training(state: AppState) -> Stage:
-    outcome, spec = state.held("training", TrainingOutcome), state.scenario.training
-    value, detail = "not run yet", ", ".join(p.name for p in spec.policies) if spec else ""
-    if outcome is not None:
-        means = by_mean_jct(outcome.report.policies)
+    spec = state.scenario.training
+    value, detail = "not run yet", ", ".join(spec.decided_by) if spec else ""
+    if spec is not None and spec.elastic is not None:
+        kind, history = "training-elastic", state.held("training-elastic", ElasticHistory)
+        means = None if history is None else by_mean(history.report.policies)
+    else:
+        kind, outcome = "training", state.held("training", TrainingOutcome)
+        means = None if outcome is None else by_mean_jct(outcome.report.policies)
+        detail = detail if outcome is None else f"{len(outcome.report.policies)} policies compared"
+    if means is not None:
         value = f"shortest mean JCT: {next(iter(means))}" if means else "no job was completed"
-        detail = f"{len(outcome.report.policies)} policies compared"
-    return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, "training"))
+    return Stage("pages/10_training.py", "Training", "simulation", value, detail, _age(state, kind))
 
 
 def _placement(state: AppState) -> Stage:

@@ -59,15 +59,34 @@ DEMOS = (
 )
 
 
+ELASTIC_DEMOS = (
+    Demo(
+        "who_scales_who_waits",
+        "Who scales, who waits?",
+        "160 jobs on 64 GPUs. Optimus gives every job some GPUs, Tiresias what it asks for or nothing.",
+        ":material/open_in_full:",
+        (("training-elastic-tabs", "Nodes"),),
+    ),
+    Demo(
+        "tuned_by_hand_or_by_pollux",
+        "Tuned by hand or by Pollux",
+        "Batch sizes that users tuned, or GPUs and batch size chosen together, minute by minute?",
+        ":material/tune:",
+        (("training-elastic-tabs", "Jobs"),),
+    ),
+)
+
+
 def start_screen(state: AppState) -> None:
     """What the page can do, the demos, and two ways to begin with the present cluster."""
     st.markdown(
         "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
-        "each job gets on each type; rounds of some minutes give each job that share."
+        "each job gets on each type; rounds of some minutes give each job that share. Elastic jobs change "
+        "their GPUs, and under Pollux their batch size, while they run."
     )
     with st.grid(3, min_column_width=260):
-        demo_cards(state, "training", DEMOS)
+        demo_cards(state, "training", (*DEMOS, *ELASTIC_DEMOS))
         _generated(state)
         _traced(state)
     demo_error(state)

@@ -31,7 +31,7 @@ def training_tabs(state: AppState, data: TrainingOutcome | None) -> None:
                 draw(state, data)
     if data is not None:
         training_downloads(state, data)
-    equivalent(state, "training", "simulate", key="training")
+    equivalent(state, "training simulate", key="training")
 
 
 def _of_run(draw: Callable[[AppState, TrainingOutcome], None]) -> Tab:

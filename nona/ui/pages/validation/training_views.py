@@ -21,6 +21,7 @@ from nona.report.training.study.text import (
 )
 from nona.results.training.study import TrainingStudy
 from nona.study.shipped import shipped_estimator, shipped_training
+from nona.ui.pages.validation.elastic_views import elastic_section
 from nona.ui.widgets.charts import picture
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.tables import table
@@ -41,6 +42,7 @@ def training_section() -> None:
     with st.expander("All points with their intervals", icon=":material/table:"):
         _points(data, modes)
     st.caption(plain(provenance(data)))
+    elastic_section()
     _estimator()
 
 

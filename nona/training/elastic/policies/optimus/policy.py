@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from nona.errors import SimulationError
 from nona.look import Look
 from nona.options import Options, check_known, number, whole
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
-from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
 from nona.training.elastic.policies.optimus.estimates import Estimates, Fitted, Known
 from nona.training.elastic.policies.placing import place
 
@@ -23,7 +23,6 @@ class Optimus:
     estimates: Estimates
     every: int
     _next_s: float = 0.0
-    _values: dict[int, float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
         """Batch sizes are the users'."""
@@ -32,11 +31,9 @@ class Optimus:
     def plan(self, question: Question) -> Answer:
         """Divide all GPUs again, or keep what is given."""
         if question.time_s < self._next_s:
-            return Answer({active.number: active.given for active in question.jobs}, self._values)
+            return Answer({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.every * self.system.tick_s
-        answer = self._divided(question)
-        self._values = dict(answer.values)
-        return answer
+        return self._divided(question)
 
     def _divided(self, question: Question) -> Answer:
         """One GPU each while there are some, then one at a time to the largest gain; few GPUs place first."""
@@ -45,15 +42,23 @@ class Optimus:
         free = cluster.size - sum(given)
         left = [self.estimates.left(active) for active in jobs]
         gains = [self._gain(active, n, rem, free) for active, n, rem in zip(jobs, given, left, strict=True)]
+        last = [0.0] * len(jobs)
         while free and (most := max(gains, default=0.0)) > 0:
             best = gains.index(most)
-            given[best] += 1
+            given[best], last[best] = given[best] + 1, most
             free -= 1
             gains[best] = self._gain(jobs[best], given[best], left[best], free)
         order = sorted(range(len(jobs)), key=given.__getitem__)
         wanted = {jobs[i].number: given[i] for i in order}
-        values = {active.number: gain for active, gain in zip(jobs, gains, strict=True)}
-        return Answer(place(cluster, jobs, wanted), values)
+        more = [
+            self._gain(active, n, rem, cluster.size - n)
+            for active, n, rem in zip(jobs, given, left, strict=True)
+        ]
+        facts = {
+            "seconds that its last GPU saves": of_jobs(jobs, last),
+            "iterations left": of_jobs(jobs, left),
+        }
+        return Answer(place(cluster, jobs, wanted), of_jobs(jobs, more), facts)
 
     def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""

@@ -11,7 +11,7 @@ from nona.look import Look
 from nona.options import Options, check_known, whole
 from nona.training.elastic.model.given import Given, Share
 from nona.training.elastic.model.system import ElasticJob, ElasticSystem
-from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question
+from nona.training.elastic.policies.base import Active, Agent, Answer, ElasticPolicy, Question, of_jobs
 from nona.training.elastic.policies.pollux.agent import TunedBatch
 from nona.training.elastic.policies.pollux.operators import Matrix
 from nona.training.elastic.policies.pollux.search import Effort, Jobs, evolve
@@ -43,13 +43,19 @@ class Pollux:
         states, values = evolve(self._first(seen, jobs), jobs, self.effort, self.rng)
         self._last = {active.number: states[:, j] for j, active in enumerate(seen)}
         self._count = len(states)
-        best = states[int(np.argmax(values[:, 0]))]
+        first = int(np.argmax(values[:, 0]))
+        best = states[first]
         given = {active.number: _given(row) for active, row in zip(seen, best, strict=True)}
         speed = {
             active.number: float(jobs.speedups[j, int((best[j] > 0).sum() > 1), best[j].sum()])
             for j, active in enumerate(seen)
         }
-        return Answer(given, speed)
+        facts = {
+            "fitness of the whole allocation": dict.fromkeys(given, float(values[first, 0])),
+            "most GPUs so far allowed": of_jobs(seen, jobs.most),
+            "part of its speed kept after a restart": of_jobs(seen, jobs.kept),
+        }
+        return Answer(given, speed, facts)
 
     def _jobs(self, seen: list[Active]) -> Jobs:
         cluster = self.system.cluster

@@ -23,39 +23,40 @@ class Cluster {
     const shape = JSON.stringify([
       data.policies.map((p) => [p.name, p.colour]),
       data.lanes.map((l) => l.name),
+      data.nodes.map((n) => [n.name, n.gpus.length]),
+      data.charts.map((c) => [c.title, c.lines.map(([colour]) => colour)]),
+      data.told !== "",
     ]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.build(data);
     }
-    this.fill.style.width = `${100 * data.fraction}%`;
-    this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
-    this.told.textContent = data.told;
-    this.now.textContent = data.now;
+    if (this.fill) {
+      this.fill.style.width = `${100 * data.fraction}%`;
+      this.track.setAttribute("aria-valuenow", Math.round(100 * data.fraction));
+      this.told.textContent = data.told;
+    }
     for (const [k, p] of data.policies.entries()) this.policy(this.rows[k], p);
+    for (const [k, c] of data.charts.entries()) this.chart(this.charts[k], c);
     for (const [k, l] of data.lanes.entries()) this.lane(this.lanes[k], l.bars);
-    for (const [k, text] of data.span.entries()) this.ends[k].textContent = text;
-    this.more.textContent = data.more;
-    this.policies.setAttribute("aria-label", data.alts[0]);
-    this.gpus.setAttribute("aria-label", data.alts[1]);
+    for (const [k, n] of data.nodes.entries()) this.node(this.nodes[k], n.gpus);
+    if (this.ends) for (const [k, text] of data.span.entries()) this.ends[k].textContent = text;
+    if (this.policies) this.policies.setAttribute("aria-label", data.alts[0]);
+    if (this.gpus) {
+      this.now.textContent = data.now;
+      this.more.textContent = data.more;
+      this.gpus.setAttribute("aria-label", data.alts[1]);
+    }
     this.root.dataset.updates = ++this.updates;
   }
 
   build(data) {
-    const root = this.root;
-    root.textContent = "";
-    const progress = html("div", "progress", root);
-    this.track = html("div", "track", progress);
-    this.track.setAttribute("role", "progressbar");
-    this.track.setAttribute("aria-label", "Training run");
-    this.fill = html("div", "fill", this.track);
-    this.told = html("div", "told", progress);
-    this.policies = this.panel("Policies so far");
-    const head = html("div", "policy head", this.policies);
-    html("span", "", head);
-    html("span", "curve", head, "mean JCT over time");
-    for (const text of ["mean JCT", "run", "wait", "done"]) html("span", "number", head, text);
-    this.rows = data.policies.map((p) => this.row(p));
+    this.root.textContent = "";
+    this.fill = this.policies = this.gpus = this.ends = null;
+    if (data.told !== "") this.progress();
+    if (data.policies.length) this.table(data.policies);
+    this.charts = data.charts.length ? this.measures(data.charts) : [];
+    if (!data.lanes.length && !data.nodes.length) return;
     this.gpus = this.panel("GPUs by job ");
     this.now = html("small", "", this.gpus.firstChild);
     this.lanes = data.lanes.map((l) => {
@@ -63,9 +64,49 @@ class Cluster {
       html("span", "", lane, l.name);
       return html("div", "", lane);
     });
-    const ends = html("div", "ends", this.gpus);
-    this.ends = [html("span", "", ends), html("span", "", ends)];
+    if (data.lanes.length) {
+      const ends = html("div", "ends", this.gpus);
+      this.ends = [html("span", "", ends), html("span", "", ends)];
+    }
+    const grid = data.nodes.length ? html("div", "nodes", this.gpus) : null;
+    this.nodes = data.nodes.map((n) => {
+      const node = html("div", "node", grid);
+      html("span", "", node, n.name);
+      const cells = html("div", "cells", node);
+      return n.gpus.map(() => html("i", "", cells));
+    });
     this.more = html("div", "more", this.gpus);
+  }
+  progress() {
+    const progress = html("div", "progress", this.root);
+    this.track = html("div", "track", progress);
+    this.track.setAttribute("role", "progressbar");
+    this.track.setAttribute("aria-label", "Training run");
+    this.fill = html("div", "fill", this.track);
+    this.told = html("div", "told", progress);
+  }
+  table(policies) {
+    this.policies = this.panel("Policies so far");
+    const head = html("div", "policy head", this.policies);
+    html("span", "", head);
+    html("span", "curve", head, "mean JCT over time");
+    for (const text of ["mean JCT", "run", "wait", "done"]) html("span", "number", head, text);
+    this.rows = policies.map((p) => this.row(p));
+  }
+  measures(charts) {
+    const row = html("div", "charts", this.root);
+    return charts.map((c) => {
+      const section = html("section", "", row);
+      section.setAttribute("role", "img");
+      const value = html("small", "", html("h4", "", section, `${c.title} `));
+      const s = svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none" }, section);
+      const lines = c.lines.map(([colour]) => {
+        const line = svg("polyline", { class: "line" }, s);
+        line.style.setProperty("--c", colour);
+        return line;
+      });
+      return { section, value, lines };
+    });
   }
   panel(title) {
     const section = html("section", "", this.root);
@@ -92,6 +133,23 @@ class Cluster {
       "points",
       p.curve.map(([x, y]) => `${(100 * x).toFixed(2)},${(25 - 24 * y).toFixed(2)}`).join(" "),
     );
+  }
+  chart(of, c) {
+    of.value.textContent = c.value;
+    of.section.setAttribute("aria-label", `${c.title}: ${c.value}`);
+    for (const [k, [, points]] of c.lines.entries())
+      of.lines[k].setAttribute(
+        "points",
+        points.map(([x, y]) => `${(100 * x).toFixed(2)},${(39 - 37 * y).toFixed(2)}`).join(" "),
+      );
+  }
+  node(cells, gpus) {
+    for (const [k, [colour, told]] of gpus.entries()) {
+      cells[k].style.background = colour;
+      cells[k].classList.toggle("busy", colour !== "");
+      cells[k].textContent = told;
+      cells[k].title = told === "" ? "free" : `job ${told}`;
+    }
   }
   lane(of, bars) {
     while (of.childElementCount > bars.length) of.lastChild.remove();

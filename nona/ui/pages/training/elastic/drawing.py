@@ -1,0 +1,134 @@
+"""What the drawn cluster shows: a run as it goes on, or one moment of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nona.report.figures.style import PALETTE
+from nona.report.text import counted
+from nona.report.training.elastic.figures import elastic_style, smooth
+from nona.report.training.words import hours_text
+from nona.results.training.elastic_history import ElasticHistory, ElasticLive, ElasticMoment, ElasticSoFar
+from nona.ui.pages.training.clusterview.drawing import Chart, ClusterDrawing, Node, PolicyRow
+
+Given = Mapping[int, Sequence[tuple[int, int]]]
+MOST_NODES = 64  # that are drawn
+Curve = Sequence[ElasticMoment]
+
+
+def live_drawing(live: ElasticLive, fraction: float, told: str) -> ClusterDrawing:
+    """The policies so far, three measures of the one that runs, and who has which GPU under it."""
+    focus = live.policies.get(live.focus)
+    rows = tuple(_policy(name, live.policies.get(name)) for name in live.order)
+    known = [f"{row.name} {row.mean}" for row in rows if row.mean != "–"]
+    return ClusterDrawing(
+        fraction=fraction,
+        told=told,
+        policies=rows,
+        charts=_charts(live, focus.curve if focus else ()),
+        nodes=nodes_of(live.nodes, live.gpus, live.given),
+        now=f"under {live.focus} after {hours_text(live.time_s)}" if live.focus else "",
+        more=_hidden(live.nodes),
+        alts=(f"Mean JCT so far: {', '.join(known) or 'none known yet'}.", _said(live.given)),
+    )
+
+
+def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> ClusterDrawing:
+    """Who has which GPU under a policy at one time."""
+    setting = history.report.setting
+    given = given_at(history, policy, time_s)
+    return ClusterDrawing(
+        fraction=1.0,
+        told="",
+        nodes=nodes_of(setting.nodes, setting.gpus, given),
+        now=f"under {policy} after {hours_text(time_s)}; a number is that of a job",
+        more=_hidden(setting.nodes),
+        alts=("", _said(given)),
+    )
+
+
+def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
+    """The GPUs of every job that has some."""
+    found: dict[int, Sequence[tuple[int, int]]] = {}
+    for move in history.traces[policy].moves:
+        if move.time_s > time_s + 1e-9:
+            break
+        found[move.job] = move.gpus
+    return {job: gpus for job, gpus in found.items() if gpus}
+
+
+def nodes_of(nodes: int, gpus: int, given: Given) -> tuple[Node, ...]:
+    """The first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
+    cells: list[list[tuple[str, str]]] = [[] for _ in range(nodes)]
+    for job, shares in sorted(given.items()):
+        for node, count in shares:
+            cells[node] += [(PALETTE[job % len(PALETTE)], str(job))] * count
+    return tuple(
+        Node(name=f"node {k}", gpus=tuple(own + [("", "")] * (gpus - len(own))))
+        for k, own in enumerate(cells[:MOST_NODES])
+    )
+
+
+def _hidden(nodes: int) -> str:
+    return f"{counted(nodes - MOST_NODES, 'more node')} not drawn" if nodes > MOST_NODES else ""
+
+
+def _said(given: Given) -> str:
+    used = sum(count for shares in given.values() for _, count in shares)
+    wide = sum(len(shares) > 1 for shares in given.values())
+    return f"{counted(used, 'GPU')} run {counted(len(given), 'job')}, {wide} of them on several nodes."
+
+
+def _policy(name: str, so_far: ElasticSoFar | None) -> PolicyRow:
+    curve: Curve = so_far.curve if so_far else ()
+    last = curve[-1] if curve else ElasticMoment(0.0, 0, 0, 0, 0.0, None)
+    known = [row for row in curve if row.mean_jct_s is not None]
+    return PolicyRow(
+        name=name,
+        colour=elastic_style(name).colour,
+        mean=hours_text(last.mean_jct_s),
+        running=last.running,
+        waiting=last.waiting,
+        completed=so_far.completed if so_far else 0,
+        started=bool(curve),
+        curve=_points(known, lambda row: row.mean_jct_s or 0.0),
+    )
+
+
+def _charts(live: ElasticLive, curve: Curve) -> tuple[Chart, ...]:
+    """Jobs, GPUs in use and goodput under the policy that runs."""
+    if not curve:
+        return ()
+    last = curve[-1]
+    rates = smooth(tuple(row.goodput for row in curve), 5)
+    smoothed = [row._replace(goodput=rate) for row, rate in zip(curve, rates, strict=True)]
+    most = max(1, *(max(row.running, row.waiting) for row in curve))
+    return (
+        Chart(
+            title="Jobs",
+            value=f"{last.running} run, {last.waiting} wait",
+            lines=(
+                (PALETTE[1], _points(curve, lambda row: row.running, most)),
+                (PALETTE[2], _points(curve, lambda row: row.waiting, most)),
+            ),
+        ),
+        Chart(
+            title="GPUs in use",
+            value=f"{last.used} of {live.nodes * live.gpus}",
+            lines=((PALETTE[0], _points(curve, lambda row: row.used, live.nodes * live.gpus)),),
+        ),
+        Chart(
+            title="Goodput",
+            value=f"{rates[-1]:.3g} jobs/h",
+            lines=((PALETTE[3], _points(smoothed, lambda row: row.goodput)),),
+        ),
+    )
+
+
+def _points(
+    curve: Curve, value: Callable[[ElasticMoment], float], most: float | None = None
+) -> tuple[tuple[float, float], ...]:
+    """A curve within 0 … 1."""
+    top = most or max((value(row) for row in curve), default=0.0) or 1.0
+    end = curve[-1].time_s if curve else 1.0
+    return tuple((row.time_s / end, min(value(row) / top, 1.0)) for row in curve)

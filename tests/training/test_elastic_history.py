@@ -1,0 +1,120 @@
+"""What a run of elastic jobs leaves for the page: nothing lost, nothing counted twice, reasons recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from nona.report.training.elastic.finding import finding, overlap
+from nona.report.training.elastic.history import elastic_history, elastic_trace
+from nona.report.training.elastic.rows import change_rows, course_rows, every_job, policy_rows
+from nona.results.training.elastic_history import ElasticHistory
+from nona.study.elastic.run import ElasticRequest, simulate_elastic_jobs
+from nona.training.elastic.records.run import ElasticRecords
+
+POLICIES = ("optimus", "tiresias", "fifo")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return simulate_elastic_jobs(ElasticRequest(workload="1", load=0.25, nodes=8, policies=POLICIES))
+
+
+@pytest.fixture(scope="module")
+def history(result) -> ElasticHistory:
+    return elastic_history(result.system, result.runs, result.report, "A name", "version: 1\n")
+
+
+def records(result, name: str) -> ElasticRecords:
+    return result.runs[name][0].records
+
+
+def test_goodput_adds_up_to_all_jobs(history, result):
+    for name, trace in history.traces.items():
+        assert sum(trace.goodput) * result.system.tick_s / 3600 == pytest.approx(len(history.jobs), rel=1e-4)
+        held = sum(records(result, name).points.gpus)
+        assert held == sum(sum(course.gpus) for course in trace.courses)
+    assert ElasticHistory.from_json(history.to_json()) == history
+
+
+def test_gpus_in_use_are_those_of_the_moves_and_the_points(history, result):
+    size = result.system.cluster.size
+    for name, trace in history.traces.items():
+        assert 0 < max(trace.used) <= size
+        assert trace.used[-1] == 0
+        given = dict.fromkeys(range(len(history.jobs)), 0)
+        for move in trace.moves:
+            given[move.job] = sum(gpus for _, gpus in move.gpus)
+        assert not any(given.values())
+        # A tick ends with the GPUs that the policy gave at the end of the tick before.
+        points = records(result, name).points
+        for time_s in (trace.time_s[5], trace.time_s[len(trace.time_s) // 2]):
+            before = trace.used[trace.time_s.index(time_s) - 1]
+            assert before == sum(points.gpus[points.time_s == time_s])
+
+
+def test_a_long_run_is_thinned_and_keeps_its_work(history, result, monkeypatch):
+    monkeypatch.setattr("nona.report.training.elastic.history.MOST_TICKS", 50)
+    monkeypatch.setattr("nona.report.training.elastic.history.MOST_POINTS", 40)
+    whole = history.traces["fifo"]
+    thin = elastic_trace(result.system, records(result, "fifo"))
+    assert len(thin.time_s) <= 50
+    assert len(thin.courses) < len(whole.courses)
+    every = -(-len(whole.time_s) // 50)
+    full = [every] * (len(thin.goodput) - 1) + [len(whole.goodput) - every * (len(thin.goodput) - 1)]
+    work = sum(rate * ticks for rate, ticks in zip(thin.goodput, full, strict=True))
+    assert work == pytest.approx(sum(whole.goodput), rel=1e-4)
+
+
+def test_waiting_and_efficiency_are_within_their_bounds(history, result):
+    for name, policy in history.report.policies.items():
+        assert 0 < policy.efficiency <= 1
+        for job in policy.jobs:
+            assert 0 <= job.waited_s <= job.jct_s
+            assert job.rho is None or job.rho > 0
+        # GPU-seconds are the mean GPUs of jobs times the time that they had some.
+        held = sum(job.jct_s - job.waited_s for job in policy.jobs)
+        assert policy.mean_gpus * held == pytest.approx(sum(records(result, name).gpu_s))
+        courses = [e for course in history.traces[name].courses for e in course.efficiency]
+        assert min(courses) <= policy.efficiency <= max(courses)
+
+
+def test_a_job_alone_has_a_rho_of_one_or_less_on_all_gpus():
+    jobs = b"name,arrival_s,application,gpus,batch_size\na,0,cifar10,4,1024\n"
+    alone = simulate_elastic_jobs(ElasticRequest("own", jobs, nodes=1, policies=("fifo",))).report
+    job = alone.policies["fifo"].jobs[0]
+    # Up to one tick until the policy is asked, and epochs that end at whole seconds.
+    assert job.rho == pytest.approx(1, abs=0.1)
+    assert job.waited_s == 60
+
+
+def test_every_change_says_what_the_policy_knew(history):
+    known = {"optimus": "seconds that its last GPU saves", "tiresias": "queue"}
+    for name, fact in known.items():
+        grown = [move for move in history.traces[name].moves if move.gpus]
+        assert grown
+        assert all(fact in move.facts and move.value is not None for move in grown)
+    assert {move.facts["queue"] for move in history.traces["tiresias"].moves if move.gpus} <= {1, 2}
+    optimus = history.traces["optimus"]
+    rows = change_rows(optimus, optimus.moves[0].job)
+    assert rows[0]["change"] == "starts"
+    assert rows[-1]["change"] == "completes"
+    assert {"seconds that one more GPU would save", "iterations left"} <= rows[0].keys()
+
+
+def test_the_last_gpu_of_a_job_saved_at_least_what_the_next_would(history):
+    moves = [m for m in history.traces["optimus"].moves if m.gpus and sum(g for _, g in m.gpus) > 1]
+    assert moves
+    assert all(m.facts["seconds that its last GPU saves"] > 0 for m in moves)
+
+
+def test_finding_and_tables_agree_with_the_report(history):
+    policies = history.report.policies
+    best = min(policies, key=lambda name: policies[name].jct_s.mean)
+    large, small = finding(policies)
+    assert large.startswith(best)
+    assert small.startswith(f"Under {best}")
+    assert not overlap(policies["fifo"], policies["optimus"])
+    assert [row["policy"] for row in policy_rows(policies)] == list(POLICIES)
+    assert len(every_job(history)) == len(POLICIES) * len(history.jobs)
+    ticks = sum(len(c.time_s) for trace in history.traces.values() for c in trace.courses)
+    assert len(course_rows(history)) == ticks

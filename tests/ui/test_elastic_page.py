@@ -1,0 +1,65 @@
+"""The Training page of elastic jobs: demos, fields, an upload, a run, hostile names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app_driver import Open, finish, tab
+from test_every_control import silent
+from test_hostile_names import live
+
+from nona.results.training.elastic_history import ElasticHistory
+from nona.scenario.file import load_scenario
+from nona.sources.samples import scenario_path
+from nona.ui.pages.training.elastic.tabs import TABS
+from nona.ui.pages.training.start import ELASTIC_DEMOS
+
+PAGE = "10_training"
+EVIL = "<img src=x>[a](http://a.b)**b**$x$"
+JOBS = f"name,arrival_s,application,gpus,batch_size\n{EVIL},0,ncf,1,32768\nb,30,cifar10,4,1024\n"
+
+
+def state_of(at: Any) -> Any:
+    return at.session_state["nona_state"]
+
+
+def test_demos_fields_an_upload_and_a_run(open_page: Open) -> None:
+    at = open_page(PAGE)
+    for demo in ELASTIC_DEMOS:
+        at.button(key=f"open-training-{demo.name}").click().run()
+        assert not at.exception
+        assert state_of(at).scenario == load_scenario(scenario_path(demo.name))
+        assert at.session_state["training-elastic-tabs"] == dict(demo.choices)["training-elastic-tabs"]
+        state_of(at).undo()
+        at.run()
+    at.button(key=f"open-training-{ELASTIC_DEMOS[0].name}").click().run()
+    fields(at)
+    at.file_uploader[0].upload("mine.csv", JOBS.encode()).run()
+    elastic = state_of(at).scenario.training.elastic
+    assert (elastic.workload, elastic.load, elastic.profiles) == ("mine.csv", 1.0, None)
+    assert silent(at) == []
+    at.button(key="run-training-elastic").click().run()
+    finish(at, "training-elastic")
+    history = state_of(at).held("training-elastic", ElasticHistory)
+    assert history is not None, state_of(at).notice
+    assert history.jobs == (EVIL, "b")
+    for name in TABS:
+        tab(at, "training-elastic-tabs", name)
+        assert silent(at) == []
+        assert live(at) == []
+    assert {b.label for b in at.get("download_button")} >= {"Report (JSON)", "Jobs (CSV)", "Jobs (Parquet)"}
+
+
+def fields(at: Any) -> None:
+    """The fields of the page are those of the scenario."""
+    next(b for b in at.get("button_group") if b.label == "Policies").set_value(["fifo", "optimus"]).run()
+    assert [p.name for p in state_of(at).scenario.training.elastic.policies] == ["optimus", "fifo"]
+    next(n for n in at.number_input if n.label == "Nodes").set_value(2).run()
+    assert state_of(at).scenario.cluster.servers[0].count == 2
+    next(n for n in at.number_input if n.label == "Relative load").set_value(0.5).run()
+    assert state_of(at).scenario.training.elastic.load == 0.5
+    next(t for t in at.text_input if t.label == "Tick").set_value("1.5 s").run()
+    assert at.error
+    assert state_of(at).scenario.training.elastic.tick == 60
+    next(t for t in at.text_input if t.label == "Tick").set_value("2 min").run()
+    assert state_of(at).scenario.training.elastic.tick == 120
