@@ -85,7 +85,9 @@ class MeasureOptions:
     """``nona measure``."""
 
     model: str
-    output: Path
+    output: Path | None
+    batches: tuple[int, ...]
+    export_profile: Path | None
     threads: int
     symbol: tuple[tuple[str, int], ...]
 
