@@ -157,6 +157,7 @@ class ServerlessOptions(ListOptions):
     workers: int
     sharing: tuple[str, ...]
     nodes_for: float | None
+    times: tuple[tuple[str, str], ...]
     dag_schedulers: bool
     most: int
 

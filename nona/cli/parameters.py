@@ -201,6 +201,23 @@ class Symbol(click.ParamType[tuple[str, int]]):
         return name, int(size)
 
 
+class Assigned(click.ParamType[tuple[str, str]]):
+    """``NAME=VALUE``, both not empty."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Name and value; a usage error for a text without one of the two."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, given = value.partition("=")
+        if not (sign and name.strip() and given.strip()):
+            raise click.UsageError(f"{flag(param)} {value!r} must be NAME=VALUE; write both", ctx)
+        return name.strip(), given.strip()
+
+
 class Price(click.ParamType[tuple[str, float]]):
     """DEVICE=NUMBER: the price of one device, at least 0."""
 

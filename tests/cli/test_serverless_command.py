@@ -144,3 +144,19 @@ def test_errors_are_one_line(
     assert words in told.err
     assert len(told.err.strip().splitlines()) == 1
     assert told.out == ""
+
+
+def test_times_of_a_network_and_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small = ("serverless", "strict_light", "--policy", "fixed", "--calls", "40", "--replications", "1")
+    (tmp_path / "t.csv").write_text("batch,ms\n1,5\n16,50\n")
+    own = run(capsys, *small)
+    fast = run(
+        capsys, *small, "--times", "deblur=vgg16", "--times", f"depth_recognition={tmp_path / 't.csv'}"
+    )
+    means = [
+        {n: a["latency_s"]["mean"] for n, a in r["policies"]["fixed"]["applications"].items()}
+        for r in (own, fast)
+    ]
+    assert means[1]["depth_recognition"] < means[0]["depth_recognition"] - 1.0, "319 + 828 ms became 8 + 5"
+    assert main([*small, "--times", "deblur"]) == 2
+    assert "NAME=VALUE" in capsys.readouterr().err
