@@ -27,6 +27,7 @@ from nona.cli.progress import ProgressLine
 from nona.cli.saved.items import save_item
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.costing import CostOptions
+from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.hardware.network import Network
 from nona.placement.result.placement import Placement
@@ -180,13 +181,24 @@ def serverless(arguments: ServerlessOptions) -> None:
 
 def measure(arguments: MeasureOptions) -> None:
     """Time a model's operators on this machine."""
-    from nona.cost.measuring.measure import measure_model  # needs the extra `measure`
+    from nona.cost.measuring.batches import measure_batches  # needs the extra `measure`
+    from nona.cost.measuring.measure import measure_model
 
-    check_places(arguments.output)
+    check_places(arguments.output, arguments.export_profile)
+    if bool(arguments.batches) != (arguments.export_profile is not None):
+        raise NonaError("--batches and --export-profile belong together; give both, or --output alone.")
     path = samples.sample_path(arguments.model) or Path(arguments.model)
-    result = measure_model(path, threads=arguments.threads, symbols=dict(arguments.symbol))
-    print(result, file=sys.stderr)  # before the file
-    write_text(arguments.output, result.text)
+    threads, symbols = arguments.threads, dict(arguments.symbol)
+    if arguments.output is not None:
+        result = measure_model(path, threads=threads, symbols=symbols)
+        print(result, file=sys.stderr)  # before the file
+        write_text(arguments.output, result.text)
+    if arguments.export_profile is not None:
+        text = measure_batches(path, arguments.batches, threads=threads, symbols=symbols)
+        print(text, file=sys.stderr, end="")
+        write_text(arguments.export_profile, text)
+    elif arguments.output is None:
+        raise NonaError("nona measure writes a file; give --output, or --batches with --export-profile.")
 
 
 def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE) -> study.PreparedModel:

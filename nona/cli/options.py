@@ -85,7 +85,9 @@ class MeasureOptions:
     """``nona measure``."""
 
     model: str
-    output: Path
+    output: Path | None
+    batches: tuple[int, ...]
+    export_profile: Path | None
     threads: int
     symbol: tuple[tuple[str, int], ...]
 
@@ -155,6 +157,7 @@ class ServerlessOptions(ListOptions):
     workers: int
     sharing: tuple[str, ...]
     nodes_for: float | None
+    times: tuple[tuple[str, str], ...]
     dag_schedulers: bool
     most: int
 

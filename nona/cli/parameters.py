@@ -139,6 +139,25 @@ def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
         raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(known)}.")
 
 
+class Sizes(click.ParamType[tuple[int, ...]]):
+    """Whole numbers from 1 on, with commas between them."""
+
+    name = "sizes"
+
+    def convert(
+        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The numbers; a usage error that names the option and the value for anything else."""
+        if isinstance(value, tuple):
+            return value
+        words = value.replace(",", " ").split()
+        if not words or not all(w.isascii() and w.isdigit() and 0 < int(w[:9]) == int(w) for w in words):
+            raise click.UsageError(
+                f"{flag(param)} {value!r} must be whole numbers from 1 on; write them as 1,2,4", ctx
+            )
+        return tuple(map(int, words))
+
+
 class Share(click.ParamType[float]):
     """A share strictly between 0 and 1: 0.99 or 99%."""
 
@@ -180,6 +199,23 @@ class Symbol(click.ParamType[tuple[str, int]]):
                 f"{flag(param)} {value!r} must be NAME=SIZE with a size of at least 1, e.g. batch=8."
             )
         return name, int(size)
+
+
+class Assigned(click.ParamType[tuple[str, str]]):
+    """``NAME=VALUE``, both not empty."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Name and value; a usage error for a text without one of the two."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, given = value.partition("=")
+        if not (sign and name.strip() and given.strip()):
+            raise click.UsageError(f"{flag(param)} {value!r} must be NAME=VALUE; write both", ctx)
+        return name.strip(), given.strip()
 
 
 class Price(click.ParamType[tuple[str, float]]):

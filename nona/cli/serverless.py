@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from nona.cli.options import ServerlessOptions
 from nona.cli.output import emit
@@ -12,8 +13,10 @@ from nona.report.serverless.nodes import nodes_text
 from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
 from nona.results.serverless.nodes import NodesReport, NodesSetting, TriedNodes
 from nona.results.serverless.report import SharingReport
+from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.run import ServerlessProgress
+from nona.serverless.model.catalogue import network_names
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.sources.lookup import Sources
 from nona.study.serverless.capacity import CapacitySize, nodes_for
@@ -35,6 +38,7 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
     """Simulate, compare ways of sharing, or find the fewest nodes; print a table or JSON."""
     if arguments.seed is not None:
         scenario = with_value(scenario, "seed", arguments.seed)
+    scenario = with_times(scenario, arguments.times)
     modes = list(dict.fromkeys(arguments.sharing))
     if arguments.nodes_for is not None:
         if len(modes) > 1:
@@ -48,6 +52,29 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
     else:
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
         emit(arguments, report_of(_run(arguments, chosen, sources)), serverless_text)
+
+
+def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario:
+    """The scenario in which these functions have the times of a measured network, or of a file.
+
+    Raises
+    ------
+    NonaError
+        When the scenario has no serverless part.
+    """
+    chosen = {
+        function: {"network": source}
+        if source in network_names()
+        else {"profile": str(Path(source).absolute())}
+        for function, source in times
+    }
+    if not chosen:
+        return scenario
+    data = scenario_to_mapping(scenario)
+    if not isinstance(part := data.get("serverless"), dict):
+        raise NonaError("--times is for a scenario with the key serverless; add 'serverless: {}' to it.")
+    functions = {**part.get("functions", {}), **chosen}
+    return scenario_from_mapping({**data, "serverless": {**part, "functions": functions}})
 
 
 def refuse_policies(schedulers: Iterable[str]) -> None:

@@ -153,6 +153,7 @@ def test_every_path_that_a_command_takes_is_read_or_is_an_output() -> None:
         "--trace",
         "--csv",
         "--parquet",
+        "--export-profile",
     }
 
 

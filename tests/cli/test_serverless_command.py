@@ -144,3 +144,15 @@ def test_errors_are_one_line(
     assert words in told.err
     assert len(told.err.strip().splitlines()) == 1
     assert told.out == ""
+
+
+def test_times_of_a_network_and_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    small = ("serverless", "strict_light", "--policy", "fixed", "--calls", "40", "--replications", "1")
+    (tmp_path / "t.csv").write_text("batch,ms\n1,5\n16,50\n")
+    own = run(capsys, *small)
+    given = ("--times", "deblur=vgg16", "--times", f"depth_recognition={tmp_path / 't.csv'}")
+    fast = run(capsys, *small, *given)
+    before, after = (r["policies"]["fixed"]["applications"]["depth_recognition"] for r in (own, fast))
+    assert after["latency_s"]["mean"] < 0.5 * before["latency_s"]["mean"], "319 + 828 ms became 8 + 5"
+    assert main([*small, "--times", "deblur"]) == 2
+    assert "NAME=VALUE" in capsys.readouterr().err

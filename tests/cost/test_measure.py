@@ -14,14 +14,16 @@ from onnx import TensorProto, helper
 
 from nona.cost.costing import cost_graph
 from nona.cost.measured import read_measured
+from nona.cost.measuring.batches import measure_batches, profile_text
 from nona.cost.measuring.fill import fill_weights, name_nodes, random_inputs, save_model
 from nona.cost.measuring.machine import device_definition, device_name
-from nona.cost.measuring.measure import measure_model, table_text
+from nona.cost.measuring.measure import measure_model, refusing, table_text
 from nona.cost.measuring.profile import node_times
 from nona.errors import CostError, NonaError
 from nona.graph.readers import read_model
 from nona.hardware.catalogue import user_devices
 from nona.hardware.executor import make_executor_class
+from nona.serverless.profiles.reader import read_profile, rows_of
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
@@ -129,6 +131,37 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(CostError, match=r"nona-planner\[measure\]"):
         measure_model(LIGHT / "light_squeezenet.onnx")
+
+
+def test_a_written_profile_is_read_back() -> None:
+    seconds = {1: [0.010] * 20, 4: [0.02, 0.021, 0.022, 0.05]}
+    rows = read_profile(profile_text("m, a", 2, seconds, ["how, and when"]).encode())
+    assert {(r.batch, r.vcpus, r.percentile) for r in rows} == {(b, 2, p) for b in seconds for p in (50, 95)}
+    kept = rows_of(rows, "any")
+    assert [(r.batch, r.seconds, r.gpu_share, r.vgpus) for r in kept] == [
+        (1, 0.010, None, None),
+        (4, 0.0215, None, None),
+    ]
+
+
+def test_batches_need_sizes_and_a_dynamic_batch(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    with pytest.raises(CostError, match="Measuring batches 0"):
+        measure_batches(LIGHT / "light_squeezenet.onnx", [0])
+    with pytest.raises(CostError, match="first dimension of its inputs is fixed"):
+        measure_batches(LIGHT / "light_squeezenet.onnx", [1])
+
+
+def test_measuring_batches_for_real(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "small.onnx"
+    path.write_bytes(small_model().SerializeToString())
+    rows = read_profile(measure_batches(path, [2, 1, 2], runs=3, warmup=1).encode())
+    assert [(r.model, r.batch, r.vcpus, r.percentile) for r in rows] == [
+        ("small", batch, 1, percentile) for batch in (1, 2) for percentile in (50, 95)
+    ]
+    with pytest.raises(CostError, match="ONNX Runtime cannot run it"), refusing("small"):
+        raise RuntimeError("why\nnot")
 
 
 def test_impossible_requests() -> None:

@@ -8,7 +8,7 @@ from nona.cli.commands import common
 from nona.cli.commands.group import command, takes
 from nona.cli.known import RULE
 from nona.cli.options import ContractOptions, MeasureOptions, ModelOptions
-from nona.cli.parameters import Quantity, Whole
+from nona.cli.parameters import Quantity, Sizes, Whole
 
 
 def _default_rule() -> str:
@@ -91,7 +91,20 @@ def contract(options: ContractOptions) -> None:
 
 @command("measure", "time a model's operators on this machine (needs nona-planner[measure])")
 @common.model
-@click.option("--output", type=common.OUTPUT, required=True, metavar="CSV", help="CSV file to write")
+@click.option("--output", type=common.OUTPUT, metavar="CSV", help="write the times of operators to this file")
+@click.option(
+    "--batches",
+    type=Sizes(),
+    default=(),
+    metavar="SIZES",
+    help="batch sizes at which to time the whole model, as 1,2,4,8; with --export-profile",
+)
+@click.option(
+    "--export-profile",
+    type=common.OUTPUT,
+    metavar="CSV",
+    help="write the times of the batches to this file: the profile of a serverless function",
+)
 @click.option("--threads", type=Whole(), default=1, help="threads of the runtime (default 1)")
 @common.symbol
 @takes(MeasureOptions)

@@ -14,7 +14,7 @@ from nona.cli.options import (
     ServerlessOptions,
     SimulateOptions,
 )
-from nona.cli.parameters import Share, Whole
+from nona.cli.parameters import Assigned, Share, Whole
 
 
 def _most_nodes() -> int:
@@ -176,6 +176,13 @@ def simulate(options: SimulateOptions) -> None:
     type=Share(),
     metavar="SHARE",
     help="find the fewest nodes with which each policy keeps this share of the SLOs, e.g. 99%",
+)
+@click.option(
+    "--times",
+    type=Assigned(),
+    multiple=True,
+    metavar="FUNCTION=TIMES",
+    help="a function's times: of a measured network (vgg16 ... bert), or from a file; repeat for several",
 )
 @click.option(
     "--dag-schedulers",

@@ -11,7 +11,8 @@ import datetime
 import io
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -84,7 +85,7 @@ def measure_model(
     if threads < 1 or warmup < 0 or runs < 2:
         raise CostError(f"Measuring: threads={threads} and runs={runs} must be at least 1 and 2; give more.")
     version = onnx_runtime().__version__
-    graph = read_model(_bytes(path), path.name, symbols=symbols)
+    graph = read_model(model_bytes(path), path.name, symbols=symbols)
     if graph.source_format != "onnx":
         raise CostError(f"File {path.name!r}: only ONNX models can be measured; give an .onnx file.")
     model = onnx.load_model(path, load_external_data=False)
@@ -113,21 +114,27 @@ def _run(
     model: Any, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int
 ) -> tuple[dict[str, list[float]], float, dict[str, object]]:
     """Seconds per node and run, seconds of the whole model, and the machine as a device."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, refusing(model.graph.name):
         folder = Path(scratch)
         runnable = folder / "model.onnx"
         save_model(model, runnable)
-        try:
-            times = profile(runnable, inputs, folder, threads, warmup + runs)
-            whole = wall_s(runnable, inputs, threads, warmup, runs)
-            definition = device_definition(*gauge(folder, threads))
-        except Exception as error:
-            # ONNX Runtime raises types of its own, and plain RuntimeError
-            if not (type(error).__module__.startswith("onnxruntime") or isinstance(error, RuntimeError)):
-                raise
-            reason = " ".join(str(error).split())[:300]
-            raise CostError(f"Model {model.graph.name!r}: ONNX Runtime cannot run it: {reason}") from None
+        times = profile(runnable, inputs, folder, threads, warmup + runs)
+        whole = wall_s(runnable, inputs, threads, warmup, runs)
+        definition = device_definition(*gauge(folder, threads))
     return times, whole, definition
+
+
+@contextmanager
+def refusing(model: str) -> Iterator[None]:
+    """What ONNX Runtime raises becomes a :class:`CostError` of one line."""
+    try:
+        yield
+    except Exception as error:
+        # ONNX Runtime raises types of its own, and plain RuntimeError
+        if not (type(error).__module__.startswith("onnxruntime") or isinstance(error, RuntimeError)):
+            raise
+        reason = " ".join(str(error).split())[:300]
+        raise CostError(f"Model {model!r}: ONNX Runtime cannot run it: {reason}") from None
 
 
 def table_text(
@@ -151,7 +158,8 @@ def table_text(
     return out.getvalue()
 
 
-def _bytes(path: Path) -> bytes:
+def model_bytes(path: Path) -> bytes:
+    """The file's bytes, within the limit of models."""
     try:
         return read_file(path, f"File {str(path)!r}", MAX_BYTES, CostError)
     except FileNotFoundError as error:

@@ -48,6 +48,13 @@ def profile(
 
 def wall_s(path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int) -> float:
     """Median seconds of a whole run with all graph optimisations."""
+    return median(walls_s(path, inputs, threads, warmup, runs))
+
+
+def walls_s(
+    path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup: int, runs: int
+) -> list[float]:
+    """Seconds of each whole run after the warm-up, with all graph optimisations."""
     ort = onnx_runtime()
     session = ort.InferenceSession(str(path), _options(ort, threads), providers=["CPUExecutionProvider"])
     seconds = []
@@ -55,7 +62,7 @@ def wall_s(path: Path, inputs: Mapping[str, NDArray[Any]], threads: int, warmup:
         start = time.perf_counter()
         session.run(None, dict(inputs))
         seconds.append(time.perf_counter() - start)
-    return median(seconds[warmup:])
+    return seconds[warmup:]
 
 
 def node_times(events: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:

@@ -101,7 +101,8 @@ class FunctionBook:
             return shipped
         times = default_times(time_s, law)
         if shipped is not None:
-            return replace(shipped, times=times, confirmed=())
+            confirmed = tuple(c for c in shipped.confirmed if c != MEASURED)  # the times are not the fit's
+            return replace(shipped, times=times, confirmed=confirmed)
         return Function(name, times, cold_start_s=DEFAULT_COLD_START_S, source="the workflow's own time")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from nona.results.serverless.dispatch import ServerlessOutcome
+from nona.ui.pages.serverless.functions.tab import functions_tab
 from nona.ui.pages.serverless.latency_views import latency_tab
 from nona.ui.pages.serverless.layout_views import layouts_tab
 from nona.ui.pages.serverless.node_views import nodes_tab
@@ -53,6 +54,7 @@ OWN_COMMAND = ("Sharing", "Nodes", "DAG schedulers", "The slides")  # tabs with 
 TABS: Mapping[str, Tab] = {
     "Policies": _of_run(policies_tab),
     "Latency": _of_run(latency_tab),
+    "Functions": functions_tab,
     "Search": search_tab,
     "Sharing": sharing_tab,
     "GPU layouts": _of_run(layouts_tab),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.serverless.model.catalogue import function_names, shipped_function
+from nona.serverless.model.catalogue import MEASURED, function_names, shipped_function
 from nona.serverless.model.configuration import grid
 
 
@@ -26,7 +26,7 @@ def function_rows() -> list[dict[str, object]]:
                 "cold start, s": f.cold_start_s,
                 "input, MB": f.input_bytes / 1e6,
                 "confirmed": ", ".join(f.confirmed) or "nothing",
-                "source": f"{f.source}; the rest recollected",
+                "source": f"{f.source}; the rest {'assumed' if MEASURED in f.confirmed else 'recollected'}",
             }
         )
     return rows

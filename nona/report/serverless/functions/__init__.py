@@ -1,0 +1,1 @@
+"""The measured networks: fitted laws, their errors, and the figure of both."""
