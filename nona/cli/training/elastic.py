@@ -13,6 +13,7 @@ from nona.errors import ScenarioError
 from nona.experiments.progress import Shares
 from nona.foreign.files import read_file
 from nona.foreign.limits import MOST_FILE_BYTES
+from nona.hardware.network import Discipline, Network
 from nona.options import Option
 from nona.report.training.elastic.text import elastic_text
 from nona.study.elastic.run import USUAL, ElasticRequest, simulate_elastic_jobs
@@ -20,6 +21,7 @@ from nona.training.elastic.applications.application import Application
 from nona.training.elastic.applications.reading import Tables, read_applications
 from nona.training.elastic.applications.shipped import SOURCE
 from nona.training.elastic.engine.run import ElasticProgress
+from nona.training.elastic.model.link import Link
 from nona.training.elastic.model.workload import SHIPPED
 from nona.training.elastic.policies.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
@@ -44,6 +46,7 @@ def elastic(arguments: ElasticOptions) -> None:
         replications=arguments.replications,
         seed=arguments.seed,
         options=_options(arguments, names),
+        link=_link(arguments),
     )
     counts = {n: replications_of(ELASTIC[n], arguments.replications) for n in names}
     shares = Shares(dict.fromkeys(((p, r) for p, n in enumerate(names) for r in range(counts[n])), 1.0))
@@ -60,6 +63,13 @@ def elastic(arguments: ElasticOptions) -> None:
     for failed in result.report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
     emit(arguments, result.report, elastic_text)
+
+
+def _link(arguments: ElasticOptions) -> Link | None:
+    if arguments.background is None:
+        return None
+    discipline: Discipline = "fifo" if arguments.discipline == "fifo" else "processor-sharing"
+    return Link(Network(arguments.capacity, discipline=discipline), arguments.background)
 
 
 def _options(arguments: ElasticOptions, names: tuple[str, ...]) -> dict[str, dict[str, Option]]:

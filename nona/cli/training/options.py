@@ -56,6 +56,9 @@ class ElasticOptions(ListOptions):
     load: float
     interference: float
     share_nodes: bool
+    background: float | None
+    capacity: float
+    discipline: str
     settings: tuple[tuple[str, str, Option], ...]
     replications: int
     seed: int

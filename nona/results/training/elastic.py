@@ -26,7 +26,8 @@ class ElasticOutcome(Document):
     """What one policy did; means over replications.
 
     ``published_s``: mean JCT that the authors' simulator gave for this workload, ``None`` where there is
-    none. ``restarts``: per job. ``paused_share``: of GPU-seconds. ``replications``: 1 where nothing is drawn.
+    none. ``restarts``: per job. ``paused_share``, ``link_share``: of GPU-seconds, what
+    pauses and the link cost. ``replications``: 1 where nothing is drawn.
     """
 
     jct_s: JctSummary
@@ -35,12 +36,27 @@ class ElasticOutcome(Document):
     utilization: float
     restarts: float
     paused_share: float
+    link_share: float = 0.0
     replications: int
     jobs: tuple[ElasticJobOutcome, ...]
 
 
+class ElasticLink(Document):
+    """The link between nodes: bytes/s; ``background``: utilisation by others, in messages of a mean size."""
+
+    capacity: float
+    latency_s: float
+    discipline: str
+    background: float
+    mean_bytes: float
+    scv: float
+
+
 class ElasticSetting(Document):
-    """What was run. ``workload``: a number or a file; ``options`` by policy."""
+    """What was run. ``workload``: a number or a file; ``options`` by policy.
+
+    ``link``: ``None`` for step times as measured.
+    """
 
     workload: str
     jobs: int
@@ -53,6 +69,7 @@ class ElasticSetting(Document):
     replications: int
     seed: int
     profiles: str
+    link: ElasticLink | None = None
     options: Mapping[str, Mapping[str, Option]]
 
 

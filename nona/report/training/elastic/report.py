@@ -56,6 +56,7 @@ def _outcome(system: ElasticSystem, runs: Sequence[ElasticRun], published_s: flo
         utilization=mean([m.utilization for m in measures]),
         restarts=mean([m.restarts for m in measures]),
         paused_share=mean([m.paused_share for m in measures]),
+        link_share=mean([m.link_share for m in measures]),
         replications=len(runs),
         jobs=_jobs(system, runs[0]),
     )
